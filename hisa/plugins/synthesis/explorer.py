@@ -229,11 +229,9 @@ class _Worker:
         state = await self._state(look, facts, facts)
         self._frontier.program = self._frontier.program or program_of(look, self._subject)
         offered = frozenset(self._offered(look))
-        exploration = self._session.exploration
-        if not self._frontier.root:
-            self._frontier.root = offered
-        if state.id != exploration.root and offered == self._frontier.root:
-            state = exploration.states[exploration.root]
+        self._frontier.root = self._frontier.root or offered
+        if not is_wedged(self._frontier, offered):  # else a late dialog or the like is in front
+            state = self._session.exploration.states[self._session.exploration.root]
         return _Here(desktop, facts, look, facts, state)
 
     def _offered(self, look: Observation) -> list[Key]:

@@ -97,7 +97,7 @@ class Frontier:
         self._forgotten.add((key, then))
 
     def choose(self, worker: int, screen: str, acts: Sequence[Act]) -> Choice | None:
-        """The next act: towards the least visited one, the nearest of those, the innermost first.
+        """The next act: towards the least visited one, the nearest of those, entries of open menus first.
 
         Args:
             worker: who asks; what another one is on the way to is left to it.
@@ -112,7 +112,10 @@ class Frontier:
             offered.setdefault(act.key, []).append(act)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
-        depth = {key: -len(listed[0].within) for key, listed in offered.items()}
+        depth = {
+            key: -len(listed[0].within) if "menu" in listed[0].role else 0
+            for key, listed in offered.items()
+        }
         targets = [
             (self.counts[key], len(way), depth.get(key, 0), at, key)
             for at, (key, way) in enumerate(ways.items())

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.plugins.synthesis.doing import act_on, called, usable
+from hisa.plugins.synthesis.doing import act_on, called, holders, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.lies_at import element_at, lies_in
@@ -223,18 +223,20 @@ def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> 
         if cell or (one.role in FIELDS and "editable" in one.states):
             bar = not MULTI_LINE & one.states and "tool bar" in _roles_above(one, look)
             keys = ("enter",) if cell or one.role in _ENTERED or bar else ()
-            for text in _texts(one, subject):
+            for text in _texts(one, look, subject):
                 yield act_on(one, look, "type", text=text, keys=keys)
 
 
-def _texts(element: Element, subject: Subject) -> tuple[str, ...]:
-    words = " ".join((element.name, element.label, element.description))
+def _texts(element: Element, look: Observation, subject: Subject) -> tuple[str, ...]:
+    """The texts for a field, by what it is called, or else what holds it: "Font Size"."""
+    words = " ".join((element.name, element.label, element.description)).strip()
+    words = words or (holders(element, look.elements or ()) or ("",))[-1]
     if element.role == "table cell" or MULTI_LINE & element.states:
         return subject.words or ("Berlin",)
     if element.role == "spin button":
         return ("12", "3")
     for kind, texts in _FIELD_KINDS:
-        if words.strip() and kind.search(words):
+        if words and kind.search(words):
             return texts
     return subject.words or ("Berlin",)
 

@@ -7,6 +7,7 @@ only a fresh desktop takes that back.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Literal
 
@@ -44,7 +45,7 @@ def next_rung(*, at_rest: bool, gone: bool, escapes: int, restarts: int) -> Rung
     return "restart" if gone and not restarts else "fresh"
 
 
-def is_wedged(frontier: Frontier, offered: set[Key]) -> bool:
+def is_wedged(frontier: Frontier, offered: Collection[Key]) -> bool:
     """Whether a screen at rest lacks most of what the fresh start offered, wherever it is held."""
     root, here = ({key[:3] for key in keys} for keys in (frontier.root, offered))
     return 2 * len(root & here) < len(root)

@@ -63,8 +63,8 @@ def sentence(parts: Sequence[str], title: str) -> str:
     saves = len(parts) > 1 and parts[-1].startswith("save the file")
     text = ", then ".join(parts[:-1] if saves else parts)
     text += f" and {parts[-1]}" if saves else ""
-    if title and len(parts) == 1:
-        text += f" {'of' if text.endswith(' menu') else 'in'} {title}"
+    if title and len(parts) == 1 and text.endswith(" menu"):
+        text += f" of {title}"
     elif title:
         text = f"in {title}, {text}"
     return text[:1].upper() + text[1:] + "."
@@ -213,14 +213,16 @@ class _Step:
             return f"make cell {element.name} hold {text}"
         if MULTI_LINE & element.states:
             return f'type "{text}" {self._spot(element, text)}{self._place()}'
-        thing, enter = self._thing(element), ""
+        lone = not _name(element, self.looks[0]) and _only_field(element, self.looks[0])
+        thing, enter = "" if lone else self._thing(element), ""
         held = self._same_after(element)
-        if element.role == "spin button":
+        if element.role == "spin button" and thing:
             words = f"set {thing} to {held.text if held else text}"
         elif held and text not in held.text:
             raise Untold("the field does not hold what was typed")
         else:
-            words = f'type "{text}" into the field {thing}'
+            field = f"the field {thing}" if thing else "the only input field"
+            words = f'type "{text}" into {field}'
         if self.act.keys:
             enter = f" and press {_keys(self.act.keys)}"
         return f"{words}{self._place()}{enter}"
@@ -248,8 +250,6 @@ class _Step:
         """
         elements = self.looks[0]
         name = _name(element, elements)
-        if not name and _only_field(element, elements):
-            return "that is the only one"
         if not re.search(r"\w", name) or len(name) > _MOST:
             raise Untold(f"a {element.role} without a name that can be said")
         within = holders(element, elements)

@@ -16,15 +16,16 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
     """The fewest triples from a fresh start that lead to a triple, and itself; None: no way.
 
     They lead over screens, which hold values and selections, and not over states: what another act
-    set meanwhile is no part of the way. That the rest leads there is a guess, which the proof
+    set meanwhile is no part of the way. Every desktop begins with a fresh start. That the rest leads there is a guess, which the proof
     settles. ``saved`` is left where a document changed.
     """
     if triple.failed:
         return None
     screen = {state.id: state.screen for state in exploration.states.values()}
-    start, end = screen[exploration.root], screen[triple.before]
-    came: dict[str, tuple[Triple, ...]] = {start: ()}
-    queue = deque([start])
+    fresh = {one.desktop: screen[one.before] for one in reversed(exploration.triples)}
+    end = screen[triple.before]
+    came: dict[str, tuple[Triple, ...]] = dict.fromkeys(fresh.values(), ())
+    queue = deque(came)
     while queue and end not in came:
         here = queue.popleft()
         for step in exploration.triples:
@@ -47,19 +48,27 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
 
 
 def _aside(step: Triple) -> bool:
-    """Whether what follows may do without a step: it was done with, or only showed more."""
-    kept = any(change.what in ("value", "states") for change in step.differences.elements)
-    return bool(step.differences.facts) or step.act.role == "menu" or not kept
+    """Whether what follows may do without a step: it was done with, or only opened something."""
+    act = step.act
+    opens = act.role.endswith("menu item") or act.kind == "right_click" or act.keys == ("escape",)
+    kept = any(
+        change.what in ("value", "states") and not change.role.endswith(("menu", "menu item"))
+        for change in step.differences.elements
+    )
+    return bool(step.differences.facts) or act.role == "menu" or (opens and not kept)
 
 
 def on_look(exploration: Exploration, act: Act, state: str) -> bool:
     """Whether a state shows what an act is about."""
     elements = exploration.elements(exploration.states[state])
-    return not act.role or any(
-        (one.role, called(one)) == (act.role, act.name) and holders(one, elements) == act.within
+    alike = [
+        one
         for one in elements
-        if {"showing", "visible"} & one.states
-    )
+        if (one.role, called(one)) == (act.role, act.name)
+        and {"showing", "visible"} & one.states
+        and holders(one, elements) == act.within
+    ]
+    return not act.role or len(alike) > act.nth
 
 
 def acts_of(exploration: Exploration, way: Sequence[Triple]) -> tuple[Act, ...]:

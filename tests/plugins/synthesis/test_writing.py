@@ -1,0 +1,269 @@
+"""Instructions and candidates from real looks at a text editor, and by a model over loopback."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from hisa.config import Settings, load
+from hisa.errors import UsageError
+from hisa.plugins.synthesis.effects import distinct_effects
+from hisa.plugins.synthesis.exploration import Exploration, read_records
+from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates
+from hisa.plugins.synthesis.records import Triple
+from hisa.plugins.synthesis.rule_instructions import rule_instruction
+from hisa.plugins.synthesis.task_records import Candidate, Instruction
+from hisa.plugins.synthesis.ways import acts_of, way_to
+from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.testing import FakeServer
+from hisa.testing.model_server import Received
+
+LOOKS = Path(__file__).parent / "looks"
+GOOD = 'Type "Berlin" at the end of the notes and save them.'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An exploration's folder: 8 triples of two desktops with mousepad."""
+    return unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+
+
+def unpacked(file: Path, folder: Path) -> Path:
+    """Write out a folder whose elements are those that were seen; pictures are plain grey."""
+    packed = json.loads(file.read_text("utf-8"))
+    for name in ("images", "elements"):
+        (folder / name).mkdir(parents=True)
+    (folder / "subject.json").write_text(json.dumps(packed["subject"]))
+    for name in ("states", "triples"):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in packed[name]))
+    for name, elements in packed["elements"].items():
+        (folder / "elements" / f"{name}.json").write_text(json.dumps(elements))
+    for state in packed["states"]:
+        Image.new("RGB", (1280, 720), "#777").save(folder / "images" / f"{state['image']}.png")
+    return folder
+
+
+def triple(exploration: Exploration, number: int) -> Triple:
+    return next(one for one in exploration.triples if one.number == number)
+
+
+def high(exploration: Exploration, one: Triple) -> str:
+    way = way_to(exploration, one)
+    assert way is not None
+    made = rule_instruction(exploration, way)
+    return made if isinstance(made, str) else made.high
+
+
+def test_rules_name_every_value_and_the_way_there(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    assert {number: high(explored, triple(explored, number)) for number in (7, 10, 19, 24, 25)} == {
+        7: "Choose Find in the Search menu of the text editor.",
+        10: "Choose Word Wrap in the Document menu of the text editor.",
+        19: 'In the text editor, choose Find in the Search menu, then turn on "Match case".',
+        24: 'In the text editor, type "Berlin" at the end of the text on a new line and save the '
+        "file notes.txt.",
+        25: 'In the text editor, choose Find in the Search menu, then type "Berlin" into the only '
+        "input field and press Enter.",
+    }
+
+
+def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed(
+    folder: Path,
+) -> None:
+    """Word Wrap, Match case and Regular expression were set before Berlin was typed."""
+    explored = Exploration.open(folder)
+    way = way_to(explored, triple(explored, 24))
+    assert way is not None
+    assert [act.text or act.keys for act in acts_of(explored, way)] == ["Berlin", ("ctrl", "s")]
+    assert triple(explored, 19).saved
+    way = way_to(explored, triple(explored, 19))
+    assert [one.act.name for one in way or ()] == ["Search", "Find", "Match case"]
+    assert not any(one.saved for one in way or ())
+
+
+def test_a_toggle_that_is_on_is_turned_off(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    on = triple(explored, 19)
+    back = on.model_copy(update={"before": on.after, "after": on.before, "saved": False})
+    made = rule_instruction(explored, [back])
+    assert isinstance(made, Instruction)
+    assert made.high == 'In the text editor, turn off "Match case".'
+
+
+def test_what_cannot_be_told_is_refused_with_a_reason(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    typed, checked = triple(explored, 24), triple(explored, 19)
+
+    def reason(one: Triple, **act: Any) -> object:
+        return rule_instruction(
+            explored, [one.model_copy(update={"act": one.act.model_copy(update=act)})]
+        )
+
+    assert reason(typed, text="Oslo") == "the place that the text came to cannot be told"
+    assert reason(typed, text="two\nlines").__class__ is str
+    assert reason(checked, name="Gone") == "the control is not on the look before"
+    assert reason(checked, kind="scroll") == "a scroll act is no task that words can tell"
+    still = checked.model_copy(update={"after": checked.before})
+    assert rule_instruction(explored, [still]) == "the act left the control as it was"
+
+
+async def test_the_rules_write_candidates_and_chains_with_checks_made_apart(folder: Path) -> None:
+    written = await write_all(None, folder, Wish(chains=2, most_per_menu=100), print)
+    candidates = read_records(folder / "candidates.jsonl", Candidate)
+    assert candidates == written.candidates
+    wrap = next(one for one in candidates if one.triples == (10,))
+    assert "word-wrap" in json.dumps(wrap.check)
+    assert "word-wrap" not in wrap.instruction
+    assert [act.name for act in wrap.acts] == ["Document", "Word Wrap"]
+    chains = [one for one in candidates if len(one.effects) == 2]
+    assert len(chains) == 2
+    for chain in chains:
+        alone = [next(c for c in candidates if c.effects == (effect,)) for effect in chain.effects]
+        assert chain.acts == alone[0].acts + alone[1].acts
+        assert len(chain.changes) == sum(len(one.changes) for one in alone)
+    again = await write_all(None, folder, Wish(chains=2, most_per_menu=100), print)
+    assert again.instructions == written.instructions
+    assert [one.id for one in again.candidates] == [one.id for one in candidates]
+    assert len(read_records(folder / "refused.jsonl", Refusal)) == len(again.refusals)
+
+
+def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    effects = distinct_effects(explored)
+    several = [
+        Instruction(triples=(number,), writer="rules", sub="x", high=f"Task {number}.")
+        for number in (9, 10, 19, 22, 24)
+    ]
+    kept, refusals = make_candidates(explored, effects, several, share=0.2)
+    assert [one.triples for one in kept] == [(24,), (9,), (10,), (19,)][: len(kept)] or len(kept) < 5
+    assert {one.reason for one in refusals} == {"enough tasks are from the same menu or dialog"}
+    assert len(make_candidates(explored, effects, several, share=1.0)[0]) == 5
+
+
+def test_a_question_has_no_check(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    asked = Instruction(triples=(24,), writer="m", sub="x", high="Which line is last?", sort="question")
+    kept, (refusal,) = make_candidates(explored, distinct_effects(explored), [asked], share=1.0)
+    assert not kept
+    assert refusal.reason.startswith("a question")
+
+
+def filled(schema: dict[str, Any]) -> Any:
+    """What fits a schema: nothing else is known of the request."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "array":
+        return [filled(schema["items"])]
+    if schema["type"] == "object":
+        return {name: filled(one) for name, one in schema["properties"].items()}
+    return GOOD
+
+
+def answer(received: Received) -> str:
+    return json.dumps(filled(received.body["response_format"]["json_schema"]["schema"]))
+
+
+def settings(server: FakeServer, **more: Any) -> Settings:
+    planner = {"model": "gpt-4o", "base_url": server.url, "max_retries": 0} | more
+    run = {"budget_tokens": more.pop("budget", 10_000_000)}
+    planner.pop("budget", None)
+    return load(overrides={"models": {"planner": planner}, "run": run}, environ={"OPENAI_API_KEY": "x"})
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+
+
+async def test_a_model_gets_both_pictures_and_a_red_box_and_nothing_of_the_facts(
+    folder: Path,
+) -> None:
+    with FakeServer(then=answer) as server:
+        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        assert all(len(one.images) == 2 for one in server.requests)
+        assert not any(
+            word in one.text for one in server.requests for word in ("gsettings", "org.xfce")
+        )
+        first, requests = server.requests[0], len(server.requests)
+        again = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        assert len(server.requests) == requests, "what is written is not asked for again"
+    png = base64.b64decode(first.images[0]["url"].partition(",")[2])
+    colours = Image.open(io.BytesIO(png)).convert("RGB").getcolors()
+    assert {colour for _, colour in colours or ()} == {(119, 119, 119), (255, 0, 0)}
+    assert written.writer == "gpt-4o"
+    assert written.instructions == again.instructions
+    turns = {json.loads(line)["turn"] for line in (folder / "calls.jsonl").read_text().splitlines()}
+    assert {one.turn for one in written.instructions} <= turns
+    assert len(written.instructions) == written.effects == len(written.candidates)
+
+
+async def test_a_reply_that_names_no_value_is_asked_for_again_once_then_counted(
+    folder: Path,
+) -> None:
+    nameless = answer_with(high_level_instruction="Type something at the end and save it.")
+    with FakeServer(then=nameless) as server:
+        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        asked = len(server.requests)
+        await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        assert len(server.requests) == asked, "it is counted once and for all"
+    typed = [one for one in written.refusals if one.stage == "instruction"]
+    assert {one.triples for one in typed} == {(24,), (25,)}
+    assert asked == written.effects + 2
+    assert "does not name 'Berlin'" in typed[0].reason
+
+
+def answer_with(**texts: str) -> Any:
+    return lambda received: json.dumps(json.loads(answer(received)) | texts)
+
+
+async def test_a_model_without_eyes_gets_the_elements_and_their_changes_in_words(
+    folder: Path,
+) -> None:
+    with FakeServer(then=lambda _: json.dumps({"sort": "task"})) as server:
+        await write_all(settings(server, profile="small"), folder, Wish(limit=1), print)
+        request = server.requests[0]
+    assert not request.images
+    assert "<- the control" in request.text
+    assert "came: menu item 'Find'" in request.text
+
+
+async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -> None:
+    with FakeServer(then=answer) as server:
+        written = await write_all(settings(server, budget=9_000), folder, Wish(), print)
+        assert "token limit" in written.stopped
+        kept = read_records(folder / "instructions.jsonl", Instruction)
+        assert 0 < len(kept) < written.effects
+        more = await write_all(settings(server), folder, Wish(), print)
+    assert [one for one in more.instructions if one in kept] == kept
+    assert len(more.instructions) == more.effects
+
+
+async def test_references_see_first_screens_and_three_drawn_examples(folder: Path) -> None:
+    number = iter(range(100))
+
+    def ideas(received: Received) -> str:
+        if "instructions" not in received.body["response_format"]["json_schema"]["schema"]["properties"]:
+            return answer(received)
+        return json.dumps({"instructions": [f"Write the number {next(number)} down." for _ in range(5)]})
+
+    with FakeServer(then=ideas) as server:
+        written = await write_all(settings(server), folder, Wish(limit=1, references=7), print)
+        last = server.requests[-1]
+    ways = [one.way for one in written.instructions if not one.triples]
+    assert ways == ["task_driven"] * 7 + ["self_instruct"] * 7
+    assert last.text.count("Write the number") == 3
+    assert len(last.images) >= 1
+    assert all(one.triples for one in written.candidates)
+
+
+async def test_references_take_a_model(folder: Path) -> None:
+    with pytest.raises(UsageError, match="written by a model"):
+        await write_all(None, folder, Wish(references=1), print)
+
+
