@@ -23,6 +23,7 @@ from hisa.screen.observation import Element, Observation, Screenshot
 __all__ = ["MENU_ITEMS", "Draft", "is_save", "mutants", "second_family", "tail", "unsaved"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
+_MENUS = MENU_ITEMS | {"menu"}
 _BUTTONS = frozenset({"push button", "toggle button", "check box", "radio button", "page tab"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell"})
 """Elements of which one is chosen among its likes."""
@@ -96,10 +97,11 @@ def _changed(acts: tuple[Act, ...], at: int, *instead: Act) -> tuple[Act, ...]:
 
 
 def _places(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[int, Act]]:
-    """The acts that may be another one, the last first; menus only lead to them."""
-    save = exploration.subject.save
-    for at, act in reversed(list(enumerate(candidate.acts))):
-        if act.role != "menu" and not is_save(act, save):
+    """The acts that may be another one, the last first; not menus that only lead to the next."""
+    acts, save = candidate.acts, exploration.subject.save
+    for at, act in reversed(list(enumerate(acts))):
+        leads = act.role == "menu" and at + 1 < len(acts) and acts[at + 1].role in _MENUS
+        if not leads and not is_save(act, save):
             yield at, act
 
 
@@ -140,7 +142,7 @@ def _neighbours(
 ) -> Iterator[Draft]:
     """The next control of the same menu, bar or dialog."""
     for at, act in _places(candidate, exploration):
-        for family in (MENU_ITEMS, _BUTTONS):
+        for family in (MENU_ITEMS, _BUTTONS, {"menu"}):
             if act.role in family and act.role not in _CHOICES - _BUTTONS:
                 for other in _beside(act, exploration, family):
                     acts = _changed(candidate.acts, at, other)

@@ -39,7 +39,7 @@ _REST = 0.3
 
 
 def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[str, Way]]:
-    """The ways that are tried, in order; one that passes is enough."""
+    """Ways to try, in order; one that passes is enough."""
     if any(act.kind == "click" and act.role for act in candidate.acts):
         yield "keyboard", _by_keys
     if calls := _tool_calls(candidate):

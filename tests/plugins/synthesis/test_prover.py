@@ -19,6 +19,7 @@ from hisa.plugins.synthesis import prover
 from hisa.plugins.synthesis.cli.prove import sums
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.mutants import mutants, second_family
 from hisa.plugins.synthesis.proof_queue import Broken, ProofQueue
 from hisa.plugins.synthesis.prover import prove
 from hisa.plugins.synthesis.records import Act
@@ -111,6 +112,18 @@ async def test_broken_desktop_refuses_nothing(
     assert len(told) == 2
     [proof] = read_records(tmp_path / "own/proofs.jsonl", Proof)
     assert proof.reason == "the acts cannot be repeated"
+
+
+@on_one_loop
+async def test_second_family_is_other_than_what_selects(pads: Exploration) -> None:
+    candidate = typed(pads)
+    second = second_family(candidate, pads)
+    assert {one.kind for one in second} == {
+        "half way", "done, then undone", "in a copy", "exchanged",
+    }  # fmt: skip
+    selecting = {one.acts for one in mutants(candidate, pads)}
+    assert not selecting & {one.acts for one in second}
+    assert candidate.acts not in selecting | {one.acts for one in second}
 
 
 def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:
