@@ -97,7 +97,7 @@ class Frontier:
         self._forgotten.add((key, then))
 
     def choose(self, worker: int, screen: str, acts: Sequence[Act]) -> Choice | None:
-        """The next act: towards the least visited one, the nearest of those, entries of open menus first.
+        """The next act: towards the least visited one, the nearest of those, menus first.
 
         Args:
             worker: who asks; what another one is on the way to is left to it.

@@ -195,7 +195,7 @@ def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
 
 def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
     for one in elements:
-        named = bool(called(one)) or one.role in ("check box", "radio button")
+        named = bool(called(one)) or one.role in ("check box", "radio button", "combo box")
         if one.role in _CLICKED and named and not _holds_entries(one, look):
             yield act_on(one, look, "click")
         opens = one.role == "icon" or is_app(FILE_MANAGERS, [one.app.casefold()])

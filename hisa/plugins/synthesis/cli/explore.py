@@ -104,7 +104,7 @@ def _must_be_thrown_away(settings: Settings) -> None:
 
 
 def _subject(text: str) -> Subject:
-    """What is explored: an application's name, a page, or a file.
+    """Read what is to be explored: an application's name, a page, or a file.
 
     Raises:
         UsageError: it is none of them.
