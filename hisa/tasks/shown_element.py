@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from hisa.protocols import Environment
 from hisa.screen.observation import Element
+from hisa.screen.roles import FIELDS
 from hisa.tasks.task_format import NotScored
 
 __all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
@@ -17,7 +18,6 @@ __all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
 ONE_ALONE = BeforeValidator(lambda v: (v,) if isinstance(v, str | Mapping) else v)
 """A list of one, written without brackets."""
 Names = Annotated[tuple[str, ...], ONE_ALONE]
-_LOOKS = 3  # at most, until one is complete or has what is looked for
 
 
 class ShownElement(BaseModel):
@@ -33,7 +33,8 @@ class ShownElement(BaseModel):
 
     def misses(self, element: Element) -> list[str]:
         """The ways in which an element is not the one, in words."""
-        states, text, name = element.states, element.text.strip(), element.name or element.label
+        states, text = element.states, element.text.strip()
+        name = element.name or element.label or ("" if element.role in FIELDS else text[:80])
         misses = [] if not states or states & {"showing", "visible"} else ["not showing"]
         misses += ["another role"] if self.role not in ("", element.role) else []
         misses += ["another name"] if self.name not in ("", name) else []
@@ -53,7 +54,7 @@ async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
     meant = f'{wanted.role or "element"} "{wanted.name}"'
     if "elements" not in environment.capabilities:
         raise NotScored(f"check of the {meant}: {environment.name} does not tell elements")
-    for _ in range(_LOOKS):
+    for _ in range(3):  # until a look is complete, or has what is looked for
         look = await environment.observe(elements=True, settle=1.0)
         misses = [(wanted.misses(element), element) for element in look.elements or ()]
         if not all(why for why, _ in misses):

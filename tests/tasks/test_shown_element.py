@@ -11,9 +11,10 @@ from hisa.errors import UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Scoring, Task
-from hisa.screen.geometry import Point
+from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element
 from hisa.tasks.scorer import TaskScorer
+from hisa.tasks.shown_element import ShownElement
 from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
 
@@ -70,6 +71,13 @@ async def test_the_same_box_passes_once_it_is_ticked(tmp_path: Path, form: FakeE
     assert (await scored(tmp_path, ticked, form)).value == 1.0
     absent = await scored(tmp_path, "{name: Agree, absent: true}", form)
     assert absent.detail == 'the element "Agree" is showing'
+
+
+def test_what_has_neither_name_nor_label_goes_by_its_text() -> None:
+    box = BoundingBox(0, 0, 9, 9, "screen")
+    letters = ShownElement(name="Letters")
+    assert letters.misses(Element("icon", "", box, text="Letters")) == []
+    assert letters.misses(Element("text", "", box, text="Letters")) == ["another name"]
 
 
 async def test_the_closest_names_come_first(tmp_path: Path, form: FakeEnvironment) -> None:

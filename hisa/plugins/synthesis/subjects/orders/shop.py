@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 _STATUSES = ("new", "paid", "sent", "cancelled")
 _FIELDS = ("customer", "item", "quantity", "status", "gift", "due", "note")
-_NEW = ("", "", "1", "new", "", "", "")
 
 
 def _field(name: str, value: str, kind: str = "text") -> str:
@@ -73,24 +72,25 @@ class Shop(BaseHTTPRequestHandler):
         elif page == "settings":
             for name in ("shop", "currency", "mail"):
                 self.ask("REPLACE INTO settings VALUES (?, ?)", [name, sent.get(name, "")])
-        self._answer(303, "", f"/{page}" if page in ("customers", "settings") else "/")
+        self._answer(303, "", {"delete": "/", "order": "/"}.get(page, self.path))
 
     def _orders(self, wanted: str) -> str:
         names = ("id", *_FIELDS[:4], "due")
         shown = []
         for which, *cells in self.ask(f"SELECT {','.join(names)} FROM orders ORDER BY id"):
-            link = f'<a href="/order/{which}">Order {which}</a>'
             if wanted in ("all", cells[3]):
                 delete = _form(f"/delete/{which}", "", f"Delete {which}")
+                link = f'<a href="/order/{which}">Order {which}</a>'
                 shown.append([link, *map(escape, cells), delete])
         shows = _form("/", _choice("show", ("all", *_STATUSES), wanted), "Filter", "get")
         return "<h1>Orders</h1>" + shows + _table(("Order", *map(str.title, names[1:]), ""), shown)
 
     def _order(self, which: str) -> str:
         rows = self.ask(f"SELECT {','.join(_FIELDS)} FROM orders WHERE id = ?", [which])
-        if which != "new" and not rows:
+        rows = [("", "", "1", "new", "", "", "")] if which == "new" else rows
+        if not rows:
             return ""
-        customer, item, quantity, status, gift, due, note = rows[0] if rows else _NEW
+        customer, item, quantity, status, gift, due, note = rows[0]
         names = [name for (name,) in self.ask("SELECT name FROM customers ORDER BY name")]
         inner = _choice("customer", names, customer) + _field("item", item)
         inner += _field("quantity", quantity, "number") + _choice("status", _STATUSES, status)
@@ -109,9 +109,9 @@ class Shop(BaseHTTPRequestHandler):
         )
 
     def _settings(self, _: str) -> str:
-        values = {row[0]: row[1] for row in self.ask("SELECT * FROM settings")}
-        inner = _field("shop", values["shop"]) + _field("mail", values["mail"], "checkbox")
-        inner += _choice("currency", ("EUR", "GBP", "USD"), values["currency"])
+        currency, mail, shop = (row[1] for row in self.ask("SELECT * FROM settings ORDER BY name"))
+        inner = _field("shop", shop) + _field("mail", mail, "checkbox")
+        inner += _choice("currency", ("EUR", "GBP", "USD"), currency)
         return "<h1>Settings</h1>" + _form("/settings", inner, "Save settings")
 
     def _answer(self, code: int, page: str, to: str = "") -> None:
