@@ -57,6 +57,8 @@ class ProofDesktop:
         self.candidate = candidate
         self.started = 0
         """Fresh starts so far."""
+        self.detail = ""
+        """Why the last score is what it is."""
         self._late = 0.0
         self._scorer = TaskScorer(settings=settings.tasks)
         self.task = task_of(exploration, candidate)
@@ -98,6 +100,7 @@ class ProofDesktop:
         limit = Deadline(_LATE if acted else 0.0)
         while True:
             scoring = await self._scorer.score(self.task, self.environment, "succeeded")
+            self.detail = scoring.detail
             if scoring.value is None:
                 raise NoScore(scoring.detail)
             if scoring.value == wanted or limit.passed:

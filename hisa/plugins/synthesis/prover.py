@@ -119,7 +119,7 @@ class _Trial:
     ) -> None:
         self._part = name
         score = await self._desktop.score(wanted, acted=acted)
-        self._note(name, score, score == wanted)
+        self._note(name, score, score == wanted, self._desktop.detail)
         if score != wanted:
             raise _Refused(reason)
 

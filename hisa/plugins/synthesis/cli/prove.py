@@ -40,7 +40,7 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     hisa synth prove pads
     hisa synth prove pads --workers 2 --minutes 30
 
-    Exit status: 0 all are proved or refused; 1 stopped; 3 desktops broke, and some are left.
+    Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
     from hisa.config import load
     from hisa.errors import UsageError
