@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import Change, Triple
+from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.rule_instructions import Untold, clauses, sentence
 from hisa.plugins.synthesis.task_records import Effect, Instruction
-from hisa.plugins.synthesis.ways import on_look
+from hisa.plugins.synthesis.ways_there import on_look
 
 __all__ = ["chains"]
+
+Part = tuple[Instruction, Sequence[Triple]]
 
 
 def chains(
     exploration: Exploration,
     effects: Sequence[Effect],
-    instructions: Mapping[str, Instruction],
-    ways: Mapping[str, Sequence[Triple]],
-    *,
+    parts: Mapping[str, Part],
     count: int,
     seed: int,
 ) -> list[Instruction]:
@@ -29,66 +30,51 @@ def chains(
     Args:
         exploration: whose triples they are of.
         effects: of which lasting ones are joined.
-        instructions: of one writer, by the effect's id; an effect without one is left out.
-        ways: to the triple of each instruction, likewise.
+        parts: an instruction of one writer and the way to its triple, by the effect's id.
         count: at most so many.
         seed: of the order in which pairs are tried.
 
     Returns:
         those whose second way can begin where the first one ended, and whose changes stay.
     """
-    usable = [one for one in effects if one.lasting and one.id in instructions and one.id in ways]
-    pairs = list(permutations(usable, 2))
+    lasting = [one for one in effects if one.lasting and one.id in parts]
+    pairs = list(permutations(lasting, 2))
     random.Random(seed).shuffle(pairs)
-    used = dict.fromkeys((one.id for one in usable), 0)
-    chosen: list[Instruction] = []
-    joined: set[frozenset[str]] = set()
+    used: Counter[str] = Counter()
+    chosen: dict[frozenset[str], Instruction] = {}
     while pairs and len(chosen) < count:
         pairs.sort(key=lambda pair: used[pair[0].id] + used[pair[1].id])
         first, second = pairs.pop(0)
         both = frozenset((first.id, second.id))
-        if both in joined or not _compose(exploration, first, second, ways):
+        one, two = parts[first.id], parts[second.id]
+        apart = {c.fact for c in first.changes}.isdisjoint(c.fact for c in second.changes)
+        if both in chosen or not apart or not _compose(exploration, one[1], two[1]):
             continue
-        high = _joined(exploration, [(instructions[e.id], ways[e.id]) for e in (first, second)])
-        if high:
-            joined.add(both)
-            used[first.id], used[second.id] = used[first.id] + 1, used[second.id] + 1
-            one, two = instructions[first.id], instructions[second.id]
-            chosen.append(
-                one.model_copy(
-                    update={"triples": one.triples + two.triples, "way": "chain", "high": high}
-                    | {"sub": f"{one.sub} {two.sub}", "analysis": "", "turn": ""}
-                )
-            )
-    return chosen
+        if high := _joined(exploration, one, two):
+            used.update(both)
+            chosen[both] = one[0].model_copy(
+                update={
+                    "triples": one[0].triples + two[0].triples, "way": "chain", "high": high,
+                    "sub": f"{one[0].sub} {two[0].sub}", "analysis": "", "turn": "",
+                }
+            )  # fmt: skip
+    return list(chosen.values())
 
 
-def _compose(
-    exploration: Exploration, first: Effect, second: Effect, ways: Mapping[str, Sequence[Triple]]
-) -> bool:
-    """Whether two effects stay apart, and the second's way can begin where the first one ended."""
-    taken = set(_places(first.changes))
-    if taken & set(_places(second.changes)):
-        return False
-    one, two = ways[first.id], ways[second.id]
-    if {step.act.key for step in one if step.differences} & {step.act.key for step in two[-1:]}:
-        return False
+def _compose(exploration: Exploration, one: Sequence[Triple], two: Sequence[Triple]) -> bool:
+    """Whether a way can begin where another one ended, and ends with a control of its own."""
     ended = exploration.states[one[-1].after]
-    rest = exploration.states[exploration.root]
-    return len(ended.windows) == len(rest.windows) and on_look(exploration, two[0].act, ended.id)
+    alike = len(ended.windows) == len(exploration.states[exploration.root].windows)
+    own = two[-1].act.key not in {step.act.key for step in one}
+    return alike and own and on_look(exploration, two[0].act, ended.id)
 
 
-def _places(changes: Sequence[Change]) -> Iterator[tuple[str, str, str]]:
-    for change in changes:
-        yield change.fact.kind, change.fact.place, change.fact.item
-
-
-def _joined(exploration: Exploration, parts: Sequence[tuple[Instruction, Sequence[Triple]]]) -> str:
+def _joined(exploration: Exploration, one: Part, two: Part) -> str:
     """Both instructions as one; those by rules are told anew, so that they are one sentence."""
-    if parts[0][0].writer != "rules":
-        return " Then: ".join(one.high for one, _ in parts)
+    if one[0].writer != "rules":
+        return f"{one[0].high} Then: {two[0].high}"
     try:
-        words = [part for _, way in parts for part in clauses(exploration, way)]
+        words = [part for _, way in (one, two) for part in clauses(exploration, way)]
     except Untold:
         return ""
     return sentence(words, exploration.subject.title)

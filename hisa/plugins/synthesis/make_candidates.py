@@ -6,22 +6,20 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction
-from hisa.plugins.synthesis.ways import acts_of, way_to
+from hisa.plugins.synthesis.ways_there import acts_of, way_to
 
-__all__ = ["Refusal", "Ways", "make_candidates", "menu_of", "shortest_ways", "write_records"]
+__all__ = ["Refusal", "make_candidates", "menu_of", "shortest_ways"]
 
-Ways = dict[str, list[tuple[Triple, ...]]]
-"""Of each effect, by its id: the ways to its triples, the shortest first."""
+_LONGEST = 10
+"""Acts of the longest way to an effect: beyond, a task is a walk. Chosen by hand."""
 
 
 class Refusal(BaseModel):
@@ -35,35 +33,26 @@ class Refusal(BaseModel):
     reason: str
 
 
-def write_records(path: Path, records: Iterable[BaseModel]) -> None:
-    """Write a file of JSON lines whole."""
-    replace_file(
-        path,
-        b"".join(one.model_dump_json(exclude_defaults=True).encode() + b"\n" for one in records),
-    )
-
-
-def shortest_ways(exploration: Exploration, effects: Iterable[Effect]) -> Ways:
-    """The ways to each effect; none where no triple of it can be reached."""
-    by_number = {triple.number: triple for triple in exploration.triples}
+def shortest_ways(
+    exploration: Exploration, effects: Iterable[Effect]
+) -> dict[str, list[tuple[Triple, ...]]]:
+    """The ways to each effect by its id, the shortest first; none where all are long."""
+    of = {triple.number: triple for triple in exploration.triples}
+    ways = {e.id: [way_to(exploration, of[one]) for one in e.triples] for e in effects}
     return {
-        effect.id: sorted(
-            filter(None, (way_to(exploration, by_number[one]) for one in effect.triples)), key=len
-        )
-        for effect in effects
+        effect: sorted((way for way in some if way and len(way) <= _LONGEST), key=len)
+        for effect, some in ways.items()
     }
 
 
 def menu_of(exploration: Exploration, acts: Sequence[Act]) -> str:
-    """The menu or dialog that a task is from: the last dialog, else what holds its last control."""
-    main = exploration.subject.main.casefold()
-    real = [act for act in acts if act.role]
-    if not real:
+    """The menu or dialog that a task is from: that of its last control."""
+    act = next((act for act in reversed(acts) if act.role), None)
+    if act is None:
         return "keyboard"
-    window = real[-1].window
-    if window and main not in window.casefold():
-        return f"window {window}"
-    return real[-1].within[0] if real[-1].within else real[-1].role
+    if act.window and exploration.subject.main.casefold() not in act.window.casefold():
+        return f"window {act.window}"
+    return act.within[0] if act.within else act.role
 
 
 def make_candidates(
@@ -83,98 +72,65 @@ def make_candidates(
     """
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
-    by_number = {triple.number: triple for triple in exploration.triples}
     of_triple = {number: effect for effect in effects for number in effect.triples}
-    seen: set[tuple[str, ...]] = set()
     for one in instructions:
         own = [of_triple[number] for number in one.triples if number in of_triple]
-        ids = tuple(effect.id for effect in own)
-        if not one.triples or len(own) < len(one.triples) or ids in seen:
-            continue
-        seen.add(ids)
-        ways = [way_to(exploration, by_number[number]) for number in one.triples]
-        made = _candidate(exploration, one, own, [way for way in ways if way])
-        if isinstance(made, Candidate):
-            candidates.append(made)
-        else:
-            refusals.append(_refusal(one, ids, made))
+        if one.triples and len(own) == len(one.triples):
+            made = _candidate(exploration, one, own)
+            if isinstance(made, Candidate):
+                candidates.append(made)
+            else:
+                refusals.append(_refusal(one, tuple(effect.id for effect in own), made))
     candidates.sort(key=lambda one: (len(one.effects), len(one.acts), one.id))
-    return _spread(exploration, candidates, refusals, share), refusals
+    kept = _spread(exploration, candidates, share)
+    reason = "enough tasks are from the same menu or dialog"
+    refusals += [_refusal(one, one.effects, reason) for one in candidates if one not in kept]
+    return kept, refusals
 
 
-def _refusal(one: Instruction, effects: tuple[str, ...], reason: str) -> Refusal:
+def _refusal(one: Instruction | Candidate, effects: tuple[str, ...], reason: str) -> Refusal:
     return Refusal(
         stage="candidate", writer=one.writer, triples=one.triples, effects=effects, reason=reason
     )
 
 
 def _candidate(
-    exploration: Exploration,
-    one: Instruction,
-    effects: Sequence[Effect],
-    ways: Sequence[Sequence[Triple]],
+    exploration: Exploration, one: Instruction, effects: Sequence[Effect]
 ) -> Candidate | str:
     if one.sort in ("question", "information"):
         return "a question: no change on the machine checks its answer"
-    if len(ways) < len(one.triples):
-        return "no way from a fresh start is known"
-    whole = effects[0] if len(effects) == 1 else joined(effects)
-    check = check_of(whole)
-    if isinstance(check, str):
-        return check
-    name = "\n".join((one.writer, one.high, *(effect.id for effect in effects)))
-    return Candidate(
-        id=f"{exploration.subject.name}-{hashlib.sha256(name.encode()).hexdigest()[:10]}",
-        subject=exploration.subject.name,
-        effects=tuple(effect.id for effect in effects),
-        triples=one.triples,
-        instruction=one.high,
-        writer=one.writer,
-        acts=tuple(act for way in ways for act in acts_of(exploration, way)),
-        check=check,
-        changes=whole.changes,
-        elements=whole.elements,
-    )
-
-
-def joined(effects: Sequence[Effect]) -> Effect:
-    """Several effects as one, all of whose changes have to hold."""
-    return Effect(
-        id="+".join(effect.id for effect in effects),
+    of = {triple.number: triple for triple in exploration.triples}
+    ways = [way for number in one.triples if (way := way_to(exploration, of[number]))]
+    ids = tuple(effect.id for effect in effects)
+    whole = Effect(
+        id="+".join(ids), triples=one.triples,
         changes=tuple(change for effect in effects for change in effect.changes),
-        triples=tuple(number for effect in effects for number in effect.triples[:1]),
-    )
+        elements=effects[0].elements if len(effects) == 1 else (),
+    )  # fmt: skip
+    check = check_of(whole)
+    if len(ways) < len(one.triples) or isinstance(check, str):
+        return check if isinstance(check, str) else "no way from a fresh start is known"
+    name = hashlib.sha256("\n".join((one.writer, one.high, *ids)).encode()).hexdigest()[:10]
+    return Candidate(
+        id=f"{exploration.subject.name}-{name}", subject=exploration.subject.name, effects=ids,
+        triples=one.triples, instruction=one.high, writer=one.writer, check=check,
+        acts=tuple(act for way in ways for act in acts_of(exploration, way)),
+        changes=whole.changes, elements=whole.elements,
+    )  # fmt: skip
 
 
 def _spread(
-    exploration: Exploration,
-    candidates: Sequence[Candidate],
-    refusals: list[Refusal],
-    share: float,
+    exploration: Exploration, candidates: Sequence[Candidate], share: float
 ) -> list[Candidate]:
-    """Keeps of each menu or dialog as many as its share allows, those with few acts first.
+    """Keeps of each menu or dialog as many as its share allows, the first ones.
 
     Where there are too few menus for the share, each has about as many.
     """
     menus = [menu_of(exploration, one.acts) for one in candidates]
-    sizes = Counter(menus)
+    sizes = Counter(menus).values()
 
     def fits(most: int) -> bool:
-        return most <= math.ceil(share * sum(min(size, most) for size in sizes.values()))
+        return most <= math.ceil(share * sum(min(size, most) for size in sizes))
 
-    most = next((one for one in range(max(sizes.values(), default=1), 1, -1) if fits(one)), 1)
-    kept: list[Candidate] = []
-    taken: Counter[str] = Counter()
-    for menu, one in zip(menus, candidates, strict=True):
-        taken[menu] += 1
-        if taken[menu] <= most:
-            kept.append(one)
-            continue
-        reason = "enough tasks are from the same menu or dialog"
-        refusals.append(
-            Refusal(
-                stage="candidate", writer=one.writer, triples=one.triples, effects=one.effects,
-                reason=reason,
-            )
-        )  # fmt: skip
-    return kept
+    most = next((one for one in range(max(sizes, default=1), 1, -1) if fits(one)), 1)
+    return [one for at, one in enumerate(candidates) if menus[:at].count(menus[at]) < most]

@@ -189,7 +189,7 @@ def element_lines(elements: Sequence[Element], near: Element | None) -> str:
     for one in sorted(shown[:_SHOWN], key=lambda one: (one.box.top, one.box.left)):
         states = " ".join(sorted(one.states & {"checked", "selected", "pressed", "focused"}))
         text = f" = {one.text[:80]!r}" if one.text and one.text != called(one) else ""
-        mark = " <- the control" if one is near else ""
+        mark = " <- the control" if one == near else ""
         lines.append(one_line(f"{one.role} {called(one)[:80]!r}{text} {states}{mark}"))
     return "\n".join(lines)
 

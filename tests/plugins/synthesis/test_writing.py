@@ -19,7 +19,7 @@ from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates
 from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Instruction
-from hisa.plugins.synthesis.ways import acts_of, way_to
+from hisa.plugins.synthesis.ways_there import acts_of, way_to
 from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.testing import FakeServer
 from hisa.testing.model_server import Received
@@ -41,7 +41,9 @@ def unpacked(file: Path, folder: Path) -> Path:
         (folder / name).mkdir(parents=True)
     (folder / "subject.json").write_text(json.dumps(packed["subject"]))
     for name in ("states", "triples"):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in packed[name]))
+        (folder / f"{name}.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in packed[name])
+        )
     for name, elements in packed["elements"].items():
         (folder / "elements" / f"{name}.json").write_text(json.dumps(elements))
     for state in packed["states"]:
@@ -141,14 +143,18 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
         for number in (9, 10, 19, 22, 24)
     ]
     kept, refusals = make_candidates(explored, effects, several, share=0.2)
-    assert [one.triples for one in kept] == [(24,), (9,), (10,), (19,)][: len(kept)] or len(kept) < 5
+    assert [one.triples for one in kept] == [(24,), (9,), (10,), (19,)][: len(kept)] or len(
+        kept
+    ) < 5
     assert {one.reason for one in refusals} == {"enough tasks are from the same menu or dialog"}
     assert len(make_candidates(explored, effects, several, share=1.0)[0]) == 5
 
 
 def test_a_question_has_no_check(folder: Path) -> None:
     explored = Exploration.open(folder)
-    asked = Instruction(triples=(24,), writer="m", sub="x", high="Which line is last?", sort="question")
+    asked = Instruction(
+        triples=(24,), writer="m", sub="x", high="Which line is last?", sort="question"
+    )
     kept, (refusal,) = make_candidates(explored, distinct_effects(explored), [asked], share=1.0)
     assert not kept
     assert refusal.reason.startswith("a question")
@@ -173,7 +179,9 @@ def settings(server: FakeServer, **more: Any) -> Settings:
     planner = {"model": "gpt-4o", "base_url": server.url, "max_retries": 0} | more
     run = {"budget_tokens": more.pop("budget", 10_000_000)}
     planner.pop("budget", None)
-    return load(overrides={"models": {"planner": planner}, "run": run}, environ={"OPENAI_API_KEY": "x"})
+    return load(
+        overrides={"models": {"planner": planner}, "run": run}, environ={"OPENAI_API_KEY": "x"}
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -248,9 +256,14 @@ async def test_references_see_first_screens_and_three_drawn_examples(folder: Pat
     number = iter(range(100))
 
     def ideas(received: Received) -> str:
-        if "instructions" not in received.body["response_format"]["json_schema"]["schema"]["properties"]:
+        if (
+            "instructions"
+            not in received.body["response_format"]["json_schema"]["schema"]["properties"]
+        ):
             return answer(received)
-        return json.dumps({"instructions": [f"Write the number {next(number)} down." for _ in range(5)]})
+        return json.dumps(
+            {"instructions": [f"Write the number {next(number)} down." for _ in range(5)]}
+        )
 
     with FakeServer(then=ideas) as server:
         written = await write_all(settings(server), folder, Wish(limit=1, references=7), print)
@@ -265,5 +278,3 @@ async def test_references_see_first_screens_and_three_drawn_examples(folder: Pat
 async def test_references_take_a_model(folder: Path) -> None:
     with pytest.raises(UsageError, match="written by a model"):
         await write_all(None, folder, Wish(references=1), print)
-
-

@@ -12,6 +12,7 @@ import click
 from hisa.cli.out import examples, json_option, print_json, say, say_error
 
 if TYPE_CHECKING:
+    from hisa.config import Settings
     from hisa.plugins.synthesis.writing import Written
 
 __all__ = ["write"]
@@ -22,6 +23,7 @@ _EXAMPLES = examples(
     "hisa synth write pads --model gpt-5 --budget-usd 2   a model writes; goes on where it stopped",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
 )
+_COUNT = click.IntRange(0, 10_000)
 
 
 @click.command("write", epilog=_EXAMPLES)
@@ -31,13 +33,16 @@ _EXAMPLES = examples(
 @click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
 @click.option("--budget-tokens", type=int, metavar="N", help="Likewise, by tokens in and out.")
 @click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="New instructions, at most.")
-@click.option("--chains", type=click.IntRange(0, 10_000), default=0, metavar="N",
-              help="Tasks of two effects, at most (0).")  # fmt: skip
-@click.option("--references", type=click.IntRange(0, 10_000), default=0, metavar="N",
-              help="The paper's two references, N each: they see first screens only (0).")  # fmt: skip
-@click.option("--most-per-menu", type=click.FloatRange(1, 100), default=15.0, metavar="PERCENT",
-              help="Of the tasks, from one menu or dialog, at most (15).")  # fmt: skip
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
+@click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")
+@click.option(
+    "--references", type=_COUNT, default=0, metavar="N",
+    help="The paper's two references, N each: tasks that a model thinks of on first screens (0).",
+)  # fmt: skip
+@click.option(
+    "--most-per-menu", type=click.FloatRange(1, 100), default=15.0, metavar="PERCENT",
+    help="Of the tasks, from one menu or dialog (15).",
+)  # fmt: skip
 @click.option("--seed", type=int, default=0, help="Of what is drawn: chains, examples (0).")
 @json_option
 @click.pass_context
@@ -53,45 +58,40 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
+    settings = _settings(ctx.obj, how) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
-    settings = ctx.obj
-    if how["model"]:
-        planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
-        models = settings.models.model_copy(
-            update={"planner": settings.models.planner.model_copy(update=planner)}
-        )
-        limits = {k: how[k] for k in ("budget_usd", "budget_tokens") if how[k] is not None}
-        run = settings.run.model_copy(update=limits)
-        settings = settings.model_copy(update={"models": models, "run": run})
     tell = (lambda _: None) if as_json else say_error
-    written = asyncio.run(write_all(settings if how["model"] else None, folder, wish, tell))
-    _say(written, folder, as_json=as_json)
+    _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
+
+
+def _settings(settings: Settings, how: dict[str, Any]) -> Settings:
+    """The settings with those of the command line over them."""
+    planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
+    limits = {key: how[key] for key in ("budget_usd", "budget_tokens") if how[key] is not None}
+    own = settings.models.planner.model_copy(update=planner)
+    models = settings.models.model_copy(update={"planner": own})
+    run = settings.run.model_copy(update=limits)
+    return settings.model_copy(update={"models": models, "run": run})
 
 
 def _say(written: Written, folder: Path, *, as_json: bool) -> None:
     reasons = Counter(one.reason for one in written.refusals)
     ways = Counter(one.way for one in written.instructions)
-    largest, share = written.largest_menu
     if as_json:
         print_json(
             {
-                "folder": str(folder),
-                "writer": written.writer,
-                "effects": written.effects,
-                "instructions": dict(ways),
-                "candidates": len(written.candidates),
-                "refused": dict(reasons.most_common()),
-                "largest_menu": {"name": largest, "share": round(share, 3)},
-                "stopped": written.stopped,
-                "spent": dict(written.spent),
+                "folder": str(folder), "writer": written.writer, "effects": written.effects,
+                "instructions": dict(ways), "candidates": len(written.candidates),
+                "menus": dict(written.menus), "refused": dict(reasons),
+                "stopped": written.stopped, "spent": dict(written.spent),
             }
-        )
+        )  # fmt: skip
         return
     counts = ", ".join(f"{count} {way.replace('_', '-')}" for way, count in ways.items())
     say(f"{written.effects} distinct effects; instructions by {written.writer}: {counts or 'none'}")
     say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
-    if largest:
-        say(f"most are from one menu or dialog: {share:.0%}, {largest}")
+    for menu, count in written.menus.most_common(1):
+        say(f"most are from one menu or dialog: {count / written.menus.total():.0%}, {menu}")
     for reason, count in reasons.most_common():
         say(f"  {count:4} refused: {reason}")
     if written.stopped:

@@ -16,8 +16,8 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
     """The fewest triples from a fresh start that lead to a triple, and itself; None: no way.
 
     They lead over screens, which hold values and selections, and not over states: what another act
-    set meanwhile is no part of the way. Every desktop begins with a fresh start. That the rest leads there is a guess, which the proof
-    settles. ``saved`` is left where a document changed.
+    set meanwhile is no part of the way. Every desktop begins with a fresh start. That the rest
+    leads there is a guess, which the proof settles. ``saved`` is left where a document changed.
     """
     if triple.failed:
         return None
