@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hisa.plugins.synthesis.check_programs import PROGRAMS
-from hisa.plugins.synthesis.effects import WINDOWS
+from hisa.plugins.synthesis.distinct_effects import WINDOWS
 from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.rewrite import here
 from hisa.plugins.synthesis.task_records import Effect

@@ -19,9 +19,9 @@ from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.frontier import Choice, Frontier, Key, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import restored
+from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, program_of
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program

@@ -11,7 +11,7 @@ from hisa.errors import ModelFacingError, ToolFailed, UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.doing import SETTLE, called, replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.facts import read_facts
+from hisa.plugins.synthesis.machine_facts import read_facts
 from hisa.plugins.synthesis.records import Act, Change, ElementChange
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_files import task_of

@@ -11,7 +11,7 @@ __all__ = [
 ]  # fmt: skip
 
 FactKind = Literal["file", "text", "gsettings", "ini", "xcu", "json", "document", "row"]
-"""How a fact is read; `hisa.plugins.synthesis.facts` says what each looks like."""
+"""How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
 
 
 class Fact(NamedTuple):

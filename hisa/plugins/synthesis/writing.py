@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.plugins.synthesis.chains import chains
-from hisa.plugins.synthesis.effects import distinct_effects
+from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates, menu_of, shortest_ways
 from hisa.plugins.synthesis.rule_instructions import rule_instruction

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from hisa.plugins.synthesis.facts import guest_source
+from hisa.plugins.synthesis.machine_facts import guest_source
 from hisa.plugins.synthesis.records import Fact, Facts
 
 SYSTEM_PYTHON = "/usr/bin/python3"

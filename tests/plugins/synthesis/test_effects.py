@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.effects import distinct_effects
+from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.facts import Noise, element_changes
+from hisa.plugins.synthesis.machine_facts import Noise, element_changes
 from hisa.plugins.synthesis.records import (
     Act,
     Change,

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.effects import essential
-from hisa.plugins.synthesis.facts import changed
+from hisa.plugins.synthesis.distinct_effects import essential
+from hisa.plugins.synthesis.machine_facts import changed
 from hisa.plugins.synthesis.records import Change, Fact
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_records import Effect

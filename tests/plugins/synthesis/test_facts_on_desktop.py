@@ -9,9 +9,9 @@ import pytest
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.plugins.synthesis.checks import check_of
+from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.doing import replay
-from hisa.plugins.synthesis.effects import essential
-from hisa.plugins.synthesis.facts import Noise, changed, read_facts
+from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_records import Effect

@@ -13,7 +13,7 @@ from PIL import Image
 
 from hisa.config import Settings, load
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.effects import distinct_effects
+from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates
 from hisa.plugins.synthesis.records import Triple

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.facts import Noise
+from hisa.plugins.synthesis.machine_facts import Noise
 from hisa.plugins.synthesis.records import Change, ElementChange, Triple
 from hisa.plugins.synthesis.task_records import Effect
 
