@@ -8,15 +8,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
+from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise
 from hisa.plugins.synthesis.records import Change, ElementChange, Triple
 from hisa.plugins.synthesis.task_records import Effect
+from hisa.screen.observation import Element
 
 __all__ = ["WINDOWS", "distinct_effects", "essential"]
 
 WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "color chooser"})
 """Roles whose coming says more than that of what they hold."""
+_PASSING = frozenset(
+    {"menu", "menu item", "check menu item", "radio menu item", "tearoff menu item", "popup menu"}
+    | {"tool tip", "status bar", "scroll bar", "separator"}
+)
+"""Roles that come and go while something is done, and are no end of it."""
 _MOST_ELEMENTS = 40
 _OF_THIS_MACHINE = re.compile(
     r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)13[3-9]\d{14}(?!\d)
@@ -39,10 +46,11 @@ def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> li
         noise = Noise()
         for triple in triples:
             noise.learn(triple.act, triple.differences.facts)
+    start = _shown_at_start(exploration)
     alike: dict[str, list[int]] = defaultdict(list)
     effects: dict[str, Effect] = {}
     for triple in triples:
-        effect = _effect(triple, noise)
+        effect = _effect(triple, noise, start)
         if effect.changes or effect.elements:
             alike[effect.id].append(triple.number)
             effects.setdefault(effect.id, effect)
@@ -89,13 +97,40 @@ def _only_here(change: Change) -> bool:
     return any(_OF_THIS_MACHINE.search(part) for part in parts)
 
 
-def _effect(triple: Triple, noise: Noise) -> Effect:
+_Start = dict[tuple[str, str], list[Element]]
+
+
+def _shown_at_start(exploration: Exploration) -> _Start:
+    shown: _Start = defaultdict(list)
+    root = exploration.states.get(exploration.root)
+    for element in exploration.elements(root) if root else ():
+        shown[element.role, called(element)].append(element)
+    return shown
+
+
+def _effect(triple: Triple, noise: Noise, start: _Start) -> Effect:
     changes = essential(noise.without(triple.differences.facts))
-    elements = () if changes else _telling(triple.differences.elements)
+    stays = [] if changes else [c for c in triple.differences.elements if _stays(c, start)]
+    elements = _telling(stays)
     kept = [change.model_dump() for change in changes]
     kept += [change.model_dump(exclude={"window"}) for change in elements]
     name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
     return Effect(id=name, changes=changes, elements=elements, triples=())
+
+
+def _stays(change: ElementChange, start: _Start) -> bool:
+    """Whether a change is an end that a fresh start does not have.
+
+    Menus open and close, and what went where an act before had brought it is back to the start.
+    """
+    if change.role in _PASSING:
+        return False
+    there = start.get((change.role, change.name), ())
+    if change.what in ("came", "went"):
+        return bool(there) == (change.what == "went")
+    if change.what == "value":
+        return all(element.text[:4000] != change.after for element in there)
+    return all(not set(change.after.split()) <= element.states for element in there)
 
 
 def _telling(changes: Iterable[ElementChange]) -> tuple[ElementChange, ...]:

@@ -25,7 +25,7 @@ __all__ = [
     "reason_to_leave",
 ]
 
-ESCAPE = Act(kind="press", keys=("escape",))
+ESCAPE = Act(kind="press", keys=("esc",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CLICKED = MENU_ITEMS | {
@@ -59,7 +59,7 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
     (r"print|print preview|page setup|printer settings", "needs a printer"),
     (r"send|send to|e-?mail( document)?|share|bluetooth", "leaves the machine"),
-    (r"delete (permanently|forever)|shred|empty trash|format", "cannot be undone"),
+    (r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)", "cannot be undone"),
     (
         r"about|help|contents|website|online help|user guides|donat.*|get involved|release notes"
         r"|report|report (a )?(bug|problem)|send feedback|what's this|license information"
