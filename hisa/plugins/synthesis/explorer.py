@@ -35,6 +35,8 @@ _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
 _DEEP = 12
 """Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
+_DEAD = 4
+"""Acts without effect in a dialog, one after the other, before it is left."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
 _LATEST = 4.0
@@ -146,6 +148,8 @@ class _Here:
     facts: Facts
     state: State
     acts: int = 0
+    dead: int = 0
+    """Acts without effect, one after the other."""
     escapes: int = 0
     restarts: int = 0
 
@@ -195,7 +199,9 @@ class _Worker:
             choice = self._frontier.choose(
                 self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
             )
-            if choice and (not choice.tries or not self._frontier.untried_from_root()):
+            stuck = here.dead >= _DEAD and not resting  # something covers what is offered
+            worth = choice and (not choice.tries or not self._frontier.untried_from_root())
+            if choice and worth and not stuck:
                 await self._follow(environment, here, choice)
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
             elif not await self._recover(environment, here, resting):
@@ -277,6 +283,7 @@ class _Worker:
             **seen,
         )
         self._session.add(triple)
+        here.dead = 0 if triple.differences else here.dead + 1
         if lost:
             raise lost
         if not triple.failed:

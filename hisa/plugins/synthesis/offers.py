@@ -140,9 +140,11 @@ def in_front(look: Observation, program: str = "") -> list[Element]:
     """The elements of the window that has the focus; all where none is known to have it.
 
     None of a window of another program, which this one may have opened: it is not explored.
+    The elements tell the window in front before its title does: messages may have none.
     """
     elements = look.elements or ()
-    active = look.active.title if look.active else None
+    tops = [one.window for one in elements if one.parent == -1 and "active" in one.states]
+    active = tops[-1] if tops else look.active.title if look.active else None
     own = [one for one in elements if active is None or one.window in (active, "")] or elements
     apps = {one.app for one in own if one.window}
     return [] if program and apps and program not in apps else list(own)

@@ -122,6 +122,13 @@ def test_only_the_window_in_front_counts() -> None:
     ]  # fmt: skip
 
 
+def test_a_message_whose_window_has_no_title_is_in_front() -> None:
+    message = element("alert", "Information", 9, -1, "active", "modal", window="Information")
+    button = element("push button", "OK", 12, 5, window="Information")
+    seen = look(*PLAIN.elements or (), message, button, front="", behind=("notes - Pad",))
+    assert named(offers(seen, PAD, "pad")) == [("click", "OK")]
+
+
 def test_a_window_of_another_program_offers_nothing() -> None:
     folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
     top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
