@@ -3,9 +3,9 @@
 A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
 facts of its own, else "file SIZE HASH"); ``text`` a small text; ``gsettings`` a schema and key;
 ``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property; ``json``
-a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a part of an
-OpenDocument file, such as ``Sheet1.B2/bold`` or ``p3/text``. What is not otherwise than usual in
-a document is no fact.
+a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part
+in an OpenDocument sheet, such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that
+are ``bold`` or the like. What is as usual in a document is no fact.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ class _Answer(BaseModel):
 def guest_source() -> str:
     """The program that reads the facts, to be run by the machine's own Python."""
     folder = files("hisa.plugins.synthesis")
-    documents, rest = (
-        (folder / name).read_text("utf-8") for name in ("guest_documents.py", "guest_facts.py")
-    )
+    names = ("guest_documents.py", "guest_facts.py")
+    documents, rest = ((folder / name).read_text("utf-8") for name in names)
     return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
 
 
@@ -86,7 +85,8 @@ _PLACES = re.compile(
 )
 """Files that say nothing on any machine."""
 _ITEMS = re.compile(
-    r"""(?ix) window[-_.]?(state|size|position|width|height|geometry|maximi[sz]ed|placement)$
+    r"""(?ix) (window|dialog|side\w*|pane[dl]?|splitter|column)[-_.]?(state|size|position|width
+    | height|geometry|maximi[sz]ed|placement)$
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
@@ -153,34 +153,28 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
     holds the document's, tells none apart. At most 200 changes.
     """
     old, new = _shown(before), _shown(after)
-    found = [
-        _came_or_went(what, element)
-        for what, here, there in (("came", new, old), ("went", old, new))
-        for key, element in here.items()
-        if key not in there
-    ]
-    for key in old.keys() & new.keys():
-        was, now = old[key], new[key]
-        common = {"role": now.role, "name": called(now), "window": now.window[:200]}
-        if was.text != now.text and (now.text or was.text):
-            values = {"before": was.text[:4000], "after": now.text[:4000]}
-            found.append(ElementChange.model_validate({"what": "value", **common, **values}))
+    changes: list[ElementChange] = []
+
+    def note(what: str, element: Element, was: str, now: str) -> None:
+        named = {"what": what, "role": element.role, "name": called(element)[:200]}
+        values = {"window": element.window[:200], "before": was[:4000], "after": now[:4000]}
+        changes.append(ElementChange.model_validate(named | values))
+
+    for key in old.keys() | new.keys():
+        was, now = old.get(key), new.get(key)
+        if was is None or now is None:
+            if now is not None:
+                note("came", now, "", _states(now))
+            elif was is not None:
+                note("went", was, _states(was), "")
+            continue
+        if was.text != now.text:
+            note("value", now, was.text, now.text)
         if _states(was) != _states(now):
-            states = {"before": _states(was), "after": _states(now)}
-            found.append(ElementChange.model_validate({"what": "states", **common, **states}))
+            note("states", now, _states(was), _states(now))
     order = ("states", "value", "came", "went")
-    found.sort(key=lambda one: (order.index(one.what), one.role, one.name))
-    return tuple(found[:_MOST_ELEMENTS])
-
-
-def _came_or_went(what: str, element: Element) -> ElementChange:
-    return ElementChange.model_validate(
-        {"what": what, "role": element.role, "name": called(element)[:200]}
-        | {
-            "window": element.window[:200],
-            "after" if what == "came" else "before": _states(element),
-        }
-    )
+    changes.sort(key=lambda one: (order.index(one.what), one.role, one.name, one.after))
+    return tuple(changes[:_MOST_ELEMENTS])
 
 
 def _states(element: Element) -> str:

@@ -34,7 +34,7 @@ def write_command(fact: Fact, value: str | None) -> str | None:
             f'mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}'
         )  # fmt: skip
     program = _PROGRAMS.get(fact.kind)
-    if program is None or (fact.kind == "row" and value is None):
+    if program is None:
         return None
     arguments = [fact.place, fact.item, *([] if value is None else [value])]
     return here(_START + program, *arguments)
@@ -116,9 +116,16 @@ base = sqlite3.connect(path, timeout=10)
 columns = base.execute("PRAGMA table_info(%s)" % quoted(table)).fetchall()
 names = [c[1] for c in sorted(columns, key=lambda c: c[5]) if c[5]] or ["rowid"]
 where = " AND ".join("CAST(%s AS TEXT) = ?" % quoted(n) for n in names)
-line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
-done = base.execute(line, [None if value == "NULL" else value, *keys])
+if value is None:
+    base.execute("DELETE FROM %s WHERE %s" % (quoted(table), where), keys)
+else:
+    count = "SELECT count(*) FROM %s WHERE %s" % (quoted(table), where)
+    if not base.execute(count, keys).fetchone()[0]:
+        row = {**{c[1]: "" for c in columns}, **dict(zip(names, keys))}
+        listed = ", ".join(map(quoted, row)), ", ".join("?" * len(row))
+        base.execute("INSERT INTO %s (%s) VALUES (%s)" % (quoted(table), *listed), [*row.values()])
+    line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
+    base.execute(line, [None if value == "NULL" else value, *keys])
 base.commit()
-sys.exit(done.rowcount != 1)
 """
 _PROGRAMS = {"ini": _INI, "json": _JSON, "xcu": _XCU, "row": _ROW}

@@ -76,11 +76,11 @@ def test_every_kind_is_read(home: Path) -> None:
         ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
         ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
         ("document", "~/sales.ods", "Sheet1.B2/merged"): "1x2",
-        ("document", "~/letter.odt", "p1/style"): "Heading",
-        ("document", "~/letter.odt", "p2/bold"): "true 'bold'",
-        ("document", "~/letter.odt", "p3/bold"): "true",
-        ("document", "~/letter.odt", "p3/align"): "center",
-        ("document", "~/letter.odt", "p4/list"): "bullet 1",
+        ("document", "~/letter.odt", "text"): "Title\na bold word\nall\none",
+        ("document", "~/letter.odt", "style"): "Heading 'Title'\nBody 'a bold word'\nBody 'all'",
+        ("document", "~/letter.odt", "bold"): "true 'bold'\ntrue 'all'",
+        ("document", "~/letter.odt", "align"): "center 'all'",
+        ("document", "~/letter.odt", "list"): "bullet 'one'",
         ("file", "~/.config/app", ""): "folder",
         ("file", "~/sales.ods", ""): "file",
     }
@@ -122,7 +122,7 @@ def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> N
         )  # fmt: skip
     facts = read_home(tmp_path / "home")
     assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
-    assert facts[Fact("document", "~/letter.odt", "p2/bold")] == "true 'bold word'; true 'both'"
+    assert facts[Fact("document", "~/letter.odt", "bold")] == "true 'bold word'\ntrue 'both'"
     agree(tmp_path / "home")
 
 
@@ -250,7 +250,7 @@ def test_hostile_files_cost_their_own_facts_only(home: Path) -> None:
     (home / "closed.txt").chmod(0)
     facts = read_home(home)
     assert plain.items() <= facts.items()
-    assert facts[Fact("document", "~/round.odt", "p1/text")] == "round"
+    assert facts[Fact("document", "~/round.odt", "text")] == "round"
     assert facts[Fact("file", "~/huge.txt")].startswith("file 5000000 ")
     assert facts[Fact("file", "~/self")] == "link self"
     hostile = ("~/bomb.ods", "~/entities.odt", "~/deep.odt", "~/wide.ods", "~/.config/deep.json")
