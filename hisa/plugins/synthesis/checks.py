@@ -68,10 +68,10 @@ def _of_place(
         gone = {str(json.loads(c.fact.item)[:2]): c for c in changes if c.after is None}
         changes = [c for c in changes if c.after is not None] + [*gone.values()]
     for change in changes:
+        if change.after is None and kind == "gsettings":
+            raise _Uncheckable(f"the setting {place} {change.fact.item} is gone")
         if _plain(kind, change.after).strip() == _plain(kind, change.before).strip():
             raise _Uncheckable(f"{place}: only blanks or the form of a value changed")
-    if kind == "gsettings":
-        return [_setting(change) for change in changes]
     if kind == "document":
         return [_printed(kind, place, changes)]
     return [_printed(kind, place, [change]) for change in changes]
@@ -79,9 +79,11 @@ def _of_place(
 
 def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]:
     values = [_plain(kind, change.after) for change in changes]
+    items = [change.fact.item for change in changes]
+    if kind == "gsettings":
+        return {"command": shlex.join(["gsettings", "get", place, *items]), "equals": values[0]}
     if len(values) > 1:
         values = [json.dumps(value, ensure_ascii=False) for value in values]
-    items = [change.fact.item for change in changes]
     return {"command": here(PROGRAMS[kind], place, *items), "equals": "\n".join(values)}
 
 
@@ -97,13 +99,6 @@ def _plain(kind: str, value: str | None) -> str:
         return json.dumps(int(loaded) if whole else loaded, ensure_ascii=False, sort_keys=True)
     lowered = value.lower() if value.lower() in ("true", "false") else value
     return re.sub(r"^(-?[0-9]+)\.0+$", r"\1", lowered)
-
-
-def _setting(change: Change) -> dict[str, Any]:
-    if change.after is None:
-        raise _Uncheckable(f"the setting {change.fact.place} {change.fact.item} is gone")
-    command = shlex.join(["gsettings", "get", change.fact.place, change.fact.item])
-    return {"command": command, "equals": change.after}
 
 
 def _text(place: str, change: Change) -> dict[str, Any]:

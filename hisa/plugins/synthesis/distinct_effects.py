@@ -78,11 +78,8 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
     gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
     made = [c.fact.place for c in kept if c.after is not None]
-    return tuple(
-        c
-        for c in kept
-        if not (_follows(c, changed, gone, made) or (c.fact.place in texts and _same_looks(c)))
-    )
+    kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
+    return tuple(c for c in kept if not _follows(c, changed, gone, made))
 
 
 def _follows(change: Change, changed: set[str], gone: set[str], made: list[str]) -> bool:
@@ -100,9 +97,7 @@ def _follows(change: Change, changed: set[str], gone: set[str], made: list[str])
 
 def _same_looks(change: Change) -> bool:
     """Whether a property of a text is at as many places as before, of which the words changed."""
-    before, after = (
-        re.sub(r" ['\"].*", "", value or "") for value in (change.before, change.after)
-    )
+    before, after = (re.sub(r" ['\"].*", "", v or "") for v in (change.before, change.after))
     return change.fact.item != "text" and before == after
 
 

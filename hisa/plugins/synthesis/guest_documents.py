@@ -92,31 +92,30 @@ class Styles:
         self.styles = {(one.get("family", ""), one.get("name", "")): one for one in every}
         self.named = {(one.get("family"), one.get("name")) for one in common.iterfind("styles/*")}
         self.fonts = {one.get("name"): one.get("font-family", "").strip("'\"") for one in faces}
-        self.known: dict[tuple[str, str], dict[str, str]] = {}
+        self.looks = {key: self.resolved(*key) for key in self.styles}
 
-    def common(self, family: str, name: str) -> str:
-        """The named style that an automatic one stands on."""
-        for _ in range(30):
-            if (family, name) in self.named or (family, name) not in self.styles:
-                break
-            name = self.styles[family, name].get("parent-style-name", "")
-        return name
+    def common(self, name: str) -> str:
+        """The named style of paragraphs that an automatic one stands on."""
+        style = None if ("paragraph", name) in self.named else self.styles.get(("paragraph", name))
+        return name if style is None else style.get("parent-style-name", "")
 
     def of(self, family: str, name: str) -> dict[str, str]:
         """Properties of a style and of those below it in plain words; empty: as usual."""
-        if (family, name) not in self.known:
-            chain: list[Element] = []
-            at: str | None = name
-            while at is not None and (family, at) in self.styles and len(chain) < 30:
-                chain.append(self.styles[family, at])
-                at = chain[-1].get("parent-style-name", "") if at else None
-            merged: dict[str, str] = {}
-            for style in reversed(chain):
-                merged |= self.plain(style)
-            if family == "paragraph" and merged.get("align") == "start":
-                merged["align"] = ""
-            self.known[family, name] = merged
-        return self.known[family, name]
+        return self.looks.get((family, name), {})
+
+    def resolved(self, family: str, name: str) -> dict[str, str]:
+        """As `of`, worked out."""
+        merged: dict[str, str] = {}
+        for _ in range(30):
+            if (style := self.styles.get((family, name))) is None:
+                break
+            merged = self.plain(style) | merged
+            if not name:
+                break
+            name = style.get("parent-style-name", "")
+        if family == "paragraph" and merged.get("align") == "start":
+            merged["align"] = ""
+        return merged
 
     def plain(self, style: Element) -> dict[str, str]:
         """Properties that one style sets."""
@@ -135,8 +134,6 @@ class Styles:
                     props[name] = "true"
             if "font-name" in values:
                 props["font"] = self.fonts.get(values["font-name"], values["font-name"])
-            if props.get("underline") and values.get("text-underline-type") == "double":
-                props["underline"] = "double"
         if (numbers := self.styles.get(("", style.get("data-style-name", "")))) is not None:
             props["format"] = number_format(numbers)
         return props
@@ -244,7 +241,7 @@ def paragraphs(body: Element, styles: Styles) -> Items:
     for node, listed in lines_of(body, "", styles):
         name = node.get("style-name", "")
         texts.append(text_in([node]))
-        common = styles.common("paragraph", name)
+        common = styles.common(name)
         usual, whole = styles.of("paragraph", common), styles.of("paragraph", name)
         own = {"style": common if common != "Standard" else "", "list": listed}
         for key in WHOLE.values():

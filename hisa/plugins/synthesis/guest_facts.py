@@ -76,18 +76,12 @@ def content(path: str, most: int = READ) -> bytes:
 
 def settings() -> Iterator[Row]:
     """Every key of the settings that have a fixed place."""
-    words = ["gsettings", "list-recursively"]
-    try:
-        done = subprocess.run(
-            words, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return
-    for line in done.stdout.decode("utf-8", "replace").splitlines():
-        schema, _, rest = line.partition(" ")
-        key, _, value = rest.partition(" ")
-        if value:
-            yield "gsettings", schema, key, value
+    words, quiet = ["gsettings", "list-recursively"], subprocess.DEVNULL
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        printed = subprocess.check_output(words, stdin=quiet, stderr=quiet, timeout=60)
+        for line in printed.decode("utf-8", "replace").splitlines():
+            if len(parts := line.split(" ", 2)) == 3:
+                yield "gsettings", parts[0], parts[1], parts[2]
 
 
 def ini(text: str) -> dict[str, str]:
@@ -132,13 +126,8 @@ def registry(node: Element, path: str = "") -> Iterator[tuple[str, str]]:
             yield f"{path}/{child.get('name', '')}", ";".join(parts) if parts else value
 
 
-def quoted(name: str) -> str:
-    """A name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def rows(path: str) -> Iterator[tuple[str, str]]:
-    """Columns of a database's rows, each row by its primary key."""
+    """Columns of a database's rows, each row by its primary key, and those of its tables."""
     with tempfile.TemporaryDirectory() as folder:
         for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
             with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
@@ -149,22 +138,22 @@ def rows(path: str) -> Iterator[tuple[str, str]]:
             base.execute("PRAGMA trusted_schema=OFF")
             made = "SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE 'CREATE TABLE%'"
             for (table,) in base.execute(made).fetchall():
-                if not table.startswith("sqlite_"):
-                    yield from table_rows(base, table)
+                columns = base.execute("SELECT name, pk FROM pragma_table_info(?)", [table])
+                keys: dict[str, int] = dict(columns.fetchall())
+                yield json.dumps([table]), ", ".join(keys)
+                named = [quoted(n) for n in sorted(keys, key=keys.__getitem__) if keys[n]]
+                picked, many = ", ".join(named or ["rowid"]), len(named) or 1
+                for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
+                    for column, value in zip(keys, row[many:], strict=True):
+                        if isinstance(value, bytes):
+                            value = f"sha256:{hashlib.sha256(value).hexdigest()}"
+                        item = json.dumps([table, [*map(str, row[:many])], column])
+                        yield item, "NULL" if value is None else str(value)
 
 
-def table_rows(base: sqlite3.Connection, table: str) -> Iterator[tuple[str, str]]:
-    """The columns of a table, and its values."""
-    columns = base.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-    keys = [column[1] for column in sorted(columns, key=lambda c: c[5]) if column[5]]
-    picked = ", ".join(map(quoted, keys)) or "rowid"
-    yield json.dumps([table]), ", ".join(column[1] for column in columns)
-    for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
-        own = list(map(str, row[: len(keys) or 1]))
-        for column, value in zip(columns, row[len(own) :], strict=True):
-            if isinstance(value, bytes):
-                value = f"sha256:{hashlib.sha256(value).hexdigest()}"
-            yield json.dumps([table, own, column[1]]), "NULL" if value is None else str(value)
+def quoted(name: str) -> str:
+    """A name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def of_file(path: str, hidden: bool) -> Iterator[tuple[str, str, str]]:
@@ -205,7 +194,7 @@ def known_of(path: str, hidden: bool) -> list[tuple[str, str, str]]:
 
 
 def browser(folder: str, place: str) -> Iterator[Row]:
-    """What a person sets in a browser, of each of its profiles."""
+    """Settings and bookmarks that a person made, of each of a browser's profiles."""
     for path in sorted([*Path(folder).glob("*/Preferences"), *Path(folder).glob("*/Bookmarks")]):
         for kind, item, value in known_of(str(path), True):
             if BROWSER_SETTINGS.match(item):

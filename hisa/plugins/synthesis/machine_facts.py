@@ -103,44 +103,31 @@ _WORD = re.compile(r"[a-z]{4,}")
 class Noise:
     """Addresses that change whatever is done, learned from acts that have nothing in common.
 
-    A hidden address is noise once three unrelated acts changed it, one of a document that lies
-    open in the home once two thirds of at least four acts on that document did.
+    A hidden address is noise once three unrelated acts changed it; one in the open never is.
     """
 
     def __init__(self) -> None:
-        self._acts: dict[Fact, set[tuple[str, ...]]] = defaultdict(set)
-        self._of_place: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self._controls: dict[Fact, set[str]] = defaultdict(set)
 
     def learn(self, act: Act, changes: Iterable[Change]) -> None:
         """Take note of what an act changed; the same act counts once."""
         control = act.name or "+".join(act.keys) or act.text or act.role
         words = set(_WORD.findall(" ".join((act.name, *act.keys)).lower()))
-        for change in changes:
-            fact = change.fact
-            self._of_place[fact.place].add(act.key)
-            self._acts[fact].add(act.key)
+        for fact in (change.fact for change in changes):
             address = f"{fact.place} {fact.item}".lower()
             if not any(word in address for word in words):
                 self._controls[fact].add(control)
 
     def is_noise(self, fact: Fact) -> bool:
         """Whether a change of this fact says nothing of what was done."""
-        if _PLACES.search(fact.place) or (_hidden(fact) and _ITEMS.search(fact.item)):
+        if _PLACES.search(fact.place):
             return True
-        controls = len(self._controls.get(fact, ()))
-        if _hidden(fact):
-            return controls >= 3
-        acts = len(self._of_place.get(fact.place, ()))
-        return controls >= 4 and fact.kind == "document" and 3 * controls >= 2 * acts
+        hidden = fact.kind == "gsettings" or "/." in fact.place
+        return hidden and bool(_ITEMS.search(fact.item) or len(self._controls.get(fact, ())) >= 3)
 
     def without(self, changes: Iterable[Change]) -> tuple[Change, ...]:
         """The changes that are no noise."""
         return tuple(change for change in changes if not self.is_noise(change.fact))
-
-
-def _hidden(fact: Fact) -> bool:
-    return fact.kind == "gsettings" or "/." in fact.place
 
 
 _Key = tuple[str, str, int]

@@ -58,20 +58,17 @@ os.makedirs(os.path.dirname(path), exist_ok=True)
 _INI = r"""
 section, key = re.fullmatch(r"\[(.*?)\] (.*)", item, re.S).groups()
 lines = open(path, encoding="utf-8").read().splitlines() if os.path.exists(path) else []
-now, kept, at = "", [], 0 if not section else None
+now, kept, at = "", [], None if section else 0
 for line in lines:
-    head = re.fullmatch(r"\s*\[(.*)\]\s*", line)
+    head = re.fullmatch(r"\s*\[([^\]]*)\]\s*([#;].*)?", line)
     now = head.group(1) if head else now
-    if now == section and not head and line.partition("=")[0].strip() == key:
-        continue
-    kept.append(line)
-    if now == section:
-        at = len(kept)
+    if now != section or head or line.partition("=")[0].strip() != key:
+        kept.append(line)
+    at = len(kept) if now == section else at
 if at is None:
     kept.append("[%s]" % section)
-    at = len(kept)
 if value is not None:
-    kept.insert(at, key + "=" + value)
+    kept.insert(len(kept) if at is None else at, key + "=" + value)
 open(path, "w", encoding="utf-8").write("\n".join(kept) + "\n")
 """
 _JSON = """
@@ -119,13 +116,12 @@ where = " AND ".join("CAST(%s AS TEXT) = ?" % quoted(n) for n in names)
 if value is None:
     base.execute("DELETE FROM %s WHERE %s" % (quoted(table), where), keys)
 else:
-    count = "SELECT count(*) FROM %s WHERE %s" % (quoted(table), where)
-    if not base.execute(count, keys).fetchone()[0]:
-        row = {**{c[1]: "" for c in columns}, **dict(zip(names, keys))}
-        listed = ", ".join(map(quoted, row)), ", ".join("?" * len(row))
-        base.execute("INSERT INTO %s (%s) VALUES (%s)" % (quoted(table), *listed), [*row.values()])
+    row = {**{c[1]: "" for c in columns}, **dict(zip(names, keys))}
+    into = quoted(table), ", ".join(map(quoted, row)), ", ".join("?" * len(row))
+    base.execute("INSERT OR IGNORE INTO %s (%s) VALUES (%s)" % into, [*row.values()])
     line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
-    base.execute(line, [None if value == "NULL" else value, *keys])
+    if base.execute(line, [None if value == "NULL" else value, *keys]).rowcount != 1:
+        sys.exit("no such row")
 base.commit()
 """
 _PROGRAMS = {"ini": _INI, "json": _JSON, "xcu": _XCU, "row": _ROW}

@@ -188,6 +188,58 @@ def test_what_a_document_lost_is_asked_for(home: Path) -> None:
         shutil.copy(home / "kept", home / place[2:])
 
 
+def test_words_that_come_into_a_text_leave_the_looks_of_others_alone(home: Path) -> None:
+    start = read_home(home)
+    with zipfile.ZipFile(home / "letter.odt") as archive:
+        content, styles = (archive.read(f"{name}.xml") for name in ("content", "styles"))
+    longer = content.replace(b"<text:h ", b"<text:p>New</text:p><text:h ", 1)
+    with zipfile.ZipFile(home / "letter.odt", "w") as archive:
+        archive.writestr("content.xml", longer.replace(b"bold </text", b"brave </text"))
+        archive.writestr("styles.xml", styles)
+    changes = essential(changed(start, read_home(home)))
+    assert [(c.fact.item, c.after) for c in changes if c.fact.item == "text"] == [
+        ("text", "New\nTitle\na brave word\nall\none")
+    ]
+    assert {change.fact.item for change in changes} <= {"text", "style"}
+    assert passes(home, effect_of(changes))
+
+
+def test_a_row_that_came_or_went_is_checked_and_undone(home: Path) -> None:
+    start = read_home(home)
+    fewer = write_command(Fact("row", "~/notes.db", '["note", ["1"], "text"]'), None)
+    assert fewer is not None
+    assert run_at(home, "bash", "-c", fewer).returncode == 0
+    gone = effect_of(essential(changed(start, read_home(home))))
+    assert len(gone.changes) == 3
+    assert len(check_of(gone)) == 1
+    assert passes(home, gone)
+    for change in gone.changes:
+        undo = write_command(change.fact, change.before)
+        assert undo is not None
+        assert run_at(home, "bash", "-c", undo).returncode == 0
+    assert not passes(home, gone)
+    assert changed(start, read_home(home)) == ()
+
+
+def test_of_a_browser_only_what_a_person_sets_is_read(home: Path) -> None:
+    start = read_home(home)
+    profile = home / ".config/chromium/Default"
+    (profile / "Sessions").mkdir(parents=True)
+    (home / ".config/chromium/Local State").write_text("{}")
+    (profile / "Sessions/1").write_text("x")
+    tree = {"browser": {"show_home_button": True, "placement": 3}, "signin": {"allowed": True}}
+    (profile / "Preferences").write_text(json.dumps(tree))
+    page = {"name": "A", "url": "http://a/", "date_added": "133", "guid": "x"}
+    roots = {"roots": {"bookmark_bar": {"children": [page]}}, "checksum": "y"}
+    (profile / "Bookmarks").write_text(json.dumps(roots))
+    changes = essential(changed(start, read_home(home)))
+    assert [change.fact.item for change in changes] == [
+        "/roots/bookmark_bar/children/0/name", "/roots/bookmark_bar/children/0/url",
+        "/browser/show_home_button",
+    ]  # fmt: skip
+    assert passes(home, effect_of(changes))
+
+
 def test_other_forms_of_the_same_value_pass(home: Path) -> None:
     conf = home / ".config/app/app.conf"
     fact = Fact("ini", "~/.config/app/app.conf", "[view] size")
