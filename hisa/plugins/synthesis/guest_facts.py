@@ -31,15 +31,14 @@ __all__ = ["main"]
 HOME = os.path.realpath(os.path.expanduser("~"))
 MOST, MOST_OF_ONE, MOST_FILES, LONGEST = 60_000, 8_000, 4_000, 4_000
 READ, DATABASE, MEMORY, SECONDS_OF_ONE = 4_000_000, 20_000_000, 1_500_000_000, 4.0
-SKIPPED_FOLDERS = re.compile(
-    r"(^|/)(\.cache|\.dbus|\.gvfs|\.git|\.Trash-\d+|\.local/share/(gvfs-metadata|tracker.*)"
-    r"|\.config/(dconf|pulse|glib-2\.0)|[^/]*[Cc]ache|Crashpad|__pycache__)$"
-)
 SKIPPED = re.compile(
-    r"(^|/)(\.Xauthority|\.ICEauthority|\.xsession-errors.*|\.goutputstream-.*|\.~lock\..*"
-    r"|[^/]*\.(log|lock|pid|swp|part|crdownload)|lock|\.lock|[Ss]ingleton[^/]*"
-    r"|[^/]*-(wal|shm|journal)|recently-used\.xbel[^/]*|\.nfs.*)$"
+    r"(?i)(^|/)(\.(cache|dbus|gvfs|git|xauthority|iceauthority|nfs.*|trash-\d+|xsession-errors.*"
+    r"|goutputstream-.*|~lock\..*|lock|local/share/(gvfs-metadata|tracker.*|session)"
+    r"|config/(dconf|pulse|glib-2\.0|libreoffice/\d+/user/(?!registrymodifications\.xcu).*))"
+    r"|[^/]*(cache|~|\.(log|lock|pid|sock|socket|tmp|bak|swp|part|crdownload)|-(wal|shm|journal))"
+    r"|[^/]*(autosave|crash|singleton|recently[-_]?used)[^/]*|lock|__pycache__)$"
 )
+"""Paths that say nothing on any machine."""
 BROWSER = {"Local State", "First Run", "SingletonLock", "profiles.ini"}
 """Files that tell a browser's own folder: of what it holds only what a person sets is read."""
 BROWSER_SETTINGS = re.compile(
@@ -230,10 +229,11 @@ def facts_below() -> Iterator[Row]:
             folders.clear()
             yield from browser(folder, f"~/{under}")
             continue
-        kept = (f for f in folders if not SKIPPED_FOLDERS.search(os.path.normpath(f"{under}/{f}")))
-        folders[:] = sorted(kept)
+        folders[:] = sorted(
+            f for f in folders if not SKIPPED.search(os.path.normpath(f"{under}/{f}"))
+        )
         for name in (*folders, *sorted(files)):
-            short = os.path.normpath(os.path.join(under, name))
+            short = os.path.normpath(f"{under}/{name}")
             if left > 0 and not SKIPPED.search(short):
                 left -= 1
                 with contextlib.suppress(OSError):

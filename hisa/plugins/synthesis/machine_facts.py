@@ -77,13 +77,6 @@ def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
     )
 
 
-_PLACES = re.compile(
-    r"""(?ix) recently[-_]?used | /\.~lock\. | /\.goutputstream- | autosave | crash
-    | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log|lock|pid|sock(et)?)$ | ~$
-    | /\.config/libreoffice/\d+/user/(?!registrymodifications\.xcu)
-    """
-)
-"""Files that say nothing on any machine."""
 _ITEMS = re.compile(
     r"""(?ix) (window|dialog|side\w*|pane[dl]?|splitter|column)[-_.]?(state|size|position|width
     | height|geometry|maximi[sz]ed|placement)$
@@ -120,8 +113,6 @@ class Noise:
 
     def is_noise(self, fact: Fact) -> bool:
         """Whether a change of this fact says nothing of what was done."""
-        if _PLACES.search(fact.place):
-            return True
         hidden = fact.kind == "gsettings" or "/." in fact.place
         return hidden and bool(_ITEMS.search(fact.item) or len(self._controls.get(fact, ())) >= 3)
 

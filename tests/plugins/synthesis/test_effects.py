@@ -73,7 +73,6 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
         ("xcu", "~/.config/r.xcu", toolbar + "DockPos", True),
         ("xcu", "~/.config/r.xcu", toolbar + "Visible", False),
         ("text", "~/session", "", False),
-        ("file", "~/.config/app/x.lock", "", True),
     ):
         assert noise.is_noise(Fact(kind, place, item)) is expected, (place, item)  # type: ignore[arg-type]
 

@@ -270,6 +270,21 @@ def test_a_hash_alone_is_no_change(home: Path) -> None:
     assert essential(changed(start, read_home(home))) == ()
 
 
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        (".config/app/x.lock", False), (".local/share/recently-used.xbel", False),
+        (".config/libreoffice/4/user/backup/a.odt", False), ("Documents/.~lock.a.odt#", False),
+        ("Documents/session", True), ("Documents/locks.txt", True), (".config/app/state", True),
+        (".config/libreoffice/4/user/registrymodifications.xcu", True),
+    ],
+)  # fmt: skip
+def test_files_of_a_moment_are_not_read(tmp_path: Path, path: str, read: bool) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("x")
+    assert (Fact("file", f"~/{path}") in read_home(tmp_path)) is read
+
+
 def test_hostile_files_cost_their_own_facts_only(home: Path) -> None:
     plain = read_home(home)
     with zipfile.ZipFile(home / "bomb.ods", "w", zipfile.ZIP_DEFLATED) as archive:
