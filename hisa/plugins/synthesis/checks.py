@@ -1,19 +1,21 @@
 """Checks of task files, made from what changed and nothing else: no act is known here.
 
 Every value that an effect set is asked for, in the form that the machine keeps it; forms that mean
-the same pass as well: a truth in any case, 5.0 for 5, a blank at the end of a text.
+the same pass as well: a truth in any case, 5.0 for 5, a blank at the end of a text. Files are read
+by functions cut from the program that reads facts, which tests hold to what real programs write.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
-from hisa.plugins.synthesis.check_programs import PROGRAMS
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
 from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.rewrite import here
@@ -25,6 +27,58 @@ _MOST = 60
 """Changes beyond which an effect is no one thing that a person asks for."""
 _MOST_ELEMENTS = 4
 _CHECKED = ("checked", "pressed", "expanded", "selected")
+_DOCUMENTS, _FACTS = (
+    (files("hisa.plugins.synthesis") / f"guest_{name}.py").read_text("utf-8")
+    for name in ("documents", "facts")
+)
+_START = """
+import json, os, re, sys
+path, items = os.path.expanduser(sys.argv[1]), sys.argv[2:]
+"""
+_SHOW = """
+for item in items:
+    value = facts.get(item, "")
+    if value.lower() in ("true", "false"):
+        value = value.lower()
+    print(re.sub(r"^(-?[0-9]+)[.]0+$", r"\\1", value))
+"""
+_SHOW_ALL = """
+values = [facts.get(item, "") for item in items]
+print(*[json.dumps(v, ensure_ascii=False) if len(values) > 1 else v for v in values], sep="\\n")
+"""
+_ROW = """
+import sqlite3, urllib.parse
+base = sqlite3.connect("file:%s?mode=ro" % urllib.parse.quote(path), uri=True, timeout=20)
+quoted = lambda name: '"' + name.replace('"', '""') + '"'
+facts = {}
+for item in items:
+    table, keys, column = json.loads(item)
+    info = base.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [table])
+    where = ["CAST(%s AS TEXT) = ?" % quoted(name) for (name,) in info] or ["rowid = ?"]
+    line = "SELECT %s FROM %s WHERE %s" % (quoted(column), quoted(table), " AND ".join(where))
+    row = base.execute(line, keys).fetchone()
+    facts[item] = "(no row)" if row is None else "NULL" if row[0] is None else str(row[0])
+"""
+
+
+def _cut(source: str, *names: str) -> str:
+    parts = (part for part in ast.parse(source).body if getattr(part, "name", "") in names)
+    return "\n\n".join(ast.get_source_segment(source, part) or "" for part in parts)
+
+
+_TEXT = "open(path, encoding='utf-8', errors='replace').read()"
+_HEAD = "from __future__ import annotations\nfrom xml.etree import ElementTree\n\n\n"
+_PROGRAMS = {
+    "text": f"{_START}print(ascii(open(path, encoding='utf-8', newline='').read()))",
+    "ini": f"{_HEAD}{_cut(_FACTS, 'ini')}\n{_START}facts = ini({_TEXT}){_SHOW}",
+    "json": f"{_HEAD}{_cut(_FACTS, 'flat')}\n{_START}"
+    f"facts = dict(flat(json.loads({_TEXT}))){_SHOW}",
+    "xcu": f"{_HEAD}{_cut(_DOCUMENTS, 'Cut', 'parsed')}\n\n\n{_cut(_FACTS, 'registry')}\n{_START}"
+    f"facts = dict(registry(parsed(open(path, 'rb').read()))){_SHOW}",
+    "row": _START + _ROW + _SHOW,
+    "document": f"{_DOCUMENTS}{_START}facts = dict(document(open(path, 'rb').read())){_SHOW_ALL}",
+}
+"""By the kind of fact: Python that prints the values of items of a file, a line each."""
 
 
 class _Uncheckable(Exception):
@@ -84,11 +138,11 @@ def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]
         return {"command": shlex.join(["gsettings", "get", place, *items]), "equals": values[0]}
     if len(values) > 1:
         values = [json.dumps(value, ensure_ascii=False) for value in values]
-    return {"command": here(PROGRAMS[kind], place, *items), "equals": "\n".join(values)}
+    return {"command": here(_PROGRAMS[kind], place, *items), "equals": "\n".join(values)}
 
 
 def _plain(kind: str, value: str | None) -> str:
-    """A value as `hisa.plugins.synthesis.check_programs` print it."""
+    """A value as `_PROGRAMS` print it."""
     if value is None:
         return "(no row)" if kind == "row" else ""
     if kind in ("document", "gsettings"):
@@ -105,7 +159,7 @@ def _text(place: str, change: Change) -> dict[str, Any]:
     if change.after is None:
         raise _Uncheckable(f"the text of {place} is longer than a check compares, or no text now")
     if change.before is not None and change.before.strip() == change.after.strip():
-        return {"command": here(PROGRAMS["text"], place), "equals": ascii(change.after)}
+        return {"command": here(_PROGRAMS["text"], place), "equals": ascii(change.after)}
     return {"file": place, "equals": change.after}
 
 
