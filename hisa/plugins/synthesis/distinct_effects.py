@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
@@ -25,6 +25,8 @@ _PASSING = frozenset(
 )
 """Roles that come and go while something is done, and are no end of it."""
 _MOST_ELEMENTS = 40
+_OF_A_MOMENT = re.compile(r"\d\u200e?[:∶]\d\d|\d{10}|[0-9a-f]{24}")
+"""Names of elements such as the time of a file."""
 _OF_THIS_MACHINE = re.compile(
     r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)13[3-9]\d{14}(?!\d)
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}
@@ -46,7 +48,8 @@ def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> li
         noise = Noise()
         for triple in triples:
             noise.learn(triple.act, triple.differences.facts)
-    start = _shown_at_start(exploration)
+    root = exploration.states.get(exploration.root)
+    start = exploration.elements(root) if root else ()
     alike: dict[str, list[int]] = defaultdict(list)
     effects: dict[str, Effect] = {}
     for triple in triples:
@@ -64,16 +67,22 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes that are the point: a made file's text, not that there is a file as well.
 
     Left out are values of this machine alone, files of which only a hash changed, folders of
-    programs, and folders that hold something else that was made.
+    programs, folders that hold something else that was made, looks that go with a new text, and the
+    tool bars that an office program writes down together when it first shows them.
     """
     kept = [c for c in changes if not _only_here(c)]
-    told = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
+    bars = [c for c in kept if c.fact.item.endswith("/Visible") and c.before is None]
+    if len(bars) > 1:
+        kept = [c for c in kept if c not in bars]
+    texts = {c.fact.place for c in kept if c.fact.kind == "document" and c.fact.item == "text"}
+    changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
     gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
     made = [c.fact.place for c in kept if c.after is not None]
-    return tuple(c for c in kept if not _follows(c, told, gone, made))
+    kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
+    return tuple(c for c in kept if not _follows(c, changed, gone, made))
 
 
-def _follows(change: Change, told: set[str], gone: set[str], made: list[str]) -> bool:
+def _follows(change: Change, changed: set[str], gone: set[str], made: list[str]) -> bool:
     place, kind = change.fact.place, change.fact.kind
     if any(place.startswith(f"{folder}/") for folder in gone):
         return True
@@ -83,7 +92,13 @@ def _follows(change: Change, told: set[str], gone: set[str], made: list[str]) ->
         return "/." in place or any(other.startswith(f"{place}/") for other in made)
     both = change.before is not None and change.after is not None
     plain = (change.before or "file").startswith("file") and (change.after or "").startswith("file")
-    return place in told or (both and plain)
+    return place in changed or (both and plain)
+
+
+def _same_looks(change: Change) -> bool:
+    """Whether a property of a text is at as many places as before, of which the words changed."""
+    before, after = (re.sub(r" ['\"].*", "", v or "") for v in (change.before, change.after))
+    return change.fact.item != "text" and before == after
 
 
 def _only_here(change: Change) -> bool:
@@ -97,18 +112,7 @@ def _only_here(change: Change) -> bool:
     return any(_OF_THIS_MACHINE.search(part) for part in parts)
 
 
-_Start = dict[tuple[str, str], list[Element]]
-
-
-def _shown_at_start(exploration: Exploration) -> _Start:
-    shown: _Start = defaultdict(list)
-    root = exploration.states.get(exploration.root)
-    for element in exploration.elements(root) if root else ():
-        shown[element.role, called(element)].append(element)
-    return shown
-
-
-def _effect(triple: Triple, noise: Noise, start: _Start) -> Effect:
+def _effect(triple: Triple, noise: Noise, start: Sequence[Element]) -> Effect:
     changes = essential(noise.without(triple.differences.facts))
     stays = [] if changes else [c for c in triple.differences.elements if _stays(c, start)]
     elements = _telling(stays)
@@ -118,19 +122,22 @@ def _effect(triple: Triple, noise: Noise, start: _Start) -> Effect:
     return Effect(id=name, changes=changes, elements=elements, triples=())
 
 
-def _stays(change: ElementChange, start: _Start) -> bool:
+def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
     """Whether a change is an end that a fresh start does not have.
 
     Menus open and close, and what went where an act before had brought it is back to the start.
     """
-    if change.role in _PASSING:
+    if change.role in _PASSING or _OF_A_MOMENT.search(change.name):
         return False
-    there = start.get((change.role, change.name), ())
+    there = [e for e in start if e.role == change.role and change.name in ("", called(e))]
     if change.what in ("came", "went"):
         return bool(there) == (change.what == "went")
     if change.what == "value":
         return all(element.text[:4000] != change.after for element in there)
-    return all(not set(change.after.split()) <= element.states for element in there)
+    before, after = set(change.before.split()), set(change.after.split())
+    if after - before:
+        return all(not after - before <= element.states for element in there)
+    return all(before - after <= element.states for element in there)
 
 
 def _telling(changes: Iterable[ElementChange]) -> tuple[ElementChange, ...]:

@@ -19,28 +19,34 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from hisa.plugins.synthesis.guest_documents import LONGEST, Cut, attribute, document, parsed
+from hisa.plugins.synthesis.guest_documents import Cut, document, parsed
 
 __all__ = ["main"]
 
 HOME = os.path.realpath(os.path.expanduser("~"))
-MOST, MOST_OF_ONE, MOST_FILES = 60_000, 8_000, 4_000
-READ, DATABASE = 4_000_000, 20_000_000
-SECONDS_OF_ONE, SECONDS, MEMORY = 4.0, 40.0, 1_500_000_000
-SKIPPED_FOLDERS = re.compile(
-    r"(^|/)(\.cache|\.dbus|\.gvfs|\.git|\.Trash-\d+|\.local/share/(gvfs-metadata|tracker.*)"
-    r"|\.config/(dconf|pulse|glib-2\.0)|[^/]*[Cc]ache|Crashpad|__pycache__)$"
-)
+MOST, MOST_OF_ONE, MOST_FILES, LONGEST = 60_000, 8_000, 4_000, 4_000
+READ, DATABASE, MEMORY, SECONDS_OF_ONE = 4_000_000, 20_000_000, 1_500_000_000, 4.0
 SKIPPED = re.compile(
-    r"(^|/)(\.Xauthority|\.ICEauthority|\.xsession-errors.*|\.goutputstream-.*|\.~lock\..*"
-    r"|[^/]*\.(log|lock|pid|swp|part|crdownload)|lock|\.lock|[Ss]ingleton[^/]*"
-    r"|[^/]*-(wal|shm|journal)|recently-used\.xbel[^/]*|\.nfs.*)$"
+    r"(?i)(^|/)(\.(cache|dbus|gvfs|git|xauthority|iceauthority|nfs.*|trash-\d+|xsession-errors.*"
+    r"|goutputstream-.*|~lock\..*|lock|local/share/(gvfs-metadata|tracker.*|session)"
+    r"|config/(dconf|pulse|glib-2\.0|libreoffice/\d+/user/(?!registrymodifications\.xcu).*))"
+    r"|[^/]*(cache|~|\.(log|lock|pid|sock|socket|tmp|bak|swp|part|crdownload)|-(wal|shm|journal))"
+    r"|[^/]*(autosave|crash|singleton|recently[-_]?used)[^/]*|lock|__pycache__)$"
 )
-BROWSER_KEEPS = ("Preferences", "Bookmarks", "Default")
-"""Of a browser's folder, which holds a file "Local State"; the rest is its own book-keeping."""
+"""Paths that say nothing on any machine."""
+BROWSER = {"Local State", "First Run", "SingletonLock", "profiles.ini"}
+"""Files that tell a browser's own folder: of what it holds only what a person sets is read."""
+BROWSER_SETTINGS = re.compile(
+    r"/(roots/.*/(name|url)|homepage.*|browser/(show_home_button|theme/.*)|bookmark_bar/.*"
+    r"|session/(restore_on_startup|startup_urls)|(webkit/webprefs|download|translate)/.*|savefile/"
+    r"default_directory|partition/default_zoom_level/.*|enable_do_not_track|safebrowsing/enabled"
+    r"|credentials_enable_service|profile/default_content_setting_values/(?!has_migrated).*)$"
+)
 Row = tuple[str, str, str, str]
 """Kind, place, item, value."""
 
@@ -54,23 +60,14 @@ def stop(*_: object) -> None:
     raise Cut("time")
 
 
-def opened(path: str) -> Any:
-    """A plain file to read; no pipe, device or link is waited for or followed."""
-    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb")  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise Cut("no plain file")
-    return file
-
-
 def content(path: str, most: int = READ) -> bytes:
     """The bytes of a plain file.
 
     Raises:
         Cut: there are more.
     """
-    with opened(path) as file:
-        data: bytes = file.read(most + 1)
+    with open(path, "rb") as file:
+        data = file.read(most + 1)
     if len(data) > most:
         raise Cut("size")
     return data
@@ -78,24 +75,18 @@ def content(path: str, most: int = READ) -> bytes:
 
 def settings() -> Iterator[Row]:
     """Every key of the settings that have a fixed place."""
-    words = ["gsettings", "list-recursively"]
-    try:
-        done = subprocess.run(
-            words, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return
-    for line in done.stdout.decode("utf-8", "replace").splitlines():
-        schema, _, rest = line.partition(" ")
-        key, _, value = rest.partition(" ")
-        if value:
-            yield "gsettings", schema, key, value
+    words, quiet = ["gsettings", "list-recursively"], subprocess.DEVNULL
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        printed = subprocess.check_output(words, stdin=quiet, stderr=quiet, timeout=60)
+        for line in printed.decode("utf-8", "replace").splitlines():
+            if len(parts := line.split(" ", 2)) == 3:
+                yield "gsettings", parts[0], parts[1], parts[2]
 
 
-def ini(data: bytes) -> dict[str, str]:
+def ini(text: str) -> dict[str, str]:
     """Keys of a file of sections; empty where its lines are something else."""
     section, odd, pairs = "", 0, {}
-    for line in map(str.strip, data.decode("utf-8", "replace").splitlines()):
+    for line in map(str.strip, text.splitlines()):
         if not line or line[0] in "#;":
             continue
         key, equals, value = line.partition("=")
@@ -125,13 +116,38 @@ def registry(node: Element, path: str = "") -> Iterator[tuple[str, str]]:
     """Properties of an office program's changed settings, by their path."""
     for child in node:
         if child.tag == "item":
-            yield from registry(child, attribute(child, "path"))
+            yield from registry(child, child.get("path", ""))
         elif child.tag == "node":
-            yield from registry(child, f"{path}/{attribute(child, 'name')}")
+            yield from registry(child, f"{path}/{child.get('name', '')}")
         elif child.tag == "prop":
             parts = [part.text or "" for part in child.iter("it")]
             value = "".join(part.text or "" for part in child.iter("value"))
-            yield f"{path}/{attribute(child, 'name')}", ";".join(parts) if parts else value
+            yield f"{path}/{child.get('name', '')}", ";".join(parts) if parts else value
+
+
+def rows(path: str) -> Iterator[tuple[str, str]]:
+    """Columns of a database's rows, each row by its primary key, and those of its tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
+            with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
+                copy.write(content(path + end, DATABASE))
+        with contextlib.closing(sqlite3.connect(f"{folder}/db")) as base:
+            base.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            base.set_progress_handler(lambda: 0, 10_000)  # lets the time run out
+            base.execute("PRAGMA trusted_schema=OFF")
+            made = "SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE 'CREATE TABLE%'"
+            for (table,) in base.execute(made).fetchall():
+                columns = base.execute("SELECT name, pk FROM pragma_table_info(?)", [table])
+                keys: dict[str, int] = dict(columns.fetchall())
+                yield json.dumps([table]), ", ".join(keys)
+                named = [quoted(n) for n in sorted(keys, key=keys.__getitem__) if keys[n]]
+                picked, many = ", ".join(named or ["rowid"]), len(named) or 1
+                for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
+                    for column, value in zip(keys, row[many:], strict=True):
+                        if isinstance(value, bytes):
+                            value = f"sha256:{hashlib.sha256(value).hexdigest()}"
+                        item = json.dumps([table, [*map(str, row[:many])], column])
+                        yield item, "NULL" if value is None else str(value)
 
 
 def quoted(name: str) -> str:
@@ -139,142 +155,105 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def rows(path: str) -> Iterator[tuple[str, str]]:
-    """Columns of a database's rows, each row by its primary key."""
-    with tempfile.TemporaryDirectory() as folder:
-        for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
-            with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
-                copy.write(content(path + end, DATABASE))
-        turns = iter(range(4000))
-        with contextlib.closing(sqlite3.connect(f"{folder}/db")) as base:
-            base.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            base.set_progress_handler(lambda: next(turns, None) is None, 10_000)
-            base.execute("PRAGMA trusted_schema=OFF")
-            made = "SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE 'CREATE TABLE%'"
-            for (table,) in base.execute(made).fetchall():
-                if not table.startswith("sqlite_"):
-                    yield from table_rows(base, table)
-
-
-def table_rows(base: sqlite3.Connection, table: str) -> Iterator[tuple[str, str]]:
-    """The columns of a table, and its values."""
-    columns = base.execute(f"PRAGMA table_info({quoted(table)})").fetchall()
-    keys = [column[1] for column in sorted(columns, key=lambda c: c[5]) if column[5]]
-    picked = ", ".join(map(quoted, keys)) or "rowid"
-    yield json.dumps([table]), ", ".join(column[1] for column in columns)
-    for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
-        own = list(map(str, row[: len(keys) or 1]))
-        for column, value in zip(columns, row[len(own) :], strict=True):
-            if isinstance(value, bytes):
-                value = f"sha256:{hashlib.sha256(value).hexdigest()}"
-            yield json.dumps([table, own, column[1]]), "NULL" if value is None else str(value)
-
-
-def of_file(path: str, hidden: bool) -> list[tuple[str, str, str]]:
+def of_file(path: str, hidden: bool) -> Iterator[tuple[str, str, str]]:
     """Facts of a file's content: kind, item, value; none where nothing is known of it."""
     end = path.rpartition(".")[2].lower()
-    with opened(path) as file:
-        head = file.read(16)
-    if head == b"SQLite format 3\0":
-        return [("row", *row) for row in rows(path)]
-    data = content(path)
-    if end in ("ods", "odt", "ots", "ott") and head[:2] == b"PK":
-        return [("document", *row) for row in document(data)]
-    if end == "xcu":
-        return [("xcu", *row) for row in registry(parsed(data))]
-    if hidden and data[:1] in (b"{", b"["):
+    data = content(path, DATABASE)
+    if data.startswith(b"SQLite format 3\0"):
+        yield from (("row", *row) for row in rows(path))
+    elif len(data) > READ:
+        return
+    elif end in ("ods", "odt", "ots", "ott") and data.startswith(b"PK"):
+        yield from (("document", *row) for row in document(data))
+    elif end == "xcu":
+        yield from (("xcu", *row) for row in registry(parsed(data)))
+    elif b"\0" not in data:
+        text = data.decode("utf-8", "replace" if hidden else "strict")
         with contextlib.suppress(ValueError):
-            return [("json", *row) for row in flat(json.loads(data))]
-    if hidden and b"\0" not in data and (pairs := ini(data)):
-        return [("ini", *row) for row in pairs.items()]
-    if len(data) > 4 * LONGEST or b"\0" in data:
-        return []
-    text = data.decode("utf-8")
-    return [("text", "", text)] if len(text) <= LONGEST else []
+            if hidden and text[:1] in ("{", "["):
+                tree = json.loads(text)
+                yield from (("json", *row) for row in flat(tree))
+                return
+        pairs = ini(text) if hidden else {}
+        yield from (("ini", *row) for row in pairs.items())
+        if not pairs and len(text) <= LONGEST:
+            yield "text", "", text
 
 
 def known_of(path: str, hidden: bool) -> list[tuple[str, str, str]]:
     """As `of_file`, within limits of time and number, whatever the file is."""
-    left = signal.getitimer(signal.ITIMER_PROF)[0]
-    here = min(SECONDS_OF_ONE, left)
-    signal.setitimer(signal.ITIMER_PROF, here)
     facts: list[tuple[str, str, str]] = []
     with contextlib.suppress(Exception):
-        facts = of_file(path, hidden)
-    spent = here - signal.getitimer(signal.ITIMER_PROF)[0]
-    signal.setitimer(signal.ITIMER_PROF, max(0.01, left - spent))
+        try:
+            signal.setitimer(signal.ITIMER_PROF, SECONDS_OF_ONE)
+            facts = list(islice(of_file(path, hidden), MOST_OF_ONE + 1))
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return facts if len(facts) <= MOST_OF_ONE else []
 
 
-def fingerprint(path: str, size: int) -> str:
-    """The size of a file without facts, the hash of its bytes, and the first of them."""
-    try:
-        data = content(path, DATABASE)
-    except (OSError, Cut):
-        return f"file {size}"
-    return f"file {size} {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
+def browser(folder: str, place: str) -> Iterator[Row]:
+    """Settings and bookmarks that a person made, of each of a browser's profiles."""
+    for path in sorted([*Path(folder).glob("*/Preferences"), *Path(folder).glob("*/Bookmarks")]):
+        for kind, item, value in known_of(str(path), True):
+            if BROWSER_SETTINGS.match(item):
+                yield kind, f"{place}/{path.relative_to(folder)}", item, value
 
 
-def entries() -> Iterator[tuple[str, str]]:
-    """Paths below home in order, absolute and from there; nothing behind a link."""
-    number = 0
-    for folder, folders, files in os.walk(HOME):
-        under = os.path.relpath(folder, HOME)
-        state = os.path.join(os.path.dirname(folder), "Local State")
-        browser = "Local State" in files or (folder != HOME and os.path.exists(state))
-        if browser:
-            folders[:] = [name for name in folders if name in BROWSER_KEEPS]
-        kept = (f for f in folders if not SKIPPED_FOLDERS.search(os.path.normpath(f"{under}/{f}")))
-        folders[:] = sorted(kept)
-        for name in (*folders, *sorted(files)):
-            short = os.path.normpath(os.path.join(under, name))
-            if SKIPPED.search(short) or (browser and name not in BROWSER_KEEPS):
-                continue
-            number += 1
-            if number > MOST_FILES:
-                return
-            yield os.path.join(folder, name), short
+def of_path(path: str, place: str) -> Iterator[Row]:
+    """Facts of a folder, a link or a plain file."""
+    status = os.lstat(path)
+    if stat.S_ISDIR(status.st_mode):
+        yield "file", place, "", "folder"
+    elif stat.S_ISLNK(status.st_mode):
+        yield "file", place, "", f"link {os.readlink(path)}"
+    elif stat.S_ISREG(status.st_mode):
+        if known := known_of(path, "/." in place):
+            yield "file", place, "", "file"
+            yield from ((kind, place, item, value) for kind, item, value in known)
+            return
+        seen = f"file {status.st_size}"
+        with contextlib.suppress(OSError, Cut):
+            data = content(path, DATABASE)
+            seen += f" {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
+        yield "file", place, "", seen
 
 
 def facts_below() -> Iterator[Row]:
-    """Every fact."""
+    """Every fact: settings, and what is below home, nothing behind a link."""
     yield from settings()
-    for path, short in entries():
-        place = f"~/{short}"
-        try:
-            status = os.lstat(path)
-        except OSError:
+    left = MOST_FILES
+    for folder, folders, files in os.walk(HOME):
+        under = os.path.relpath(folder, HOME)
+        if BROWSER & {*files, *folders}:
+            folders.clear()
+            yield from browser(folder, f"~/{under}")
             continue
-        if stat.S_ISDIR(status.st_mode):
-            yield "file", place, "", "folder"
-        elif stat.S_ISLNK(status.st_mode):
-            yield "file", place, "", f"link {os.readlink(path)}"
-        elif stat.S_ISREG(status.st_mode):
-            known = known_of(path, short.startswith(".") or "/." in short)
-            yield "file", place, "", "file" if known else fingerprint(path, status.st_size)
-            yield from ((kind, place, item, value) for kind, item, value in known)
+        folders[:] = sorted(
+            f for f in folders if not SKIPPED.search(os.path.normpath(f"{under}/{f}"))
+        )
+        for name in (*folders, *sorted(files)):
+            short = os.path.normpath(f"{under}/{name}")
+            if left > 0 and not SKIPPED.search(short):
+                left -= 1
+                with contextlib.suppress(OSError):
+                    yield from of_path(os.path.join(folder, name), f"~/{short}")
 
 
 def main() -> None:
     """Print the facts, and why where not all are there."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    rows_, cut = [], ""
-    try:
-        for kind, place, item, value in facts_below():
-            if len(value) > LONGEST:
-                digest = hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()
-                value = f"… {len(value)} {digest}"
-            if len(place) + len(item) < 2000:
-                row = (kind, place, item, value)
-                rows_.append([one.encode("utf-8", "replace").decode() for one in row])
-            if len(rows_) >= MOST:
-                raise Cut(f"more than {MOST} facts")
-    except Cut as error:
-        cut = str(error)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    json.dump({"facts": rows_, "cut": cut}, sys.stdout)
+    kept = []
+    for row in islice(facts_below(), MOST + 1):
+        texts = [text.encode("utf-8", "replace").decode() for text in row]
+        if len(texts[3]) > LONGEST:
+            digest = hashlib.sha256(texts[3].encode()).hexdigest()
+            texts[3] = f"… {len(texts[3])} {digest}"
+        if len(texts[1]) + len(texts[2]) < 2000:
+            kept.append(texts)
+    cut = f"more than {MOST} facts" if len(kept) > MOST else ""
+    json.dump({"facts": kept, "cut": cut}, sys.stdout)
 
 
 if __name__ == "__main__":

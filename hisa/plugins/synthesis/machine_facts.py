@@ -3,9 +3,9 @@
 A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
 facts of its own, else "file SIZE HASH"); ``text`` a small text; ``gsettings`` a schema and key;
 ``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property; ``json``
-a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a part of an
-OpenDocument file, such as ``Sheet1.B2/bold`` or ``p3/text``. What is not otherwise than usual in
-a document is no fact.
+a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part
+in an OpenDocument sheet, such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that
+are ``bold`` or the like. What is as usual in a document is no fact.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ class _Answer(BaseModel):
 def guest_source() -> str:
     """The program that reads the facts, to be run by the machine's own Python."""
     folder = files("hisa.plugins.synthesis")
-    documents, rest = (
-        (folder / name).read_text("utf-8") for name in ("guest_documents.py", "guest_facts.py")
-    )
+    names = ("guest_documents.py", "guest_facts.py")
+    documents, rest = ((folder / name).read_text("utf-8") for name in names)
     return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
 
 
@@ -78,15 +77,9 @@ def changed(before: Facts, after: Facts) -> tuple[Change, ...]:
     )
 
 
-_PLACES = re.compile(
-    r"""(?ix) recently[-_]?used | /\.~lock\. | /\.goutputstream- | autosave | crash
-    | /\.local/share/(gvfs|session) | \.(bak|tmp|swp|log|lock|pid|sock(et)?)$ | ~$
-    | /\.config/libreoffice/\d+/user/(?!registrymodifications\.xcu)
-    """
-)
-"""Files that say nothing on any machine."""
 _ITEMS = re.compile(
-    r"""(?ix) window[-_.]?(state|size|position|width|height|geometry|maximi[sz]ed|placement)$
+    r"""(?ix) (window|dialog|side\w*|pane[dl]?|splitter|column)[-_.]?(state|size|position|width
+    | height|geometry|maximi[sz]ed|placement)$
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
@@ -103,44 +96,29 @@ _WORD = re.compile(r"[a-z]{4,}")
 class Noise:
     """Addresses that change whatever is done, learned from acts that have nothing in common.
 
-    A hidden address is noise once three unrelated acts changed it, one of a document that lies
-    open in the home once two thirds of at least four acts on that document did.
+    A hidden address is noise once three unrelated acts changed it; one in the open never is.
     """
 
     def __init__(self) -> None:
-        self._acts: dict[Fact, set[tuple[str, ...]]] = defaultdict(set)
-        self._of_place: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self._controls: dict[Fact, set[str]] = defaultdict(set)
 
     def learn(self, act: Act, changes: Iterable[Change]) -> None:
         """Take note of what an act changed; the same act counts once."""
         control = act.name or "+".join(act.keys) or act.text or act.role
         words = set(_WORD.findall(" ".join((act.name, *act.keys)).lower()))
-        for change in changes:
-            fact = change.fact
-            self._of_place[fact.place].add(act.key)
-            self._acts[fact].add(act.key)
+        for fact in (change.fact for change in changes):
             address = f"{fact.place} {fact.item}".lower()
             if not any(word in address for word in words):
                 self._controls[fact].add(control)
 
     def is_noise(self, fact: Fact) -> bool:
         """Whether a change of this fact says nothing of what was done."""
-        if _PLACES.search(fact.place) or (_hidden(fact) and _ITEMS.search(fact.item)):
-            return True
-        controls = len(self._controls.get(fact, ()))
-        if _hidden(fact):
-            return controls >= 3
-        acts = len(self._of_place.get(fact.place, ()))
-        return controls >= 4 and fact.kind == "document" and 3 * controls >= 2 * acts
+        hidden = fact.kind == "gsettings" or "/." in fact.place
+        return hidden and bool(_ITEMS.search(fact.item) or len(self._controls.get(fact, ())) >= 3)
 
     def without(self, changes: Iterable[Change]) -> tuple[Change, ...]:
         """The changes that are no noise."""
         return tuple(change for change in changes if not self.is_noise(change.fact))
-
-
-def _hidden(fact: Fact) -> bool:
-    return fact.kind == "gsettings" or "/." in fact.place
 
 
 _Key = tuple[str, str, int]
@@ -153,34 +131,28 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
     holds the document's, tells none apart. At most 200 changes.
     """
     old, new = _shown(before), _shown(after)
-    found = [
-        _came_or_went(what, element)
-        for what, here, there in (("came", new, old), ("went", old, new))
-        for key, element in here.items()
-        if key not in there
-    ]
-    for key in old.keys() & new.keys():
-        was, now = old[key], new[key]
-        common = {"role": now.role, "name": called(now), "window": now.window[:200]}
-        if was.text != now.text and (now.text or was.text):
-            values = {"before": was.text[:4000], "after": now.text[:4000]}
-            found.append(ElementChange.model_validate({"what": "value", **common, **values}))
+    changes: list[ElementChange] = []
+
+    def note(what: str, element: Element, was: str, now: str) -> None:
+        named = {"what": what, "role": element.role, "name": called(element)[:200]}
+        values = {"window": element.window[:200], "before": was[:4000], "after": now[:4000]}
+        changes.append(ElementChange.model_validate(named | values))
+
+    for key in old.keys() | new.keys():
+        was, now = old.get(key), new.get(key)
+        if was is None or now is None:
+            if now is not None:
+                note("came", now, "", _states(now))
+            elif was is not None:
+                note("went", was, _states(was), "")
+            continue
+        if was.text != now.text:
+            note("value", now, was.text, now.text)
         if _states(was) != _states(now):
-            states = {"before": _states(was), "after": _states(now)}
-            found.append(ElementChange.model_validate({"what": "states", **common, **states}))
+            note("states", now, _states(was), _states(now))
     order = ("states", "value", "came", "went")
-    found.sort(key=lambda one: (order.index(one.what), one.role, one.name))
-    return tuple(found[:_MOST_ELEMENTS])
-
-
-def _came_or_went(what: str, element: Element) -> ElementChange:
-    return ElementChange.model_validate(
-        {"what": what, "role": element.role, "name": called(element)[:200]}
-        | {
-            "window": element.window[:200],
-            "after" if what == "came" else "before": _states(element),
-        }
-    )
+    changes.sort(key=lambda one: (order.index(one.what), one.role, one.name, one.after))
+    return tuple(changes[:_MOST_ELEMENTS])
 
 
 def _states(element: Element) -> str:

@@ -34,7 +34,7 @@ def write_command(fact: Fact, value: str | None) -> str | None:
             f'mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}'
         )  # fmt: skip
     program = _PROGRAMS.get(fact.kind)
-    if program is None or (fact.kind == "row" and value is None):
+    if program is None:
         return None
     arguments = [fact.place, fact.item, *([] if value is None else [value])]
     return here(_START + program, *arguments)
@@ -58,20 +58,17 @@ os.makedirs(os.path.dirname(path), exist_ok=True)
 _INI = r"""
 section, key = re.fullmatch(r"\[(.*?)\] (.*)", item, re.S).groups()
 lines = open(path, encoding="utf-8").read().splitlines() if os.path.exists(path) else []
-now, kept, at = "", [], 0 if not section else None
+now, kept, at = "", [], None if section else 0
 for line in lines:
-    head = re.fullmatch(r"\s*\[(.*)\]\s*", line)
+    head = re.fullmatch(r"\s*\[([^\]]*)\]\s*([#;].*)?", line)
     now = head.group(1) if head else now
-    if now == section and not head and line.partition("=")[0].strip() == key:
-        continue
-    kept.append(line)
-    if now == section:
-        at = len(kept)
+    if now != section or head or line.partition("=")[0].strip() != key:
+        kept.append(line)
+    at = len(kept) if now == section else at
 if at is None:
     kept.append("[%s]" % section)
-    at = len(kept)
 if value is not None:
-    kept.insert(at, key + "=" + value)
+    kept.insert(len(kept) if at is None else at, key + "=" + value)
 open(path, "w", encoding="utf-8").write("\n".join(kept) + "\n")
 """
 _JSON = """
@@ -116,9 +113,15 @@ base = sqlite3.connect(path, timeout=10)
 columns = base.execute("PRAGMA table_info(%s)" % quoted(table)).fetchall()
 names = [c[1] for c in sorted(columns, key=lambda c: c[5]) if c[5]] or ["rowid"]
 where = " AND ".join("CAST(%s AS TEXT) = ?" % quoted(n) for n in names)
-line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
-done = base.execute(line, [None if value == "NULL" else value, *keys])
+if value is None:
+    base.execute("DELETE FROM %s WHERE %s" % (quoted(table), where), keys)
+else:
+    row = {**{c[1]: "" for c in columns}, **dict(zip(names, keys))}
+    into = quoted(table), ", ".join(map(quoted, row)), ", ".join("?" * len(row))
+    base.execute("INSERT OR IGNORE INTO %s (%s) VALUES (%s)" % into, [*row.values()])
+    line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
+    if base.execute(line, [None if value == "NULL" else value, *keys]).rowcount != 1:
+        sys.exit("no such row")
 base.commit()
-sys.exit(done.rowcount != 1)
 """
 _PROGRAMS = {"ini": _INI, "json": _JSON, "xcu": _XCU, "row": _ROW}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hisa.plugins.synthesis.checks import check_of
-from hisa.plugins.synthesis.distinct_effects import distinct_effects
+from hisa.plugins.synthesis.distinct_effects import distinct_effects, essential
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, element_changes
 from hisa.plugins.synthesis.records import (
@@ -55,18 +55,6 @@ def test_what_unrelated_acts_change_is_noise() -> None:
     assert not noise.is_noise(ini("wrap", "1").fact)
 
 
-def test_a_document_is_noise_only_where_nearly_every_act_changes_it() -> None:
-    noise = Noise()
-    value, page = (Fact("document", "~/a.ods", item) for item in ("S.B2/value", "page/page-width"))
-    for name in ("Cut", "Delete", "Clear", "Fill", "Bold", "Sort", "Centre", "Border"):
-        saved = [Change(fact=page, before=None, after="21cm")]
-        if name in ("Cut", "Delete", "Clear", "Fill"):
-            saved.append(Change(fact=value, before="1", after=None))
-        noise.learn(click(name), saved)
-    assert noise.is_noise(page)
-    assert not noise.is_noise(value)
-
-
 def test_book_keeping_is_noise_and_preferences_are_not() -> None:
     noise = Noise()
     view = "org.xfce.mousepad.preferences.view"
@@ -74,7 +62,10 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
     for kind, place, item, expected in (
         ("gsettings", "org.xfce.mousepad.state.application", "session", True),
         ("gsettings", "org.xfce.mousepad.state.window", "width", True),
+        ("gsettings", "org.gtk.Settings.FileChooser", "sidebar-width", True),
+        ("gsettings", "org.gtk.Settings.FileChooser", "show-hidden", False),
         ("gsettings", view, "show-line-numbers", False),
+        ("gsettings", view, "right-margin-position", False),
         ("gsettings", view, "tab-width", False),
         ("ini", "~/.config/app.conf", "[view] width", True),
         ("ini", "~/.config/app.conf", "[view] font size", False),
@@ -82,7 +73,6 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
         ("xcu", "~/.config/r.xcu", toolbar + "DockPos", True),
         ("xcu", "~/.config/r.xcu", toolbar + "Visible", False),
         ("text", "~/session", "", False),
-        ("file", "~/.config/app/x.lock", "", True),
     ):
         assert noise.is_noise(Fact(kind, place, item)) is expected, (place, item)  # type: ignore[arg-type]
 
@@ -120,6 +110,32 @@ def test_a_state_that_went_is_asked_for_of_an_element_that_shows(tmp_path: Path)
         {"element": element},
         {"element": {**element, "state": "checked", "absent": True}},
     )
+
+
+def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
+    down, right, clock = (
+        ElementChange(what="states", role=role, name=name, before=before, after=after)
+        for role, name, before, after in (
+            ("radio button", "Down", "checked", ""), ("radio button", "Right", "", "checked"),
+            ("table cell", "23\u200e∶11", "", "selected"),
+        )
+    )  # fmt: skip
+    done = [(click("Right"), Differences(elements=(down, right, clock)))]
+    (effect,) = distinct_effects(explored(tmp_path, done))
+    right_is_on = {"role": "radio button", "name": "Right", "state": "checked"}
+    assert check_of(effect) == ({"element": right_is_on},)
+
+
+def test_bars_that_a_program_writes_down_together_are_no_effect() -> None:
+    states = "/org.openoffice.Office.UI.CalcWindowState/UIElements/States/"
+    bars = [
+        Change(
+            fact=Fact("xcu", "~/.config/r.xcu", f"{states}{bar}/Visible"), before=None, after="1"
+        )
+        for bar in ("standardbar", "drawbar")
+    ]
+    assert essential(bars) == ()
+    assert essential(bars[:1]) == (bars[0],)
 
 
 def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ def test_every_kind_is_read(home: Path) -> None:
         ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
         ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
         ("document", "~/sales.ods", "Sheet1.B2/merged"): "1x2",
-        ("document", "~/letter.odt", "p1/style"): "Heading",
-        ("document", "~/letter.odt", "p2/bold"): "true 'bold'",
-        ("document", "~/letter.odt", "p3/bold"): "true",
-        ("document", "~/letter.odt", "p3/align"): "center",
-        ("document", "~/letter.odt", "p4/list"): "bullet 1",
+        ("document", "~/letter.odt", "text"): "Title\na bold word\nall\none",
+        ("document", "~/letter.odt", "style"): "Heading 'Title'\nBody 'a bold word'\nBody 'all'",
+        ("document", "~/letter.odt", "bold"): "true 'bold'\ntrue 'all'",
+        ("document", "~/letter.odt", "align"): "center 'all'",
+        ("document", "~/letter.odt", "list"): "bullet 'one'",
         ("file", "~/.config/app", ""): "folder",
         ("file", "~/sales.ods", ""): "file",
     }
@@ -122,7 +122,7 @@ def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> N
         )  # fmt: skip
     facts = read_home(tmp_path / "home")
     assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
-    assert facts[Fact("document", "~/letter.odt", "p2/bold")] == "true 'bold word'; true 'both'"
+    assert facts[Fact("document", "~/letter.odt", "bold")] == "true 'bold word'\ntrue 'both'"
     agree(tmp_path / "home")
 
 
@@ -188,6 +188,58 @@ def test_what_a_document_lost_is_asked_for(home: Path) -> None:
         shutil.copy(home / "kept", home / place[2:])
 
 
+def test_words_that_come_into_a_text_leave_the_looks_of_others_alone(home: Path) -> None:
+    start = read_home(home)
+    with zipfile.ZipFile(home / "letter.odt") as archive:
+        content, styles = (archive.read(f"{name}.xml") for name in ("content", "styles"))
+    longer = content.replace(b"<text:h ", b"<text:p>New</text:p><text:h ", 1)
+    with zipfile.ZipFile(home / "letter.odt", "w") as archive:
+        archive.writestr("content.xml", longer.replace(b"bold </text", b"brave </text"))
+        archive.writestr("styles.xml", styles)
+    changes = essential(changed(start, read_home(home)))
+    assert [(c.fact.item, c.after) for c in changes if c.fact.item == "text"] == [
+        ("text", "New\nTitle\na brave word\nall\none")
+    ]
+    assert {change.fact.item for change in changes} <= {"text", "style"}
+    assert passes(home, effect_of(changes))
+
+
+def test_a_row_that_came_or_went_is_checked_and_undone(home: Path) -> None:
+    start = read_home(home)
+    fewer = write_command(Fact("row", "~/notes.db", '["note", ["1"], "text"]'), None)
+    assert fewer is not None
+    assert run_at(home, "bash", "-c", fewer).returncode == 0
+    gone = effect_of(essential(changed(start, read_home(home))))
+    assert len(gone.changes) == 3
+    assert len(check_of(gone)) == 1
+    assert passes(home, gone)
+    for change in gone.changes:
+        undo = write_command(change.fact, change.before)
+        assert undo is not None
+        assert run_at(home, "bash", "-c", undo).returncode == 0
+    assert not passes(home, gone)
+    assert changed(start, read_home(home)) == ()
+
+
+def test_of_a_browser_only_what_a_person_sets_is_read(home: Path) -> None:
+    start = read_home(home)
+    profile = home / ".config/chromium/Default"
+    (profile / "Sessions").mkdir(parents=True)
+    (home / ".config/chromium/Local State").write_text("{}")
+    (profile / "Sessions/1").write_text("x")
+    tree = {"browser": {"show_home_button": True, "placement": 3}, "signin": {"allowed": True}}
+    (profile / "Preferences").write_text(json.dumps(tree))
+    page = {"name": "A", "url": "http://a/", "date_added": "133", "guid": "x"}
+    roots = {"roots": {"bookmark_bar": {"children": [page]}}, "checksum": "y"}
+    (profile / "Bookmarks").write_text(json.dumps(roots))
+    changes = essential(changed(start, read_home(home)))
+    assert [change.fact.item for change in changes] == [
+        "/roots/bookmark_bar/children/0/name", "/roots/bookmark_bar/children/0/url",
+        "/browser/show_home_button",
+    ]  # fmt: skip
+    assert passes(home, effect_of(changes))
+
+
 def test_other_forms_of_the_same_value_pass(home: Path) -> None:
     conf = home / ".config/app/app.conf"
     fact = Fact("ini", "~/.config/app/app.conf", "[view] size")
@@ -216,6 +268,21 @@ def test_a_hash_alone_is_no_change(home: Path) -> None:
     (home / "a.png").write_bytes(b"\x89PNG\0 two")
     letter(home / "letter.odt")
     assert essential(changed(start, read_home(home))) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        (".config/app/x.lock", False), (".local/share/recently-used.xbel", False),
+        (".config/libreoffice/4/user/backup/a.odt", False), ("Documents/.~lock.a.odt#", False),
+        ("Documents/session", True), ("Documents/locks.txt", True), (".config/app/state", True),
+        (".config/libreoffice/4/user/registrymodifications.xcu", True),
+    ],
+)  # fmt: skip
+def test_files_of_a_moment_are_not_read(tmp_path: Path, path: str, read: bool) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("x")
+    assert (Fact("file", f"~/{path}") in read_home(tmp_path)) is read
 
 
 def test_hostile_files_cost_their_own_facts_only(home: Path) -> None:
@@ -250,7 +317,7 @@ def test_hostile_files_cost_their_own_facts_only(home: Path) -> None:
     (home / "closed.txt").chmod(0)
     facts = read_home(home)
     assert plain.items() <= facts.items()
-    assert facts[Fact("document", "~/round.odt", "p1/text")] == "round"
+    assert facts[Fact("document", "~/round.odt", "text")] == "round"
     assert facts[Fact("file", "~/huge.txt")].startswith("file 5000000 ")
     assert facts[Fact("file", "~/self")] == "link self"
     hostile = ("~/bomb.ods", "~/entities.odt", "~/deep.odt", "~/wide.ods", "~/.config/deep.json")
