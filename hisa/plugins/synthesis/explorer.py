@@ -19,12 +19,20 @@ from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Choice, Frontier, Key, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Frontier, Key, screen_id, state_id
 from hisa.plugins.synthesis.known_screens import restored
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, program_of
+from hisa.plugins.synthesis.offers import (
+    DIALOGS,
+    ESCAPE,
+    at_rest,
+    confirms,
+    in_front,
+    offered_keys,
+    offers,
+    program_of,
+)
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
-from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
 from hisa.protocols import Environment
 from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer
@@ -43,6 +51,14 @@ _LATEST = 4.0
 """However busy the machine: most acts that changed nothing at first change nothing at all."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
+_ESCAPES = 3
+"""A list, the dialog that it is in, and the dialog under that."""
+_ASTRAY = 3
+"""Known ways that led elsewhere, one after the other, before a fresh desktop."""
+_CLOSE = Act(kind="press", keys=("alt", "f4"))
+"""Closes the window of another program that was opened."""
+_FILLED = frozenset({"check box", "radio button", "menu item", "list item", "option", "switch"})
+"""Roles of what a form is filled with, besides fields."""
 
 
 @dataclass
@@ -151,7 +167,9 @@ class _Here:
     dead: int = 0
     """Acts without effect, one after the other."""
     escapes: int = 0
-    restarts: int = 0
+    astray: int = 0
+    filled: bool = False
+    """Whether the act before filled something in."""
 
 
 def _pixels(element: Element) -> tuple[int, int, int, int]:
@@ -189,42 +207,33 @@ class _Worker:
     async def _on_fresh_desktop(self, environment: Environment) -> None:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
-        while not self._session.over and here.acts < _ACTS:
-            acts = offers(here.look, self._subject, self._frontier.program)
-            resting = at_rest(here.look, self._frontier.program)
-            if resting and is_wedged(self._frontier, {act.key for act in acts}):
-                return
+        while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
             if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
+            acts = offers(here.look, self._subject, self._frontier.program)
+            resting = at_rest(here.look, self._frontier.program)
+            form = here.filled and (not resting or self._subject.domain == "browser")
             choice = self._frontier.choose(
-                self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
+                self._number,
+                here.state.screen,
+                acts if resting or not acts else [*acts, ESCAPE],
+                filled=form,
             )
             stuck = here.dead >= _DEAD and not resting  # something covers what is offered
             worth = choice and (not choice.tries or not self._frontier.untried_from_root())
             if choice and worth and not stuck:
-                await self._follow(environment, here, choice)
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
-            elif not await self._recover(environment, here, resting):
+                await self._step(environment, here, choice.act)
+                astray = choice.then and choice.then not in self._offered(here.look)
+                here.astray = here.astray + 1 if astray else 0
+                if choice.then and astray:
+                    self._frontier.forget(choice.act.key, choice.then)
+                continue
+            own = in_front(here.look, self._frontier.program)
+            if here.escapes >= _ESCAPES or (acts and resting) or not here.look.windows:
                 return
-
-    async def _recover(self, environment: Environment, here: _Here, resting: bool) -> bool:
-        """Take the cheapest way out; whether exploring goes on, on this desktop."""
-        gone = not any(one.app == self._frontier.program for one in here.look.elements or ())
-        rung = next_rung(at_rest=resting, gone=gone, escapes=here.escapes, restarts=here.restarts)
-        if rung == "escape":
             here.escapes += 1
-            await self._step(environment, here, ESCAPE)
-            return True
-        if rung == "fresh":
-            return False
-        here.restarts, here.escapes = here.restarts + 1, 0
-        if not await restart_program(environment, self._subject, self._session.settings.tasks):
-            return False
-        look = await environment.observe(elements=True, settle=SETTLE)
-        facts = await read_facts(environment)
-        state = await self._state(look, here.baseline, facts)
-        here.look, here.facts, here.state = look, facts, state
-        return self._session.exploration.route(state.id) is not None
+            await self._step(environment, here, ESCAPE if own and not resting else _CLOSE)
 
     async def _start(self, environment: Environment) -> _Here:
         desktop = self._session.fresh_number()
@@ -236,7 +245,9 @@ class _Worker:
         self._frontier.program = self._frontier.program or program_of(look, self._subject)
         offered = frozenset(self._offered(look))
         self._frontier.root = self._frontier.root or offered
-        if not is_wedged(self._frontier, offered):  # else a late dialog or the like is in front
+        if 2 * len(self._frontier.root & offered) >= len(
+            self._frontier.root
+        ):  # else a dialog is in front
             state = self._session.exploration.states[self._session.exploration.root]
         return _Here(desktop, facts, look, facts, state)
 
@@ -253,11 +264,6 @@ class _Worker:
                 return look
             before = look
         return before
-
-    async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
-        await self._step(environment, here, choice.act)
-        if choice.then and choice.then not in self._offered(here.look):
-            self._frontier.forget(choice.act.key, choice.then)
 
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
@@ -284,6 +290,9 @@ class _Worker:
         )
         self._session.add(triple)
         here.dead = 0 if triple.differences else here.dead + 1
+        came = {one.role for one in triple.differences.elements if one.what == "came"}
+        fills = (act.kind == "type" or act.role in _FILLED) and not came & DIALOGS
+        here.filled = bool(triple.differences) and fills and not confirms(act)
         if lost:
             raise lost
         if not triple.failed:

@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
-from hisa.plugins.synthesis.offers import ESCAPE
+from hisa.plugins.synthesis.offers import ESCAPE, confirms
 from hisa.plugins.synthesis.records import Act, Change
 from hisa.screen.observation import Element, Observation
 
@@ -26,6 +26,8 @@ _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
+_SHARE = 6
+"""Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
@@ -60,13 +62,12 @@ def _hash(value: object) -> str:
 
 
 class Choice(NamedTuple):
-    """The act to do next, its ``target``, and what should be offered after it (``then``)."""
+    """The act to do next, and what should be offered after it (``then``)."""
 
     act: Act
-    target: Key
     then: Key | None
     tries: int
-    """How often the target was tried so far."""
+    """How often the act that this leads to was tried so far."""
 
 
 class Frontier:
@@ -78,6 +79,7 @@ class Frontier:
         """Keys that the fresh start offers."""
         self.program = ""
         """The program that is explored, as elements tell; empty: not known yet."""
+        self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()
@@ -85,8 +87,12 @@ class Frontier:
 
     def begin(self, screen: str, key: Key) -> None:
         """Count an act, when it is begun: another worker is not to try the same meanwhile."""
+        self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
+        if re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE):  # there is something to paste now
+            for other in [one for one in self.counts if "paste" in one[2].casefold()]:
+                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key]) -> None:
         """Keep what an act led to."""
@@ -96,13 +102,16 @@ class Frontier:
         """Give up a way that did not lead where it did before."""
         self._forgotten.add((key, then))
 
-    def choose(self, worker: int, screen: str, acts: Sequence[Act]) -> Choice | None:
-        """The next act: towards the least visited one, the nearest of those, menus first.
+    def choose(
+        self, worker: int, screen: str, acts: Sequence[Act], *, filled: bool = False
+    ) -> Choice | None:
+        """The next act: towards the least visited one, of the least visited holder, the nearest.
 
         Args:
             worker: who asks; what another one is on the way to is left to it.
             screen: what was tried in this screen is not chosen for its own sake.
             acts: what the screen offers.
+            filled: whether something was filled in just now, which a button would make last.
 
         Returns:
             None where nothing is left, here or behind known ways.
@@ -110,6 +119,11 @@ class Frontier:
         offered: dict[Key, list[Act]] = {}
         for act in acts:
             offered.setdefault(act.key, []).append(act)
+        if filled:
+            ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
+            if ends:
+                key = min(ends, key=self.counts.__getitem__)
+                return Choice(offered[key][0], None, 0)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
         depth = {
@@ -117,11 +131,12 @@ class Frontier:
             for key, listed in offered.items()
         }
         targets = [
-            (self.counts[key], len(way), depth.get(key, 0), at, key)
+            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), depth.get(key, 0),
+             at, key)
             for at, (key, way) in enumerate(ways.items())
             if key not in others and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
-        ]
+        ]  # fmt: skip
         if not targets:
             return None
         count, *_, target = min(targets)
@@ -129,7 +144,7 @@ class Frontier:
         self._claimed[worker] = target
         alike = offered[way[0]]
         act = alike[self.counts[way[0]] % len(alike)]
-        return Choice(act, target, way[1] if len(way) > 1 else None, count)
+        return Choice(act, way[1] if len(way) > 1 else None, count)
 
     def release(self, worker: int) -> None:
         """A worker is on the way to nothing."""
@@ -137,14 +152,10 @@ class Frontier:
 
     def untried_from_root(self) -> bool:
         """Whether known ways lead from a fresh start to an act that nobody tried."""
-        claimed = set(self._claimed.values())
-        return any(
-            not self.counts[key]
-            for key in self._ways(dict.fromkeys(self.root, ()))
-            if key not in claimed and key != ESCAPE.key
-        )
+        skipped = {*self._claimed.values(), ESCAPE.key}
+        return any(not self.counts[key] for key in self._ways(self.root) if key not in skipped)
 
-    def _ways(self, offered: Mapping[Key, object]) -> dict[Key, tuple[Key, ...]]:
+    def _ways(self, offered: Iterable[Key]) -> dict[Key, tuple[Key, ...]]:
         """Each act that can be reached, with the acts to it, itself the last."""
         ways: dict[Key, tuple[Key, ...]] = {key: (key,) for key in offered}
         queue = deque(ways)
@@ -155,3 +166,8 @@ class Frontier:
                     ways[then] = (*ways[key], then)
                     queue.append(then)
         return ways
+
+
+def _holder(key: Key) -> str:
+    """The outermost of what holds an act's control (a menu, tool bar, dialog); else its role."""
+    return key[1] if key[3].isdigit() else key[3]
