@@ -216,7 +216,7 @@ class _Worker:
             choice = self._frontier.choose(
                 self._number,
                 here.state.screen,
-                acts if resting or not acts else [*acts, ESCAPE],
+                acts if resting or not acts or here.escapes >= _ESCAPES else [*acts, ESCAPE],
                 filled=form,
             )
             stuck = here.dead >= _DEAD and not resting  # something covers what is offered
@@ -225,7 +225,7 @@ class _Worker:
                 here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
                 await self._step(environment, here, choice.act)
                 astray = choice.then and choice.then not in self._offered(here.look)
-                here.astray = here.astray + 1 if astray else 0
+                here.astray = here.astray + 1 if astray and choice.act != ESCAPE else 0
                 if choice.then and astray:
                     self._frontier.forget(choice.act.key, choice.then)
                 continue

@@ -100,7 +100,8 @@ class Frontier:
 
     def forget(self, key: Key, then: Key) -> None:
         """Give up a way that did not lead where it did before."""
-        self._forgotten.add((key, then))
+        if key != ESCAPE.key:
+            self._forgotten.add((key, then))
 
     def choose(
         self, worker: int, screen: str, acts: Sequence[Act], *, filled: bool = False
@@ -161,7 +162,8 @@ class Frontier:
         queue = deque(ways)
         while queue:
             key = queue.popleft()
-            for then in self._leads.get(key, ()):
+            led = self.root if key == ESCAPE.key else ()  # in the end, whatever is open
+            for then in (*self._leads.get(key, ()), *led):
                 if then not in ways and (key, then) not in self._forgotten:
                     ways[then] = (*ways[key], then)
                     queue.append(then)
@@ -169,5 +171,5 @@ class Frontier:
 
 
 def _holder(key: Key) -> str:
-    """The outermost of what holds an act's control (a menu, tool bar, dialog); else its role."""
-    return key[1] if key[3].isdigit() else key[3]
+    """The outermost of what holds an act's control (a menu, tool bar, dialog); else its kind."""
+    return " ".join(key[:2]) if key[3].isdigit() else key[3]
