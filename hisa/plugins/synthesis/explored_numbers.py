@@ -16,11 +16,9 @@ def report(exploration: Exploration) -> dict[str, Any]:
     """Counts, rates and coverage.
 
     Returns:
-        ``failures`` are acts that could not be done; ``without_effect`` and ``lasting`` (files or
-        settings changed, noise counted) shares of those done, 0 to 1;
-        ``per_minute_and_desktop`` leaves out ways to new acts and set-ups; ``unreached`` states
-        have no way from a fresh start; ``menus`` has the entries that each showed: ``seen``,
-        ``tried``, ``left`` alone as dangerous.
+        ``without_effect`` and ``lasting`` (files or settings changed, noise counted) are shares of
+        the acts done, 0 to 1; ``per_minute_and_desktop`` leaves out set-ups; ``unreached`` states
+        have no way from a fresh start; ``menus`` counts entries, ``left`` ones as dangerous.
 
     Raises:
         OSError, ValueError: a file of a state is gone or damaged.

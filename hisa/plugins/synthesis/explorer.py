@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hisa.config import Settings
@@ -19,8 +19,7 @@ from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Frontier, Key, screen_id, state_id
-from hisa.plugins.synthesis.known_screens import restored
+from hisa.plugins.synthesis.frontier import Key, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.offers import (
     DIALOGS,
@@ -34,7 +33,7 @@ from hisa.plugins.synthesis.offers import (
 )
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session", "explore"]
@@ -61,63 +60,56 @@ _FILLED = frozenset({"check box", "radio button", "menu item", "list item", "opt
 """Roles of what a form is filled with, besides fields."""
 
 
-@dataclass
 class Session:
     """What the workers share, and what they did since the command began."""
 
-    exploration: Exploration
-    settings: Settings
-    until: float
-    """On the clock of `time.monotonic`."""
-    most: int | None
-    on_progress: Callable[[Session], object]
-    frontier: Frontier = field(default_factory=Frontier)
-    noise: Noise = field(default_factory=Noise)
-    edges: set[tuple[str, tuple[str, ...], str]] = field(default_factory=set)
-    transitions: int = 0
-    walked: int = 0
-    """Acts that repeated a known triple, on the way to something new."""
-    desktops: int = 0
-    began: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        triples = self.exploration.triples
-        self.frontier = restored(self.exploration)
-        self.edges = {(one.before, one.act.key, one.after) for one in triples}
-        self._numbers = max((one.number for one in triples), default=-1) + 1
-        self._desktops = max((one.desktop for one in triples), default=-1) + 1
+    def __init__(
+        self, exploration: Exploration, settings: Settings, until: float, most: int | None,
+        on_progress: Callable[[Session], object],
+    ) -> None:  # fmt: skip
+        triples = exploration.triples
+        self.exploration, self.settings = exploration, settings
+        self.frontier, self.noise = restored(exploration), Noise()
+        self.transitions = self.desktops = 0
+        self.walked = 0
+        """Acts that repeated a known triple, on the way to something new."""
+        self._until, self._most, self._on_progress = until, most, on_progress
+        self._began = time.monotonic()
+        self._edges = {(one.before, one.act.key, one.after) for one in triples}
+        self._number = max((one.number for one in triples), default=-1)
+        self._desktop = max((one.desktop for one in triples), default=-1)
         for one in triples:
             self.noise.learn(one.act, one.differences.facts)
 
     @property
     def over(self) -> bool:
         """Whether time is up, or as many transitions were made as were asked for."""
-        enough = self.most is not None and self.transitions >= self.most
-        return enough or time.monotonic() >= self.until
+        enough = self._most is not None and self.transitions >= self._most
+        return enough or time.monotonic() >= self._until
 
     @property
     def per_minute(self) -> float:
         """New transitions a minute, of all desktops together."""
-        return 60 * self.transitions / max(1.0, time.monotonic() - self.began)
+        return 60 * self.transitions / max(1.0, time.monotonic() - self._began)
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
         self.desktops += 1
-        self._desktops += 1
-        return self._desktops - 1
+        self._desktop += 1
+        return self._desktop
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
-        if edge in self.edges and not triple.failed:
+        if edge in self._edges and not triple.failed:
             self.walked += 1
         else:
-            self.edges.add(edge)
-            self.exploration.add(triple.model_copy(update={"number": self._numbers}))
-            self._numbers += 1
+            self._edges.add(edge)
+            self._number += 1
             self.transitions += 1
-        self.on_progress(self)
+            self.exploration.add(triple.model_copy(update={"number": self._number}))
+        self._on_progress(self)
 
 
 async def explore(
@@ -170,11 +162,6 @@ class _Here:
     astray: int = 0
     filled: bool = False
     """Whether the act before filled something in."""
-
-
-def _pixels(element: Element) -> tuple[int, int, int, int]:
-    box = element.box
-    return round(box.left), round(box.top), round(box.right), round(box.bottom)
 
 
 class _Worker:
@@ -236,7 +223,7 @@ class _Worker:
             await self._step(environment, here, ESCAPE if own and not resting else _CLOSE)
 
     async def _start(self, environment: Environment) -> _Here:
-        desktop = self._session.fresh_number()
+        desktop, exploration = self._session.fresh_number(), self._session.exploration
         scorer = TaskScorer(settings=self._session.settings.tasks)
         await scorer.prepare(self._subject.task(), environment)
         look = await self._settled_start(environment)
@@ -244,11 +231,9 @@ class _Worker:
         state = await self._state(look, facts, facts)
         self._frontier.program = self._frontier.program or program_of(look, self._subject)
         offered = frozenset(self._offered(look))
-        self._frontier.root = self._frontier.root or offered
-        if 2 * len(self._frontier.root & offered) >= len(
-            self._frontier.root
-        ):  # else a dialog is in front
-            state = self._session.exploration.states[self._session.exploration.root]
+        root = self._frontier.root = self._frontier.root or offered
+        if 2 * len(root & offered) >= len(root):  # else a late dialog or the like is in front
+            state = exploration.states[exploration.root]
         return _Here(desktop, facts, look, facts, state)
 
     def _offered(self, look: Observation) -> list[Key]:
@@ -279,14 +264,12 @@ class _Worker:
             seen["failed"] = str(error)[:500]
         except EnvironmentFailed as error:
             seen["failed"], lost = str(error)[:500], error
-        triple = Triple(
-            number=0,
-            desktop=here.desktop,
-            before=before,
-            act=act,
-            box=_pixels(element) if element else None,
-            seconds=round(time.monotonic() - began, 2),
-            **seen,
+        box = element.box if element else None
+        sides = (box.left, box.top, box.right, box.bottom) if box else ()
+        triple = Triple.model_validate(
+            {"number": 0, "desktop": here.desktop, "before": before, "act": act, **seen}
+            | {"box": tuple(map(round, sides)) or None}
+            | {"seconds": round(time.monotonic() - began, 2)}
         )
         self._session.add(triple)
         here.dead = 0 if triple.differences else here.dead + 1
@@ -332,17 +315,12 @@ class _Worker:
         exploration = self._session.exploration
         changes = tuple(self._session.noise.without(changed(baseline, facts)))
         screen = screen_id(look)
-        known = exploration.states.get(state_id(screen, changes))
-        if known is not None:
-            return known
-        image, elements = await exploration.keep(look)
-        state = State(
-            id=state_id(screen, changes),
-            screen=screen,
-            windows=tuple(window.title for window in look.windows),
-            image=image,
-            elements=elements,
-            changed=changes,
-        )
-        exploration.add_state(state)
-        return state
+        name = state_id(screen, changes)
+        if name not in exploration.states:
+            windows = tuple(window.title for window in look.windows)
+            image, elements = await exploration.keep(look)
+            exploration.add_state(
+                State(id=name, screen=screen, windows=windows, image=image, elements=elements,
+                      changed=changes)
+            )  # fmt: skip
+        return exploration.states[name]

@@ -15,30 +15,33 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
-from hisa.plugins.synthesis.offers import ESCAPE, confirms
-from hisa.plugins.synthesis.records import Act, Change
-from hisa.screen.observation import Element, Observation
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.offers import ESCAPE, confirms, offered_keys, program_of
+from hisa.plugins.synthesis.records import Act, Change, State
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 
-__all__ = ["Choice", "Frontier", "Key", "screen_id", "state_id", "title_of"]
+__all__ = ["Choice", "Frontier", "Key", "look_of", "restored", "screen_id", "state_id"]
 
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
+_TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
-def title_of(title: str) -> str:
+def _title(title: str) -> str:
     """A window's title without the mark of a change, times and process numbers."""
     return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
 
 
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(title_of(window.title) for window in look.windows)
+    windows = sorted(_title(window.title) for window in look.windows)
     shown = [_told(one) for one in look.elements or () if {"showing", "visible"} & one.states]
     return _hash([windows, sorted(filter(None, shown))])
 
@@ -54,7 +57,7 @@ def _told(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, title_of(name), _CLOCK.sub("#", element.text), *states]
+    return [element.role, _title(name), _CLOCK.sub("#", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -173,3 +176,41 @@ class Frontier:
 def _holder(key: Key) -> str:
     """The outermost of what holds an act's control (a menu, tool bar, dialog); else its kind."""
     return " ".join(key[:2]) if key[3].isdigit() else key[3]
+
+
+def look_of(exploration: Exploration, state: State) -> Observation:
+    """A state's look: its picture and elements. Of its windows it knows which was in front.
+
+    Raises:
+        OSError, ValueError: a file is gone or damaged.
+    """
+    elements = exploration.elements(state)
+    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
+    tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
+    active = {one.name for one in tops if "active" in one.states}
+    windows = [
+        Window(id=str(at), title=title, app="", active=title in active)
+        for at, title in enumerate(state.windows)
+    ]
+    width = max([screenshot.size.width, *(round(one.box.right) for one in tops)])
+    height = max([screenshot.size.height, *(round(one.box.bottom) for one in tops)])
+    return Observation(screenshot, Size(width, height), tuple(windows), elements)
+
+
+def restored(exploration: Exploration) -> Frontier:
+    """The frontier as it was when the last triple was written.
+
+    Raises:
+        OSError, ValueError: a file of a state is gone or damaged.
+    """
+    frontier, offered = Frontier(), dict[str, list[Key]]()
+    for state in exploration.states.values():
+        look = look_of(exploration, state)
+        frontier.program = frontier.program or program_of(look, exploration.subject)
+        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
+    frontier.root = frozenset(offered.get(exploration.root, ()))
+    for triple in exploration.triples:
+        frontier.begin(exploration.states[triple.before].screen, triple.act.key)
+        if not triple.failed:
+            frontier.learn(triple.act.key, offered.get(triple.after, ()))
+    return frontier

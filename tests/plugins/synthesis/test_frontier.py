@@ -8,8 +8,7 @@ import pytest
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.explored_numbers import report
-from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
-from hisa.plugins.synthesis.known_screens import look_of, restored
+from hisa.plugins.synthesis.frontier import Frontier, look_of, restored, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,

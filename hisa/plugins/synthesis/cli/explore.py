@@ -13,8 +13,6 @@ import click
 from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.subject import Subject
 
@@ -57,16 +55,21 @@ def explore(
     import asyncio
 
     from hisa.config import load
+    from hisa.errors import UsageError
     from hisa.plugins.synthesis import explorer
     from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.graph_page import write_graph
 
     file, given = ctx.meta["hisa.settings"]
     settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
-    _must_be_thrown_away(settings)
+    if not settings.environment.throw_away:
+        raise UsageError(
+            f"{settings.environment.kind!r} keeps what exploring does to it: every button is tried",
+            fix="--env desktop, or --env vm:PROFILE",
+        )
     exploration = Exploration.create(out, _subject(subject))
-    progress = _Progress(quiet=as_json)
-    stopped = False
+    progress, stopped = _Progress(quiet=as_json), False
     try:
         asyncio.run(
             explorer.explore(
@@ -79,28 +82,20 @@ def explore(
     finally:
         progress.end()
         exploration.close()
-    numbers = _numbers(exploration, progress.session)
+    numbers = report(exploration) | progress.numbers()
     write_graph(exploration, numbers)
     if as_json:
         print_json(numbers)
-    else:
-        _print(numbers, out, stopped=stopped)
-    return 1 if stopped else 0
-
-
-def _must_be_thrown_away(settings: Settings) -> None:
-    """Refuse a machine that would keep what exploring does to it.
-
-    Raises:
-        UsageError: it would.
-    """
-    from hisa.errors import UsageError
-
-    if not settings.environment.throw_away:
-        raise UsageError(
-            f"{settings.environment.kind!r} keeps what exploring does to it: every button is tried",
-            fix="--env desktop, or --env vm:PROFILE",
-        )
+        return int(stopped)
+    for key, value in numbers.items():
+        parts = value.items() if isinstance(value, dict) else ()
+        for name, counts in parts if key == "menus" else ((key.replace("_", " "), value),):
+            shown = counts.items() if isinstance(counts, dict) else ()
+            say(f"{name:<24}{', '.join(f'{k} {v}' for k, v in shown) or counts}")
+    if stopped:
+        say("stopped; the same command goes on from here", err=True)
+    say(f"next: hisa synth write {out}", err=True)
+    return int(stopped)
 
 
 def _subject(text: str) -> Subject:
@@ -116,28 +111,25 @@ def _subject(text: str) -> Subject:
     from hisa.plugins.synthesis.subject import Subject, load_subject
 
     setup: list[dict[str, Any]] = []
-    folder, address = "", text
-    if text.lower().endswith((".html", ".htm")) and "://" not in text:
-        path = Path(text)
+    path, address = Path(text), text
+    if "://" not in text and path.suffix.lower() in (".html", ".htm"):
         if not path.is_file():
             raise UsageError(f"{text}: no such file", fix="hisa explore PAGE.html -o DIR")
-        folder, place = str(path.resolve().parent), f"~/Documents/{path.name}"
-        setup.append({"copy": {"source": path.name, "path": place}})
-        address = f'"$HOME"/Documents/{shlex.quote(path.name)}'
-    elif re.match(r"(https?|file)://[^\s]+$", text):
-        address = shlex.quote(text)
-    else:
+        setup = [{"copy": {"source": path.name, "path": f"~/Documents/{path.name}"}}]
+        address = f"/home/user/Documents/{path.name}"
+    elif not re.match(r"(https?|file)://[^\s]+$", text):
         return load_subject(text)
-    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility"
+    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility --kiosk"
     setup += [
-        {"launch": f"{launch} --kiosk {address}"},
+        {"launch": f"{launch} {shlex.quote(address)}"},
         {"wait_window": {"title": "Chromium", "seconds": 60}},
     ]
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-28:].strip("-")
     digest = hashlib.sha256(text.encode()).hexdigest()[:6]
     return Subject(
         name=f"{name}-{digest}", title=f"the page {text[:80]}", domain="browser",
-        setup=tuple(setup), main="Chromium", folder=folder, words=("Berlin", "42", "Ana"),
+        setup=tuple(setup), main="Chromium", words=("Berlin", "42", "Ana"),
+        folder=str(path.resolve().parent) if len(setup) > 2 else "",
     )  # fmt: skip
 
 
@@ -145,12 +137,12 @@ class _Progress:
     """A line on standard error: written over on a terminal, else a new one now and then."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self.session: Session | None = None
+        self._session: Session | None = None
         self._quiet = quiet
         self._next = 0.0
 
     def show(self, session: Session) -> None:
-        self.session, over = session, sys.stderr.isatty()
+        self._session, over = session, sys.stderr.isatty()
         if self._quiet or (not over and time.monotonic() < self._next):
             return
         self._next = time.monotonic() + _SECONDS
@@ -164,31 +156,15 @@ class _Progress:
         click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
 
     def end(self) -> None:
-        if self.session and not self._quiet and sys.stderr.isatty():
+        if self._session and not self._quiet and sys.stderr.isatty():
             click.echo(err=True)
 
-
-def _numbers(exploration: Exploration, session: Session | None) -> dict[str, Any]:
-    from hisa.plugins.synthesis.explored_numbers import report
-
-    numbers = report(exploration)
-    if session is not None:
-        numbers["session"] = {
-            "transitions": session.transitions,
-            "per_minute": round(session.per_minute, 1),
-            "repeated": session.walked,
-            "desktops": session.desktops,
-        }
-    return numbers
-
-
-def _print(numbers: dict[str, Any], out: Path, *, stopped: bool) -> None:
-    menus = numbers.pop("menus")
-    for key, value in numbers.items():
-        said = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
-        say(f"{key.replace('_', ' '):<24}{said}")
-    for menu, counts in menus.items():
-        say(f"menu {menu:<19}{', '.join(f'{count} {sort}' for sort, count in counts.items())}")
-    if stopped:
-        say("stopped; the same command goes on from here", err=True)
-    say(f"next: hisa synth write {out}", err=True)
+    def numbers(self) -> dict[str, dict[str, float]]:
+        if not (session := self._session):
+            return {}
+        return {
+            "session": {
+                "transitions": session.transitions, "per_minute": round(session.per_minute, 1),
+                "repeated": session.walked, "desktops": session.desktops,
+            }
+        }  # fmt: skip
