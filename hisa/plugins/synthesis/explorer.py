@@ -17,26 +17,17 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
+from hisa.plugins.synthesis import offers as screens
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Key, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.offers import (
-    DIALOGS,
-    ESCAPE,
-    at_rest,
-    confirms,
-    in_front,
-    offered_keys,
-    offers,
-    program_of,
-)
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["Session", "explore"]
+__all__ = ["Session"]
 
 _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
@@ -61,36 +52,60 @@ _FILLED = frozenset({"check box", "radio button", "menu item", "list item", "opt
 
 
 class Session:
-    """What the workers share, and what they did since the command began."""
+    """What the workers share, and what they did since the command began.
+
+    Args:
+        exploration: made by `Exploration.create`; what it knows already is built on.
+        settings: name the environment, and how tasks are set up.
+        minutes: of wall time; a desktop that is being brought up is not cut short.
+        most: new transitions to end after; None: only time ends it.
+    """
 
     def __init__(
-        self, exploration: Exploration, settings: Settings, until: float, most: int | None,
-        on_progress: Callable[[Session], object],
-    ) -> None:  # fmt: skip
+        self, exploration: Exploration, settings: Settings, minutes: float, most: int | None = None
+    ) -> None:
         triples = exploration.triples
         self.exploration, self.settings = exploration, settings
         self.frontier, self.noise = restored(exploration), Noise()
-        self.transitions = self.desktops = 0
-        self.walked = 0
-        """Acts that repeated a known triple, on the way to something new."""
-        self._until, self._most, self._on_progress = until, most, on_progress
-        self._began = time.monotonic()
+        self.transitions = self.desktops = self._repeated = 0
+        self._began, self._minutes, self._most = time.monotonic(), minutes, most
+        self._on_progress: Callable[[Session], object] = lambda _: None
         self._edges = {(one.before, one.act.key, one.after) for one in triples}
         self._number = max((one.number for one in triples), default=-1)
         self._desktop = max((one.desktop for one in triples), default=-1)
         for one in triples:
             self.noise.learn(one.act, one.differences.facts)
 
+    async def explore(self, workers: int, on_progress: Callable[[Session], object]) -> None:
+        """Explore on several desktops at once; each triple is written when it is known.
+
+        Raises:
+            UsageError: the environment keeps what is done to it, or the subject cannot be set up.
+            EnvironmentFailed: several desktops were lost one after the other.
+        """
+        self._on_progress = on_progress
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(workers):
+                    group.create_task(_Worker(self, number).work())
+        except* HisaError as errors:
+            raise errors.exceptions[0] from None
+
     @property
     def over(self) -> bool:
         """Whether time is up, or as many transitions were made as were asked for."""
         enough = self._most is not None and self.transitions >= self._most
-        return enough or time.monotonic() >= self._until
+        return enough or time.monotonic() >= self._began + 60 * self._minutes
 
     @property
     def per_minute(self) -> float:
         """New transitions a minute, of all desktops together."""
         return 60 * self.transitions / max(1.0, time.monotonic() - self._began)
+
+    def numbers(self) -> dict[str, float]:
+        """Counts; ``repeated`` acts were on the way to something new."""
+        rate = {"transitions": self.transitions, "per_minute": round(self.per_minute, 1)}
+        return rate | {"repeated": self._repeated, "desktops": self.desktops}
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
@@ -103,47 +118,13 @@ class Session:
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
         if edge in self._edges and not triple.failed:
-            self.walked += 1
+            self._repeated += 1
         else:
             self._edges.add(edge)
             self._number += 1
             self.transitions += 1
             self.exploration.add(triple.model_copy(update={"number": self._number}))
         self._on_progress(self)
-
-
-async def explore(
-    exploration: Exploration,
-    settings: Settings,
-    *,
-    minutes: float,
-    workers: int = 2,
-    transitions: int | None = None,
-    on_progress: Callable[[Session], object] = lambda _: None,
-) -> Session:
-    """Explore until time is up, on several desktops at once; what is known already is built on.
-
-    Args:
-        exploration: made by `Exploration.create`; each triple is written when it is known.
-        settings: name the environment, and how tasks are set up.
-        minutes: of wall time; a desktop that is being brought up is not cut short.
-        workers: desktops at once.
-        transitions: new ones to end after; None: only time ends it.
-        on_progress: called after each act.
-
-    Raises:
-        UsageError: the environment keeps what is done to it, or the subject cannot be set up.
-        EnvironmentFailed: several desktops were lost one after the other.
-    """
-    until = time.monotonic() + 60 * minutes
-    session = Session(exploration, settings, until, transitions, on_progress)
-    try:
-        async with asyncio.TaskGroup() as group:
-            for number in range(workers):
-                group.create_task(_Worker(session, number).work())
-    except* HisaError as errors:
-        raise errors.exceptions[0] from None
-    return session
 
 
 @dataclass
@@ -197,30 +178,27 @@ class _Worker:
         while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
             if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
-            acts = offers(here.look, self._subject, self._frontier.program)
-            resting = at_rest(here.look, self._frontier.program)
+            acts = screens.offers(here.look, self._subject, self._frontier.program)
+            resting = screens.at_rest(here.look, self._frontier.program)
             form = here.filled and (not resting or self._subject.domain == "browser")
-            choice = self._frontier.choose(
-                self._number,
-                here.state.screen,
-                acts if resting or not acts or here.escapes >= _ESCAPES else [*acts, ESCAPE],
-                filled=form,
-            )
+            back = acts and not resting and here.escapes < _ESCAPES
+            offered = [*acts, screens.ESCAPE] if back else acts
+            choice = self._frontier.choose(self._number, here.state.screen, offered, filled=form)
             stuck = here.dead >= _DEAD and not resting  # something covers what is offered
             worth = choice and (not choice.tries or not self._frontier.untried_from_root())
             if choice and worth and not stuck:
-                here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
+                here.escapes = 0 if choice.act != screens.ESCAPE else here.escapes + 1
                 await self._step(environment, here, choice.act)
                 astray = choice.then and choice.then not in self._offered(here.look)
-                here.astray = here.astray + 1 if astray and choice.act != ESCAPE else 0
+                here.astray = here.astray + 1 if astray and choice.act != screens.ESCAPE else 0
                 if choice.then and astray:
                     self._frontier.forget(choice.act.key, choice.then)
                 continue
-            own = in_front(here.look, self._frontier.program)
+            own = screens.in_front(here.look, self._frontier.program)
             if here.escapes >= _ESCAPES or (acts and resting) or not here.look.windows:
                 return
             here.escapes += 1
-            await self._step(environment, here, ESCAPE if own and not resting else _CLOSE)
+            await self._step(environment, here, screens.ESCAPE if own and not resting else _CLOSE)
 
     async def _start(self, environment: Environment) -> _Here:
         desktop, exploration = self._session.fresh_number(), self._session.exploration
@@ -229,7 +207,7 @@ class _Worker:
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        self._frontier.program = self._frontier.program or program_of(look, self._subject)
+        self._frontier.program = self._frontier.program or screens.program_of(look, self._subject)
         offered = frozenset(self._offered(look))
         root = self._frontier.root = self._frontier.root or offered
         if 2 * len(root & offered) >= len(root):  # else a late dialog or the like is in front
@@ -237,7 +215,7 @@ class _Worker:
         return _Here(desktop, facts, look, facts, state)
 
     def _offered(self, look: Observation) -> list[Key]:
-        return offered_keys(look, self._subject, self._frontier.program)
+        return screens.offered_keys(look, self._subject, self._frontier.program)
 
     async def _settled_start(self, environment: Environment) -> Observation:
         """The first look that stays: a window that has come may still be filled."""
@@ -274,8 +252,8 @@ class _Worker:
         self._session.add(triple)
         here.dead = 0 if triple.differences else here.dead + 1
         came = {one.role for one in triple.differences.elements if one.what == "came"}
-        fills = (act.kind == "type" or act.role in _FILLED) and not came & DIALOGS
-        here.filled = bool(triple.differences) and fills and not confirms(act)
+        fills = (act.kind == "type" or act.role in _FILLED) and not came & screens.DIALOGS
+        here.filled = bool(triple.differences) and fills and not screens.confirms(act)
         if lost:
             raise lost
         if not triple.failed:
@@ -308,7 +286,7 @@ class _Worker:
         if not (self._subject.save and self._subject.documents and look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and at_rest(look, self._frontier.program)
+        return name in look.active.title and screens.at_rest(look, self._frontier.program)
 
     async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
         """The state of a look, kept when it is new."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +57,9 @@ def explore(
 
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis import explorer
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explored_numbers import report
+    from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.graph_page import write_graph
 
     file, given = ctx.meta["hisa.settings"]
@@ -69,20 +70,16 @@ def explore(
             fix="--env desktop, or --env vm:PROFILE",
         )
     exploration = Exploration.create(out, _subject(subject))
-    progress, stopped = _Progress(quiet=as_json), False
+    session, stopped = Session(exploration, settings, minutes, transitions), False
     try:
-        asyncio.run(
-            explorer.explore(
-                exploration, settings, minutes=minutes, workers=workers, transitions=transitions,
-                on_progress=progress.show,
-            )
-        )  # fmt: skip
+        asyncio.run(session.explore(workers, (lambda _: None) if as_json else _progress()))
     except KeyboardInterrupt:
         stopped = True
     finally:
-        progress.end()
         exploration.close()
-    numbers = report(exploration) | progress.numbers()
+    if sys.stderr.isatty() and not as_json:
+        click.echo(err=True)
+    numbers = report(exploration) | {"session": session.numbers()}
     write_graph(exploration, numbers)
     if as_json:
         print_json(numbers)
@@ -133,38 +130,21 @@ def _subject(text: str) -> Subject:
     )  # fmt: skip
 
 
-class _Progress:
+def _progress() -> Callable[[Session], None]:
     """A line on standard error: written over on a terminal, else a new one now and then."""
+    over, due = sys.stderr.isatty(), 0.0
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._session: Session | None = None
-        self._quiet = quiet
-        self._next = 0.0
+    def show(session: Session) -> None:
+        nonlocal due
+        if over or time.monotonic() >= due:
+            due = time.monotonic() + _SECONDS
+            triples = session.exploration.triples
+            effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
+            line = (
+                f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
+                f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
+                f"{session.desktops} desktops"
+            )
+            click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
 
-    def show(self, session: Session) -> None:
-        self._session, over = session, sys.stderr.isatty()
-        if self._quiet or (not over and time.monotonic() < self._next):
-            return
-        self._next = time.monotonic() + _SECONDS
-        triples = session.exploration.triples
-        effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
-        line = (
-            f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
-            f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
-            f"{session.desktops} desktops"
-        )
-        click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
-
-    def end(self) -> None:
-        if self._session and not self._quiet and sys.stderr.isatty():
-            click.echo(err=True)
-
-    def numbers(self) -> dict[str, dict[str, float]]:
-        if not (session := self._session):
-            return {}
-        return {
-            "session": {
-                "transitions": session.transitions, "per_minute": round(session.per_minute, 1),
-                "repeated": session.walked, "desktops": session.desktops,
-            }
-        }  # fmt: skip
+    return show
