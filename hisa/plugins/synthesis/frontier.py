@@ -111,11 +111,8 @@ class Frontier:
     ) -> Choice | None:
         """The next act: towards the least visited one, of the least visited holder, the nearest.
 
-        Args:
-            worker: who asks; what another one is on the way to is left to it.
-            screen: what was tried in this screen is not chosen for its own sake.
-            acts: what the screen offers.
-            filled: whether something was filled in just now, which a button would make last.
+        What another worker is on the way to is left to it; what was tried in this screen is not
+        chosen for its own sake. Where something was filled in just now, what makes it last is next.
 
         Returns:
             None where nothing is left, here or behind known ways.
@@ -188,13 +185,10 @@ def look_of(exploration: Exploration, state: State) -> Observation:
     screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
     tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
     active = {one.name for one in tops if "active" in one.states}
-    windows = [
-        Window(id=str(at), title=title, app="", active=title in active)
-        for at, title in enumerate(state.windows)
-    ]
+    windows = tuple(Window(title, title, "", active=title in active) for title in state.windows)
     width = max([screenshot.size.width, *(round(one.box.right) for one in tops)])
     height = max([screenshot.size.height, *(round(one.box.bottom) for one in tops)])
-    return Observation(screenshot, Size(width, height), tuple(windows), elements)
+    return Observation(screenshot, Size(width, height), windows, elements)
 
 
 def restored(exploration: Exploration) -> Frontier:

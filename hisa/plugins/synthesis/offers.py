@@ -1,4 +1,4 @@
-"""The acts that a screen offers: what a person could click, type into or scroll there."""
+"""The acts that a screen offers: what a person could click or type into there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from hisa.plugins.synthesis.doing import act_on, called, holders, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
-from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
@@ -46,12 +45,6 @@ _CONFIRM = re.compile(
     re.IGNORECASE,
 )
 _LAST = frozenset({"cancel", "close", "_cancel", "_close"})
-_PANES = frozenset({"scroll pane", "viewport"})
-"""Scroll where something that they hold reaches below their edge."""
-_SCROLLED = 80
-"""Pixels: less is no place to scroll."""
-_LINES = -5
-
 _AWAY = "leaves the machine"
 DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"quit|exit|log ?out|shut ?down|restart|suspend", "ends the program or the machine"),
@@ -92,17 +85,13 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"zip|postal", ("10115",)),
     (r"password", ("Secret-42",)),
     (r"file ?name|save as", ("report.txt", "plan.txt")),
-    (
-        r"number|amount|price|quantity|size|width|height|count|age|line|column|row|spaces",
-        ("12", "3"),
-    ),
+    (r"number|amount|price|quantity|size|width|height|count|age|line|column|row", ("12", "3")),
 )
 """Texts for fields by a word of their name or label; the subject's words for all others."""
-_FIELD_KINDS = tuple((re.compile(words, re.IGNORECASE), texts) for words, texts in _KINDS)
 
 
 def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
-    """The acts that a look offers: texts, clicks, menus of things, scrolls, and what ends a dialog.
+    """The acts that a look offers: texts, clicks, menus of things, and what ends a dialog.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
     entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
@@ -122,19 +111,15 @@ def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
             if one.role in MENU_ITEMS | {"menu"}
             and (bar or "menu bar" not in _roles_above(one, look))
         ]  # fmt: skip
-    acts: dict[Act, None] = {}
-    kinds: set[str] = set()
-    for one in _few_alike(elements):
-        for act in _acts_on(one, look, subject):
-            if act.kind != "right_click" or not (menu or act.role in kinds):
-                acts[act] = None
-                kinds |= {act.role} if act.kind == "right_click" else set()
-    return sorted(acts, key=_rank)
+    acts = [act for one in _few_alike(elements) for act in _acts_on(one, look, subject)]
+    first = {act.role: act for act in reversed(acts) if act.kind == "right_click" and not menu}
+    kept = (act for act in acts if act.kind != "right_click" or first.get(act.role) == act)
+    return sorted(dict.fromkeys(kept), key=_rank)
 
 
 def _rank(act: Act) -> int:
     ends = 5 if act.name.casefold() in _LAST else 4 if confirms(act) else 0
-    return ends or ("type", "click", "double_click", "right_click", "scroll").index(act.kind)
+    return ends or ("type", "click", "double_click", "right_click").index(act.kind)
 
 
 def confirms(act: Act) -> bool:
@@ -219,8 +204,6 @@ def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
 
 
 def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[Act]:
-    if element.role in _PANES:
-        yield from _scrolls(element, look)
     if not usable(element, look) or reason_to_leave(element, subject):
         return
     page = is_app(BROWSER_APPS, [element.app.casefold()])
@@ -254,8 +237,8 @@ def _texts(element: Element, look: Observation, subject: Subject) -> Sequence[st
     if "file chooser" in _roles_above(element, look):
         words = "file name"
     if element.role != "table cell" and not MULTI_LINE & element.states:
-        for kind, texts in _FIELD_KINDS:
-            if words and kind.search(words):
+        for kind, texts in _KINDS:
+            if re.search(kind, words, re.IGNORECASE):
                 return texts
         if element.role == "spin button":
             return ("12", "3")
@@ -268,18 +251,3 @@ def _roles_above(element: Element, look: Observation) -> set[str]:
         roles.add(elements[at].role)
         at = elements[at].parent
     return roles
-
-
-def _scrolls(pane: Element, look: Observation) -> Iterator[Act]:
-    """The wheel turns over what a pane shows at its centre: that is what can be found again."""
-    if min(pane.box.width, pane.box.height) < _SCROLLED:
-        return
-    elements = look.elements or ()
-    number = next(at for at, one in enumerate(elements) if one is pane)
-    more = any(
-        one.box.bottom > pane.box.bottom + 4 and lies_in(at, number, elements)
-        for at, one in enumerate(elements)
-    )
-    shown = element_at(pane.box.centre, look) if more else None
-    if shown is not None and usable(shown, look):
-        yield act_on(shown, look, "scroll", lines=_LINES)
