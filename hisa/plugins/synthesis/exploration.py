@@ -50,8 +50,7 @@ class Exploration:
         self.states = {s.id: s for s in read_records(folder / "states.jsonl", State)}
         self.triples = read_records(folder / "triples.jsonl", Triple)
         self._lock: Lock | None = None
-        self._states: AppendOnlyFile | None = None
-        self._triples: AppendOnlyFile | None = None
+        self._files: dict[type[BaseModel], AppendOnlyFile] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -87,15 +86,14 @@ class Exploration:
         replace_file(path, subject.model_dump_json(indent=1).encode())
         made = cls(folder, subject)
         made._lock = lock
-        made._states = AppendOnlyFile(folder / "states.jsonl")
-        made._triples = AppendOnlyFile(folder / "triples.jsonl")
+        made._files[State] = AppendOnlyFile(folder / "states.jsonl")
+        made._files[Triple] = AppendOnlyFile(folder / "triples.jsonl")
         return made
 
     def close(self) -> None:
         """Let go of the folder."""
-        for file in (self._states, self._triples):
-            if file:
-                file.close()
+        for file in self._files.values():
+            file.close()
         if self._lock:
             self._lock.release()
 
@@ -119,15 +117,13 @@ class Exploration:
 
     def add_state(self, state: State) -> None:
         """Write a state down, once."""
-        assert self._states, "opened by `create`"
         if state.id not in self.states:
-            append_record(self._states, state)
+            append_record(self._files[State], state)
             self.states[state.id] = state
 
     def add(self, triple: Triple) -> None:
         """Write a triple down; its states are there."""
-        assert self._triples, "opened by `create`"
-        append_record(self._triples, triple)
+        append_record(self._files[Triple], triple)
         self.triples.append(triple)
 
     def picture(self, state: State) -> Path:

@@ -234,14 +234,13 @@ class _Worker:
         began, here.acts = time.monotonic(), here.acts + 1
         element, before = find(act, here.look) if act.role else None, here.state.id
         seen: dict[str, Any] = {"after": "", "differences": Differences()}
-        lost: EnvironmentFailed | None = None
+        lost: HisaError | None = None
         try:
             await perform(environment, act, element)
             seen = await self._see(environment, here)
-        except (ActFailed, ActionRefused) as error:
+        except (ActFailed, ActionRefused, EnvironmentFailed) as error:
             seen["failed"] = str(error)[:500]
-        except EnvironmentFailed as error:
-            seen["failed"], lost = str(error)[:500], error
+            lost = error if isinstance(error, EnvironmentFailed) else None
         box = element.box if element else None
         sides = (box.left, box.top, box.right, box.bottom) if box else ()
         triple = Triple.model_validate(
