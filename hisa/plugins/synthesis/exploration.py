@@ -42,10 +42,7 @@ def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
 
 
 class Exploration:
-    """What is known of a subject: its states, and the triples between them.
-
-    Use `create` to add to it, `open` to read it.
-    """
+    """What is known of a subject: states, and the triples between them."""
 
     def __init__(self, folder: Path, subject: Subject) -> None:
         self.folder = folder
@@ -53,7 +50,7 @@ class Exploration:
         self.states = {s.id: s for s in read_records(folder / "states.jsonl", State)}
         self.triples = read_records(folder / "triples.jsonl", Triple)
         self._lock: Lock | None = None
-        self._files: tuple[AppendOnlyFile, AppendOnlyFile] | None = None
+        self._files: dict[type[BaseModel], AppendOnlyFile] = {}
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -89,15 +86,15 @@ class Exploration:
         replace_file(path, subject.model_dump_json(indent=1).encode())
         made = cls(folder, subject)
         made._lock = lock
-        files = (folder / "states.jsonl", folder / "triples.jsonl")
-        made._files = (AppendOnlyFile(files[0]), AppendOnlyFile(files[1]))
+        made._files[State] = AppendOnlyFile(folder / "states.jsonl")
+        made._files[Triple] = AppendOnlyFile(folder / "triples.jsonl")
         return made
 
     def close(self) -> None:
         """Let go of the folder."""
-        for file in self._files or ():
+        for file in self._files.values():
             file.close()
-        if self._lock is not None:
+        if self._lock:
             self._lock.release()
 
     @property
@@ -120,15 +117,13 @@ class Exploration:
 
     def add_state(self, state: State) -> None:
         """Write a state down, once."""
-        assert self._files is not None, "opened by `create`"
         if state.id not in self.states:
-            append_record(self._files[0], state)
+            append_record(self._files[State], state)
             self.states[state.id] = state
 
     def add(self, triple: Triple) -> None:
         """Write a triple down; its states are there."""
-        assert self._files is not None, "opened by `create`"
-        append_record(self._files[1], triple)
+        append_record(self._files[Triple], triple)
         self.triples.append(triple)
 
     def picture(self, state: State) -> Path:
@@ -169,9 +164,6 @@ class Exploration:
         route = self.route(triple.before)
         if route is None:
             return None
-        acts: list[Act] = []
-        for step in (*route, triple):
-            acts.append(step.act)
-            if step.saved and self.subject.save:
-                acts.append(Act(kind="press", keys=self.subject.save))
-        return tuple(acts)
+        save = Act(kind="press", keys=self.subject.save)
+        steps = [(one.act, one.saved and save.keys) for one in (*route, triple)]
+        return tuple(act for done, saved in steps for act in ((done, save) if saved else (done,)))

@@ -2,80 +2,60 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.offers import MENU_ITEMS, reason_to_leave
 
-__all__ = ["menu_coverage", "report"]
+__all__ = ["report"]
 
 
 def report(exploration: Exploration) -> dict[str, Any]:
     """Counts, rates and coverage.
 
     Returns:
-        ``states``, ``screens``, ``transitions``, ``failures`` (acts that could not be done, or lost
-        the desktop), ``fresh_desktops`` with at least one transition, ``without_effect`` (share,
-        0 to 1, of those done), ``lasting`` (share that changed files or settings, noise counted),
-        ``looked_twice``, ``per_minute_and_desktop`` (from the seconds of transitions alone: ways to
-        them and set-ups left out), ``unreached`` (states without a way from a fresh start), and
-        ``menus``, see `menu_coverage`.
+        ``without_effect`` and ``lasting`` (files or settings changed, noise counted) are shares of
+        the acts done, 0 to 1; ``per_minute_and_desktop`` leaves out set-ups; ``unreached`` states
+        have no way from a fresh start; ``menus`` counts entries, ``left`` ones as dangerous.
 
     Raises:
         OSError, ValueError: a file of a state is gone or damaged.
     """
     done = [one for one in exploration.triples if not one.failed]
-    seconds = sum(one.seconds for one in exploration.triples)
-    count = len(done)
+    seconds, count = sum(one.seconds for one in exploration.triples), max(1, len(done))
     return {
         "subject": exploration.subject.name,
         "states": len(exploration.states),
         "screens": len({state.screen for state in exploration.states.values()}),
-        "transitions": count,
-        "failures": len(exploration.triples) - count,
+        "transitions": len(done),
+        "failures": len(exploration.triples) - len(done),
         "fresh_desktops": len({one.desktop for one in exploration.triples}),
-        "without_effect": _share(sum(not one.differences for one in done), count),
-        "lasting": _share(sum(bool(one.differences.facts) for one in done), count),
+        "without_effect": round(sum(not one.differences for one in done) / count, 3),
+        "lasting": round(sum(bool(one.differences.facts) for one in done) / count, 3),
         "looked_twice": sum(one.looks > 1 for one in done),
-        "per_minute_and_desktop": round(60 * count / seconds, 1) if seconds else None,
+        "per_minute_and_desktop": round(60 * len(done) / max(1.0, seconds), 1),
         "unreached": sum(exploration.route(one) is None for one in exploration.states),
         "kinds": dict(Counter(one.act.kind for one in done).most_common()),
-        "menus": menu_coverage(exploration),
+        "menus": _menus(exploration),
     }
 
 
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 3) if whole else None
-
-
-def menu_coverage(exploration: Exploration) -> dict[str, dict[str, int]]:
-    """Entries of each menu: ``seen``, ``tried``, and ``left`` alone as dangerous.
-
-    A menu inside another has a line of its own, "Edit > Convert". Entries that were grey whenever
-    they were seen count as ``grey``.
-    """
-    entries: dict[tuple[str, ...], dict[str, str]] = {}
-    for hashed in {state.elements: state for state in exploration.states.values()}.values():
-        elements = exploration.elements(hashed)
+def _menus(exploration: Exploration) -> dict[str, dict[str, int]]:
+    entries: dict[tuple[str, ...], dict[str, bool]] = defaultdict(dict)
+    for state in {state.elements: state for state in exploration.states.values()}.values():
+        elements = exploration.elements(state)
         for one in elements:
-            menu = holders(one, elements)
-            if one.role not in MENU_ITEMS or not called(one) or not menu:
-                continue
-            if not {"showing", "visible"} & one.states:
-                continue
-            usable = not {"sensitive", "enabled"}.isdisjoint(one.states)
-            sort = "left" if reason_to_leave(one, exploration.subject) else "untried"
-            known = entries.setdefault(menu, {}).get(called(one), "grey")
-            entries[menu][called(one)] = sort if usable else known
-    for triple in exploration.triples:
-        if triple.act.role in MENU_ITEMS and triple.act.name in entries.get(triple.act.within, ()):
-            entries[triple.act.within][triple.act.name] = "tried"
-    numbers = {}
-    for menu, names in entries.items():
-        sorts = Counter(names.values())
-        numbers[" > ".join(menu)] = {"seen": len(names)} | {
-            sort: sorts[sort] for sort in ("tried", "left", "grey")
+            menu = holders(one, elements) if one.role in MENU_ITEMS and called(one) else ()
+            if menu and {"showing", "visible"} & one.states:
+                entries[menu][called(one)] = bool(reason_to_leave(one, exploration.subject))
+    tried = {(one.act.within, one.act.name) for one in exploration.triples}
+    return {
+        " > ".join(menu): {
+            "seen": len(names),
+            "tried": sum((menu, name) in tried for name in names),
+            "left": sum(names.values()),
         }
-    return numbers
+        for menu, names in entries.items()
+    }

@@ -10,26 +10,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
+from hisa.plugins.synthesis import offers as screens
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Choice, Frontier, Key, screen_id, state_id
-from hisa.plugins.synthesis.known_screens import restored
+from hisa.plugins.synthesis.frontier import Key, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.offers import ESCAPE, at_rest, offered_keys, offers, program_of
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
-from hisa.plugins.synthesis.recovery import is_wedged, next_rung, restart_program
 from hisa.protocols import Environment
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["Session", "explore"]
+__all__ = ["Session"]
 
 _ACTS = 40
 """On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
@@ -43,99 +41,90 @@ _LATEST = 4.0
 """However busy the machine: most acts that changed nothing at first change nothing at all."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
+_ESCAPES = 3
+"""A list, the dialog that it is in, and the dialog under that."""
+_ASTRAY = 3
+"""Known ways that led elsewhere, one after the other, before a fresh desktop."""
+_CLOSE = Act(kind="press", keys=("alt", "f4"))
+"""Closes the window of another program that was opened."""
+_FILLED = frozenset({"check box", "radio button", "menu item", "list item", "option", "switch"})
+"""Roles of what a form is filled with, besides fields."""
 
 
-@dataclass
 class Session:
-    """What the workers share, and what they did since the command began."""
+    """What the workers share, and what they did since the command began.
 
-    exploration: Exploration
-    settings: Settings
-    until: float
-    """On the clock of `time.monotonic`."""
-    most: int | None
-    on_progress: Callable[[Session], object]
-    frontier: Frontier = field(default_factory=Frontier)
-    noise: Noise = field(default_factory=Noise)
-    edges: set[tuple[str, tuple[str, ...], str]] = field(default_factory=set)
-    transitions: int = 0
-    walked: int = 0
-    """Acts that repeated a known triple, on the way to something new."""
-    desktops: int = 0
-    began: float = field(default_factory=time.monotonic)
+    Args:
+        exploration: made by `Exploration.create`; what it knows already is built on.
+        settings: name the environment, and how tasks are set up.
+        minutes: of wall time; a desktop that is being brought up is not cut short.
+        most: new transitions to end after; None: only time ends it.
+    """
 
-    def __post_init__(self) -> None:
-        triples = self.exploration.triples
-        self.frontier = restored(self.exploration)
-        self.edges = {(one.before, one.act.key, one.after) for one in triples}
-        self._numbers = max((one.number for one in triples), default=-1) + 1
-        self._desktops = max((one.desktop for one in triples), default=-1) + 1
+    def __init__(
+        self, exploration: Exploration, settings: Settings, minutes: float, most: int | None = None
+    ) -> None:
+        triples = exploration.triples
+        self.exploration, self.settings = exploration, settings
+        self.frontier, self.noise = restored(exploration), Noise()
+        self.transitions = self.desktops = self._repeated = 0
+        self._began, self._minutes, self._most = time.monotonic(), minutes, most
+        self._on_progress: Callable[[Session], object] = lambda _: None
+        self._edges = {(one.before, one.act.key, one.after) for one in triples}
+        self._number = max((one.number for one in triples), default=-1)
+        self._desktop = max((one.desktop for one in triples), default=-1)
         for one in triples:
             self.noise.learn(one.act, one.differences.facts)
+
+    async def explore(self, workers: int, on_progress: Callable[[Session], object]) -> None:
+        """Explore on several desktops at once; each triple is written when it is known.
+
+        Raises:
+            UsageError: the environment keeps what is done to it, or the subject cannot be set up.
+            EnvironmentFailed: several desktops were lost one after the other.
+        """
+        self._on_progress = on_progress
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(workers):
+                    group.create_task(_Worker(self, number).work())
+        except* HisaError as errors:
+            raise errors.exceptions[0] from None
 
     @property
     def over(self) -> bool:
         """Whether time is up, or as many transitions were made as were asked for."""
-        enough = self.most is not None and self.transitions >= self.most
-        return enough or time.monotonic() >= self.until
+        enough = self._most is not None and self.transitions >= self._most
+        return enough or time.monotonic() >= self._began + 60 * self._minutes
 
     @property
     def per_minute(self) -> float:
         """New transitions a minute, of all desktops together."""
-        return 60 * self.transitions / max(1.0, time.monotonic() - self.began)
+        return 60 * self.transitions / max(1.0, time.monotonic() - self._began)
+
+    def numbers(self) -> dict[str, float]:
+        """Counts; ``repeated`` acts were on the way to something new."""
+        rate = {"transitions": self.transitions, "per_minute": round(self.per_minute, 1)}
+        return rate | {"repeated": self._repeated, "desktops": self.desktops}
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
         self.desktops += 1
-        self._desktops += 1
-        return self._desktops - 1
+        self._desktop += 1
+        return self._desktop
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
-        if edge in self.edges and not triple.failed:
-            self.walked += 1
+        if edge in self._edges and not triple.failed:
+            self._repeated += 1
         else:
-            self.edges.add(edge)
-            self.exploration.add(triple.model_copy(update={"number": self._numbers}))
-            self._numbers += 1
+            self._edges.add(edge)
+            self._number += 1
             self.transitions += 1
-        self.on_progress(self)
-
-
-async def explore(
-    exploration: Exploration,
-    settings: Settings,
-    *,
-    minutes: float,
-    workers: int = 2,
-    transitions: int | None = None,
-    on_progress: Callable[[Session], object] = lambda _: None,
-) -> Session:
-    """Explore until time is up, on several desktops at once; what is known already is built on.
-
-    Args:
-        exploration: made by `Exploration.create`; each triple is written when it is known.
-        settings: name the environment, and how tasks are set up.
-        minutes: of wall time; a desktop that is being brought up is not cut short.
-        workers: desktops at once.
-        transitions: new ones to end after; None: only time ends it.
-        on_progress: called after each act.
-
-    Raises:
-        UsageError: the environment keeps what is done to it, or the subject cannot be set up.
-        EnvironmentFailed: several desktops were lost one after the other.
-    """
-    until = time.monotonic() + 60 * minutes
-    session = Session(exploration, settings, until, transitions, on_progress)
-    try:
-        async with asyncio.TaskGroup() as group:
-            for number in range(workers):
-                group.create_task(_Worker(session, number).work())
-    except* HisaError as errors:
-        raise errors.exceptions[0] from None
-    return session
+            self.exploration.add(triple.model_copy(update={"number": self._number}))
+        self._on_progress(self)
 
 
 @dataclass
@@ -151,12 +140,9 @@ class _Here:
     dead: int = 0
     """Acts without effect, one after the other."""
     escapes: int = 0
-    restarts: int = 0
-
-
-def _pixels(element: Element) -> tuple[int, int, int, int]:
-    box = element.box
-    return round(box.left), round(box.top), round(box.right), round(box.bottom)
+    astray: int = 0
+    filled: bool = False
+    """Whether the act before filled something in."""
 
 
 class _Worker:
@@ -189,59 +175,47 @@ class _Worker:
     async def _on_fresh_desktop(self, environment: Environment) -> None:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
-        while not self._session.over and here.acts < _ACTS:
-            acts = offers(here.look, self._subject, self._frontier.program)
-            resting = at_rest(here.look, self._frontier.program)
-            if resting and is_wedged(self._frontier, {act.key for act in acts}):
-                return
+        while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
             if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
                 return
-            choice = self._frontier.choose(
-                self._number, here.state.screen, acts if resting else [*acts, ESCAPE]
-            )
+            acts = screens.offers(here.look, self._subject, self._frontier.program)
+            resting = screens.at_rest(here.look, self._frontier.program)
+            form = here.filled and (not resting or self._subject.domain == "browser")
+            back = acts and not resting and here.escapes < _ESCAPES
+            offered = [*acts, screens.ESCAPE] if back else acts
+            choice = self._frontier.choose(self._number, here.state.screen, offered, filled=form)
             stuck = here.dead >= _DEAD and not resting  # something covers what is offered
             worth = choice and (not choice.tries or not self._frontier.untried_from_root())
             if choice and worth and not stuck:
-                await self._follow(environment, here, choice)
-                here.escapes = 0 if choice.act != ESCAPE else here.escapes + 1
-            elif not await self._recover(environment, here, resting):
+                here.escapes = 0 if choice.act != screens.ESCAPE else here.escapes + 1
+                await self._step(environment, here, choice.act)
+                astray = choice.then and choice.then not in self._offered(here.look)
+                here.astray = here.astray + 1 if astray and choice.act != screens.ESCAPE else 0
+                if choice.then and astray:
+                    self._frontier.forget(choice.act.key, choice.then)
+                continue
+            own = screens.in_front(here.look, self._frontier.program)
+            if here.escapes >= _ESCAPES or (acts and resting) or not here.look.windows:
                 return
-
-    async def _recover(self, environment: Environment, here: _Here, resting: bool) -> bool:
-        """Take the cheapest way out; whether exploring goes on, on this desktop."""
-        gone = not any(one.app == self._frontier.program for one in here.look.elements or ())
-        rung = next_rung(at_rest=resting, gone=gone, escapes=here.escapes, restarts=here.restarts)
-        if rung == "escape":
             here.escapes += 1
-            await self._step(environment, here, ESCAPE)
-            return True
-        if rung == "fresh":
-            return False
-        here.restarts, here.escapes = here.restarts + 1, 0
-        if not await restart_program(environment, self._subject, self._session.settings.tasks):
-            return False
-        look = await environment.observe(elements=True, settle=SETTLE)
-        facts = await read_facts(environment)
-        state = await self._state(look, here.baseline, facts)
-        here.look, here.facts, here.state = look, facts, state
-        return self._session.exploration.route(state.id) is not None
+            await self._step(environment, here, screens.ESCAPE if own and not resting else _CLOSE)
 
     async def _start(self, environment: Environment) -> _Here:
-        desktop = self._session.fresh_number()
+        desktop, exploration = self._session.fresh_number(), self._session.exploration
         scorer = TaskScorer(settings=self._session.settings.tasks)
         await scorer.prepare(self._subject.task(), environment)
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        self._frontier.program = self._frontier.program or program_of(look, self._subject)
+        self._frontier.program = self._frontier.program or screens.program_of(look, self._subject)
         offered = frozenset(self._offered(look))
-        self._frontier.root = self._frontier.root or offered
-        if not is_wedged(self._frontier, offered):  # else a late dialog or the like is in front
-            state = self._session.exploration.states[self._session.exploration.root]
+        root = self._frontier.root = self._frontier.root or offered
+        if 2 * len(root & offered) >= len(root):  # else a late dialog or the like is in front
+            state = exploration.states[exploration.root]
         return _Here(desktop, facts, look, facts, state)
 
     def _offered(self, look: Observation) -> list[Key]:
-        return offered_keys(look, self._subject, self._frontier.program)
+        return screens.offered_keys(look, self._subject, self._frontier.program)
 
     async def _settled_start(self, environment: Environment) -> Observation:
         """The first look that stays: a window that has come may still be filled."""
@@ -254,36 +228,31 @@ class _Worker:
             before = look
         return before
 
-    async def _follow(self, environment: Environment, here: _Here, choice: Choice) -> None:
-        await self._step(environment, here, choice.act)
-        if choice.then and choice.then not in self._offered(here.look):
-            self._frontier.forget(choice.act.key, choice.then)
-
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
         self._frontier.begin(here.state.screen, act.key)
         began, here.acts = time.monotonic(), here.acts + 1
         element, before = find(act, here.look) if act.role else None, here.state.id
         seen: dict[str, Any] = {"after": "", "differences": Differences()}
-        lost: EnvironmentFailed | None = None
+        lost: HisaError | None = None
         try:
             await perform(environment, act, element)
             seen = await self._see(environment, here)
-        except (ActFailed, ActionRefused) as error:
+        except (ActFailed, ActionRefused, EnvironmentFailed) as error:
             seen["failed"] = str(error)[:500]
-        except EnvironmentFailed as error:
-            seen["failed"], lost = str(error)[:500], error
-        triple = Triple(
-            number=0,
-            desktop=here.desktop,
-            before=before,
-            act=act,
-            box=_pixels(element) if element else None,
-            seconds=round(time.monotonic() - began, 2),
-            **seen,
+            lost = error if isinstance(error, EnvironmentFailed) else None
+        box = element.box if element else None
+        sides = (box.left, box.top, box.right, box.bottom) if box else ()
+        triple = Triple.model_validate(
+            {"number": 0, "desktop": here.desktop, "before": before, "act": act, **seen}
+            | {"box": tuple(map(round, sides)) or None}
+            | {"seconds": round(time.monotonic() - began, 2)}
         )
         self._session.add(triple)
         here.dead = 0 if triple.differences else here.dead + 1
+        came = {one.role for one in triple.differences.elements if one.what == "came"}
+        fills = (act.kind == "type" or act.role in _FILLED) and not came & screens.DIALOGS
+        here.filled = bool(triple.differences) and fills and not screens.confirms(act)
         if lost:
             raise lost
         if not triple.failed:
@@ -316,24 +285,19 @@ class _Worker:
         if not (self._subject.save and self._subject.documents and look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and at_rest(look, self._frontier.program)
+        return name in look.active.title and screens.at_rest(look, self._frontier.program)
 
     async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
         """The state of a look, kept when it is new."""
         exploration = self._session.exploration
         changes = tuple(self._session.noise.without(changed(baseline, facts)))
         screen = screen_id(look)
-        known = exploration.states.get(state_id(screen, changes))
-        if known is not None:
-            return known
-        image, elements = await exploration.keep(look)
-        state = State(
-            id=state_id(screen, changes),
-            screen=screen,
-            windows=tuple(window.title for window in look.windows),
-            image=image,
-            elements=elements,
-            changed=changes,
-        )
-        exploration.add_state(state)
-        return state
+        name = state_id(screen, changes)
+        if name not in exploration.states:
+            windows = tuple(window.title for window in look.windows)
+            image, elements = await exploration.keep(look)
+            exploration.add_state(
+                State(id=name, screen=screen, windows=windows, image=image, elements=elements,
+                      changed=changes)
+            )  # fmt: skip
+        return exploration.states[name]

@@ -11,32 +11,37 @@ import hashlib
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
-from hisa.plugins.synthesis.offers import ESCAPE
-from hisa.plugins.synthesis.records import Act, Change
-from hisa.screen.observation import Element, Observation
+from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.offers import ESCAPE, confirms, offered_keys, program_of
+from hisa.plugins.synthesis.records import Act, Change, State
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 
-__all__ = ["Choice", "Frontier", "Key", "screen_id", "state_id", "title_of"]
+__all__ = ["Choice", "Frontier", "Key", "look_of", "restored", "screen_id", "state_id"]
 
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
+_TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
+_SHARE = 6
+"""Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
-def title_of(title: str) -> str:
+def _title(title: str) -> str:
     """A window's title without the mark of a change, times and process numbers."""
     return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
 
 
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(title_of(window.title) for window in look.windows)
+    windows = sorted(_title(window.title) for window in look.windows)
     shown = [_told(one) for one in look.elements or () if {"showing", "visible"} & one.states]
     return _hash([windows, sorted(filter(None, shown))])
 
@@ -52,7 +57,7 @@ def _told(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, title_of(name), _CLOCK.sub("#", element.text), *states]
+    return [element.role, _title(name), _CLOCK.sub("#", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -60,13 +65,12 @@ def _hash(value: object) -> str:
 
 
 class Choice(NamedTuple):
-    """The act to do next, its ``target``, and what should be offered after it (``then``)."""
+    """The act to do next, and what should be offered after it (``then``)."""
 
     act: Act
-    target: Key
     then: Key | None
     tries: int
-    """How often the target was tried so far."""
+    """How often the act that this leads to was tried so far."""
 
 
 class Frontier:
@@ -78,6 +82,7 @@ class Frontier:
         """Keys that the fresh start offers."""
         self.program = ""
         """The program that is explored, as elements tell; empty: not known yet."""
+        self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()
@@ -85,8 +90,12 @@ class Frontier:
 
     def begin(self, screen: str, key: Key) -> None:
         """Count an act, when it is begun: another worker is not to try the same meanwhile."""
+        self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
+        if re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE):  # there is something to paste now
+            for other in [one for one in self.counts if "paste" in one[2].casefold()]:
+                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key]) -> None:
         """Keep what an act led to."""
@@ -94,15 +103,16 @@ class Frontier:
 
     def forget(self, key: Key, then: Key) -> None:
         """Give up a way that did not lead where it did before."""
-        self._forgotten.add((key, then))
+        if key != ESCAPE.key:
+            self._forgotten.add((key, then))
 
-    def choose(self, worker: int, screen: str, acts: Sequence[Act]) -> Choice | None:
-        """The next act: towards the least visited one, the nearest of those, menus first.
+    def choose(
+        self, worker: int, screen: str, acts: Sequence[Act], *, filled: bool = False
+    ) -> Choice | None:
+        """The next act: towards the least visited one, of the least visited holder, the nearest.
 
-        Args:
-            worker: who asks; what another one is on the way to is left to it.
-            screen: what was tried in this screen is not chosen for its own sake.
-            acts: what the screen offers.
+        What another worker is on the way to is left to it; what was tried in this screen is not
+        chosen for its own sake. Where something was filled in just now, what makes it last is next.
 
         Returns:
             None where nothing is left, here or behind known ways.
@@ -110,6 +120,11 @@ class Frontier:
         offered: dict[Key, list[Act]] = {}
         for act in acts:
             offered.setdefault(act.key, []).append(act)
+        if filled:
+            ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
+            if ends:
+                key = min(ends, key=self.counts.__getitem__)
+                return Choice(offered[key][0], None, 0)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
         depth = {
@@ -117,11 +132,12 @@ class Frontier:
             for key, listed in offered.items()
         }
         targets = [
-            (self.counts[key], len(way), depth.get(key, 0), at, key)
+            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), depth.get(key, 0),
+             at, key)
             for at, (key, way) in enumerate(ways.items())
             if key not in others and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
-        ]
+        ]  # fmt: skip
         if not targets:
             return None
         count, *_, target = min(targets)
@@ -129,7 +145,7 @@ class Frontier:
         self._claimed[worker] = target
         alike = offered[way[0]]
         act = alike[self.counts[way[0]] % len(alike)]
-        return Choice(act, target, way[1] if len(way) > 1 else None, count)
+        return Choice(act, way[1] if len(way) > 1 else None, count)
 
     def release(self, worker: int) -> None:
         """A worker is on the way to nothing."""
@@ -137,21 +153,58 @@ class Frontier:
 
     def untried_from_root(self) -> bool:
         """Whether known ways lead from a fresh start to an act that nobody tried."""
-        claimed = set(self._claimed.values())
-        return any(
-            not self.counts[key]
-            for key in self._ways(dict.fromkeys(self.root, ()))
-            if key not in claimed and key != ESCAPE.key
-        )
+        skipped = {*self._claimed.values(), ESCAPE.key}
+        return any(not self.counts[key] for key in self._ways(self.root) if key not in skipped)
 
-    def _ways(self, offered: Mapping[Key, object]) -> dict[Key, tuple[Key, ...]]:
+    def _ways(self, offered: Iterable[Key]) -> dict[Key, tuple[Key, ...]]:
         """Each act that can be reached, with the acts to it, itself the last."""
         ways: dict[Key, tuple[Key, ...]] = {key: (key,) for key in offered}
         queue = deque(ways)
         while queue:
             key = queue.popleft()
-            for then in self._leads.get(key, ()):
+            led = self.root if key == ESCAPE.key else ()  # in the end, whatever is open
+            for then in (*self._leads.get(key, ()), *led):
                 if then not in ways and (key, then) not in self._forgotten:
                     ways[then] = (*ways[key], then)
                     queue.append(then)
         return ways
+
+
+def _holder(key: Key) -> str:
+    """The outermost of what holds an act's control (a menu, tool bar, dialog); else its kind."""
+    return " ".join(key[:2]) if key[3].isdigit() else key[3]
+
+
+def look_of(exploration: Exploration, state: State) -> Observation:
+    """A state's look: its picture and elements. Of its windows it knows which was in front.
+
+    Raises:
+        OSError, ValueError: a file is gone or damaged.
+    """
+    elements = exploration.elements(state)
+    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
+    tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
+    active = {one.name for one in tops if "active" in one.states}
+    windows = tuple(Window(title, title, "", active=title in active) for title in state.windows)
+    width = max([screenshot.size.width, *(round(one.box.right) for one in tops)])
+    height = max([screenshot.size.height, *(round(one.box.bottom) for one in tops)])
+    return Observation(screenshot, Size(width, height), windows, elements)
+
+
+def restored(exploration: Exploration) -> Frontier:
+    """The frontier as it was when the last triple was written.
+
+    Raises:
+        OSError, ValueError: a file of a state is gone or damaged.
+    """
+    frontier, offered = Frontier(), dict[str, list[Key]]()
+    for state in exploration.states.values():
+        look = look_of(exploration, state)
+        frontier.program = frontier.program or program_of(look, exploration.subject)
+        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
+    frontier.root = frozenset(offered.get(exploration.root, ()))
+    for triple in exploration.triples:
+        frontier.begin(exploration.states[triple.before].screen, triple.act.key)
+        if not triple.failed:
+            frontier.learn(triple.act.key, offered.get(triple.after, ()))
+    return frontier

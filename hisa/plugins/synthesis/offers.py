@@ -1,4 +1,4 @@
-"""The acts that a screen offers: what a person could click, type into or scroll there."""
+"""The acts that a screen offers: what a person could click or type into there."""
 
 from __future__ import annotations
 
@@ -9,57 +9,53 @@ from collections.abc import Iterable, Iterator, Sequence
 from hisa.plugins.synthesis.doing import act_on, called, holders, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
-from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
-from hisa.tools.policy.effect_words import FILE_MANAGERS, effects_said, is_app
+from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
 
 __all__ = [
-    "DANGEROUS",
-    "ESCAPE",
-    "MENU_ITEMS",
-    "at_rest",
-    "in_front",
-    "offered_keys",
-    "offers",
-    "reason_to_leave",
-]
+    "DANGEROUS", "DIALOGS", "ESCAPE", "MENU_ITEMS", "at_rest", "confirms", "in_front",
+    "offered_keys", "offers", "program_of", "reason_to_leave",
+]  # fmt: skip
 
 ESCAPE = Act(kind="press", keys=("esc",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
-_CLICKED = MENU_ITEMS | {
-    "menu", "push button", "button", "toggle button", "page tab", "check box", "radio button",
-    "combo box", "list item", "table cell", "tree item", "link", "icon", "switch", "split button",
-    "push button menu", "button menu", "option",
+_BUTTONS = frozenset({"push button", "button"})
+_CLICKED = MENU_ITEMS | _BUTTONS | {
+    "menu", "toggle button", "page tab", "check box", "radio button", "combo box", "list item",
+    "table cell", "tree item", "link", "icon", "switch", "split button", "push button menu",
+    "button menu", "option",
 }  # fmt: skip
-_OPENED = frozenset({"icon", "table cell", "list item", "tree item"})
-"""Opened by a double click: icons anywhere, the others in file managers."""
-_RIGHT = _OPENED | {"page tab", "text", "link"}
+_UNNAMED = frozenset({"check box", "radio button", "combo box"})
+"""Clicked without a name as well."""
+_RIGHT = frozenset({"icon", "table cell", "list item", "tree item", "page tab", "text"})
 """Have a menu of their own. One of a kind is enough: the menu is the kind's."""
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
 _MANY = frozenset({"table cell", "list item", "tree item", "icon", "option", "link"})
 _MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
-_DIALOGS = frozenset({"dialog", "alert", "file chooser"})
+DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _SHEET = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """Cells of a sheet are named by column and row."""
+_CONFIRM = re.compile(
+    r"_?(ok|yes|save|apply|add|create|insert|rename|replace|find|set|update|confirm|submit|send"
+    r"|filter|search|done|sort)\b",
+    re.IGNORECASE,
+)
 _LAST = frozenset({"cancel", "close", "_cancel", "_close"})
-"""Names of buttons that end a dialog: what it offers is tried before."""
-_PANES = frozenset({"scroll pane", "viewport"})
-"""Scroll where something that they hold reaches below their edge."""
-_SCROLLED = 80
-"""Pixels: less is no place to scroll."""
-_LINES = -5
-
+_AWAY = "leaves the machine"
 DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"quit|exit|log ?out|shut ?down|restart|suspend", "ends the program or the machine"),
     (r"close|close (all|tab|window|document|file)s?", "closes what is explored"),
     (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
     (r"print|print preview|page setup|printer settings", "needs a printer"),
-    (r"send|send to|e-?mail( document)?|share|bluetooth", "leaves the machine"),
-    (r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)", "cannot be undone"),
+    (r"send|send to|e-?mail( document)?|share|bluetooth", _AWAY),
+    (
+        r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)",
+        "cannot be undone",
+    ),
     (
         r"about|help|contents|website|online help|user guides|donat.*|get involved|release notes"
         r"|report|report (a )?(bug|problem)|send feedback|what's this|license information"
@@ -80,47 +76,55 @@ _LEAVE_EFFECTS = frozenset({"pay", "send", "install", "security"})
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"e-?mail", ("ana@example.org",)),
     (r"url|address bar|web ?site|homepage", ("http://localhost/",)),
-    (r"path|location|folder", ("/tmp",)),
-    (r"date|day|birthday|deadline|due", ("2024-03-05",)),
+    (r"path|location", ("/tmp",)),
+    (r"year", ("2024",)),
+    (r"month|day", ("5", "12")),
+    (r"date|birthday|deadline|due", ("2024-03-05",)),
     (r"time|hour", ("14:30",)),
     (r"phone|mobile", ("555 0137",)),
     (r"zip|postal", ("10115",)),
     (r"password", ("Secret-42",)),
-    (r"file ?name|save as|^name:?$", ("report.txt", "plan.txt")),
-    (
-        r"number|amount|price|quantity|size|width|height|count|year|age|line|column|row|spaces",
-        ("12", "3"),
-    ),
+    (r"file ?name|save as", ("report.txt", "plan.txt")),
+    (r"number|amount|price|quantity|size|width|height|count|age|line|column|row", ("12", "3")),
 )
 """Texts for fields by a word of their name or label; the subject's words for all others."""
-_FIELD_KINDS = tuple((re.compile(words, re.IGNORECASE), texts) for words, texts in _KINDS)
 
 
 def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
-    """The acts that a look offers, in reading order: clicks, then texts, menus of things, scrolls.
+    """The acts that a look offers: texts, clicks, menus of things, and what ends a dialog.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
     entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
-    open menu is none of the bar's. Else it is the window in front that counts.
+    open menu is none of the bar's. Else it is the window in front that counts, unless it is one
+    beside the main window.
     """
-    elements = in_front(look, program)
+    elements, resting = in_front(look, program), at_rest(look, program)
+    title = look.active.title if look.active else subject.main
+    beside = resting and subject.main not in title
+    if beside and any(subject.main in window.title for window in look.windows):
+        return []
     menu = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if menu:
         bar = any("menu bar" in _roles_above(one, look) for one in menu)
-        roles = MENU_ITEMS | {"menu"}
         elements = [
             one for one in elements
-            if one.role in roles and (bar or "menu bar" not in _roles_above(one, look))
+            if one.role in MENU_ITEMS | {"menu"}
+            and (bar or "menu bar" not in _roles_above(one, look))
         ]  # fmt: skip
-    usables = [
-        one
-        for one in _few_alike(elements)
-        if usable(one, look) and not reason_to_leave(one, subject)
-    ]
-    acts = [*_clicks(usables, look), *_typed(usables, look, subject)]
-    if not menu:
-        acts += [*_right_clicks(usables, look), *_scrolls(elements, look)]
-    return sorted(dict.fromkeys(acts), key=lambda act: act.name.casefold() in _LAST)
+    acts = [act for one in _few_alike(elements) for act in _acts_on(one, look, subject)]
+    first = {act.role: act for act in reversed(acts) if act.kind == "right_click" and not menu}
+    kept = (act for act in acts if act.kind != "right_click" or first.get(act.role) == act)
+    return sorted(dict.fromkeys(kept), key=_rank)
+
+
+def _rank(act: Act) -> int:
+    ends = 5 if act.name.casefold() in _LAST else 4 if confirms(act) else 0
+    return ends or ("type", "click", "double_click", "right_click").index(act.kind)
+
+
+def confirms(act: Act) -> bool:
+    """Whether an act presses a button that makes last what was filled in: OK, Save, Submit."""
+    return act.role in _BUTTONS and _CONFIRM.match(act.name) is not None
 
 
 def offered_keys(look: Observation, subject: Subject, program: str = "") -> list[tuple[str, ...]]:
@@ -154,7 +158,7 @@ def at_rest(look: Observation, program: str = "") -> bool:
     """Whether a window of the program is in front, without a dialog or an open menu."""
     elements = [one for one in in_front(look, program) if {"showing", "visible"} & one.states]
     return bool(elements) and not any(
-        one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
+        one.role in DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
     )
 
 
@@ -165,25 +169,30 @@ def reason_to_leave(element: Element, subject: Subject) -> str:
         return "the subject says so"
     if element.role in FIELDS:
         return ""
+    sends = element.role in _BUTTONS and _is_local(subject)  # what such a page is for
     for words, why in _LEFT:
         match = words.match(name)
-        if match and _GO_ON.match(name, match.end()):
+        if match and _GO_ON.match(name, match.end()) and not (sends and why == _AWAY):
             in_dialog = not subject.main or subject.main not in element.window
             dismisses = match[0].casefold() == "close" and element.role not in MENU_ITEMS
             return "" if dismisses and in_dialog else why
     effects = effects_said(name, label=True, first=True) & _LEAVE_EFFECTS
+    effects -= {"send", "pay"} if sends else set()
     return f"may {', '.join(sorted(effects))}" if effects else ""
 
 
-def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
-    """Leaves out most of many that are alike, those without a text first.
+def _is_local(subject: Subject) -> bool:
+    """Whether a subject is a page that lies on the machine, which nothing leaves."""
+    hosts = re.findall(r"\w+://([^/\s:'\"]*)", str(subject.setup))
+    here = (re.fullmatch(r"localhost|127(\.\d+){3}|", host) for host in hosts)
+    return subject.domain == "browser" and all(here)
 
-    Of a row only the first cell is kept: lists of files have sizes and times as cells.
-    """
+
+def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
+    """Leaves out most of many that are alike, and all but the first cell of a list's row."""
     counts: Counter[tuple[str, int | None]] = Counter()
     rows: set[tuple[int | None, float]] = set()
-    listed, kept = list(elements), set[int]()
-    for at, one in sorted(enumerate(listed), key=lambda pair: not pair[1].text.strip()):
+    for one in elements:
         row = one.parent, one.box.top
         if one.role == "table cell" and not _SHEET.fullmatch(one.name):
             if row in rows or not called(one):
@@ -191,55 +200,48 @@ def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
             rows.add(row)
         counts[one.role, one.parent] += 1
         if one.role not in _MANY or counts[one.role, one.parent] <= _MOST_ALIKE:
-            kept.add(at)
-    yield from (one for at, one in enumerate(listed) if at in kept)
+            yield one
 
 
-def _clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
-    for one in elements:
-        named = bool(called(one)) or one.role in ("check box", "radio button", "combo box")
-        if one.role in _CLICKED and named and not _holds_entries(one, look):
-            yield act_on(one, look, "click")
-        opens = one.role == "icon" or is_app(FILE_MANAGERS, [one.app.casefold()])
-        if one.role in _OPENED and called(one) and opens:
-            yield act_on(one, look, "double_click")
+def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[Act]:
+    if not usable(element, look) or reason_to_leave(element, subject):
+        return
+    page = is_app(BROWSER_APPS, [element.app.casefold()])
+    role, name, many = element.role, called(element), MULTI_LINE & element.states
+    cell = role == "table cell" and bool(subject.documents) and _SHEET.fullmatch(element.name)
+    if cell or role == "spin button" or (role in FIELDS and "editable" in element.states):
+        bar = not many and "tool bar" in _roles_above(element, look)
+        keys = ("enter",) if cell or bar or (role in _ENTERED and not page) else ()
+        for text in _texts(element, look, subject):
+            yield act_on(element, look, "type", text=text, keys=keys)
+    idle = (page and role == "table cell") or (role == "menu" and _is_open(element, look))
+    if role in _CLICKED and (name or role in _UNNAMED) and not idle:
+        yield act_on(element, look, "click")
+    if role == "icon" and name:
+        yield act_on(element, look, "double_click")
+    if role in _RIGHT and not page and (role != "text" or many):
+        yield act_on(element, look, "right_click")
 
 
-def _holds_entries(element: Element, look: Observation) -> bool:
-    """Whether a menu is open: another click would close it."""
+def _is_open(menu: Element, look: Observation) -> bool:
+    """Whether a menu shows entries: another click would close it."""
     elements = look.elements or ()
-    return element.role == "menu" and any(
-        one.role in MENU_ITEMS | {"menu"} and lies_in(at, elements.index(element), elements)
-        for at, one in enumerate(elements)
-        if one is not element
-    )
+    at = next(at for at, one in enumerate(elements) if one is menu)
+    return any(one.parent == at and one.role in MENU_ITEMS | {"menu"} for one in elements)
 
 
-def _typed(elements: Sequence[Element], look: Observation, subject: Subject) -> Iterator[Act]:
-    for one in elements:
-        cell = (
-            one.role == "table cell"
-            and bool(subject.documents)
-            and _SHEET.fullmatch(one.name) is not None
-        )
-        if cell or (one.role in FIELDS and "editable" in one.states):
-            bar = not MULTI_LINE & one.states and "tool bar" in _roles_above(one, look)
-            keys = ("enter",) if cell or one.role in _ENTERED or bar else ()
-            for text in _texts(one, look, subject):
-                yield act_on(one, look, "type", text=text, keys=keys)
-
-
-def _texts(element: Element, look: Observation, subject: Subject) -> tuple[str, ...]:
+def _texts(element: Element, look: Observation, subject: Subject) -> Sequence[str]:
     """The texts for a field, by what it is called, or else what holds it: "Font Size"."""
     words = " ".join((element.name, element.label, element.description)).strip()
     words = words or (holders(element, look.elements or ()) or ("",))[-1]
-    if element.role == "table cell" or MULTI_LINE & element.states:
-        return subject.words or ("Berlin",)
-    if element.role == "spin button":
-        return ("12", "3")
-    for kind, texts in _FIELD_KINDS:
-        if words and kind.search(words):
-            return texts
+    if "file chooser" in _roles_above(element, look):
+        words = "file name"
+    if element.role != "table cell" and not MULTI_LINE & element.states:
+        for kind, texts in _KINDS:
+            if re.search(kind, words, re.IGNORECASE):
+                return texts
+        if element.role == "spin button":
+            return ("12", "3")
     return subject.words or ("Berlin",)
 
 
@@ -249,29 +251,3 @@ def _roles_above(element: Element, look: Observation) -> set[str]:
         roles.add(elements[at].role)
         at = elements[at].parent
     return roles
-
-
-def _right_clicks(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
-    kinds: set[str] = set()
-    for one in elements:
-        single_line = one.role == "text" and not MULTI_LINE & one.states
-        if one.role in _RIGHT and one.role not in kinds and not single_line:
-            kinds.add(one.role)
-            yield act_on(one, look, "right_click")
-
-
-def _scrolls(elements: Sequence[Element], look: Observation) -> Iterator[Act]:
-    """The wheel turns over what a pane shows at its centre: that is what can be found again."""
-    listed = look.elements or ()
-    numbers = {id(one): at for at, one in enumerate(listed)}
-    for pane in elements:
-        if pane.role not in _PANES or min(pane.box.width, pane.box.height) < _SCROLLED:
-            continue
-        below = pane.box.bottom + 4
-        more = any(
-            one.box.bottom > below and lies_in(at, numbers[id(pane)], listed)
-            for at, one in enumerate(listed)
-        )
-        shown = element_at(pane.box.centre, look) if more else None
-        if shown is not None and usable(shown, look):
-            yield act_on(shown, look, "scroll", lines=_LINES)

@@ -8,8 +8,7 @@ import pytest
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.explored_numbers import report
-from hisa.plugins.synthesis.frontier import Frontier, screen_id, state_id
-from hisa.plugins.synthesis.known_screens import look_of, restored
+from hisa.plugins.synthesis.frontier import Frontier, look_of, restored, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,
@@ -27,7 +26,6 @@ from hisa.plugins.synthesis.records import (
     State,
     Triple,
 )
-from hisa.plugins.synthesis.recovery import is_wedged, next_rung
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -87,7 +85,7 @@ def named(acts: list[Act]) -> list[tuple[str, str]]:
 def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
     assert at_rest(PLAIN)
     assert named(offers(PLAIN, PAD)) == [
-        ("click", "File"), ("click", "View"), ("type", "Berlin"), ("type", "42"),
+        ("type", "Berlin"), ("type", "42"), ("click", "File"), ("click", "View"),
         ("right_click", ""),
     ]  # fmt: skip
     assert len(set(offered_keys(PLAIN, PAD))) == 4  # texts of one field are one act
@@ -118,7 +116,7 @@ def test_only_the_window_in_front_counts() -> None:
     )  # fmt: skip
     assert not at_rest(seen)
     assert named(offers(seen, PAD)) == [
-        ("click", "Wrap"), ("type", "ana@example.org"), ("click", "Close")
+        ("type", "ana@example.org"), ("click", "Wrap"), ("click", "Close")
     ]  # fmt: skip
 
 
@@ -148,6 +146,9 @@ def test_a_window_of_another_program_offers_nothing() -> None:
         ("push button", "Send", True),
         ("menu item", "Wipe", True),
         ("menu item", "Delete Line", False),
+        ("menu item", "Format Disk…", True),
+        ("menu", "Format", False),
+        ("menu item", "Format Cells...", False),
         ("menu item", "Closed captions", False),
         ("menu item", "Printable area", False),
         ("menu", "Help", True),
@@ -156,6 +157,22 @@ def test_a_window_of_another_program_offers_nothing() -> None:
 )
 def test_dangerous_controls_are_left_alone(role: str, name: str, left: bool) -> None:
     assert bool(reason_to_leave(element(role, name, 1, 0), PAD)) is left
+
+
+def test_a_page_of_this_machine_may_be_submitted() -> None:
+    launch = ({"launch": "chromium --app=http://127.0.0.1:8123/"},)
+    page = PAD.model_copy(update={"domain": "browser", "setup": launch})
+    away = page.model_copy(update={"setup": ({"launch": "chromium http://example.org/"},)})
+    for name in ("Submit", "Send"):
+        assert not reason_to_leave(element("push button", name, 1, 0), page)
+        assert reason_to_leave(element("push button", name, 1, 0), away)
+
+
+def test_a_window_beside_the_main_one_offers_nothing() -> None:
+    top = element("frame", "Untitled", 9, -1, "active", window="Untitled")
+    menu = element("menu", "File", 10, 5, window="Untitled")
+    beside = look(*PLAIN.elements or (), top, menu, front="Untitled", behind=("notes - Pad",))
+    assert offers(beside, PAD) == []
 
 
 def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> None:
@@ -186,20 +203,21 @@ def test_a_state_is_its_screen_and_what_changed_but_no_mark_no_time_and_no_focus
 
 def test_the_least_visited_act_comes_first_also_behind_a_known_way() -> None:
     frontier, plain, opened = Frontier(), offers(PLAIN, PAD), offers(OPEN, PAD)
+    view = next(act for act in plain if act.name == "View")
     for act in plain:
         frontier.begin("plain", act.key)
-    frontier.learn(plain[1].key, [act.key for act in opened])
+    frontier.learn(view.key, [act.key for act in opened])
     choice = frontier.choose(0, "plain", plain)
     assert choice is not None
     ruler = opened[1].key
-    assert (choice.act.name, choice.target, choice.then, choice.tries) == ("View", ruler, ruler, 0)
+    assert (choice.act.name, choice.then, choice.tries) == ("View", ruler, 0)
     frontier.root = frozenset(act.key for act in plain)
     other = frontier.choose(1, "other", plain)
     assert other is not None
-    assert other.target != ruler  # the first worker is on its way there
+    assert other.then != ruler  # the first worker is on its way there
     frontier.release(0)
     assert frontier.untried_from_root()
-    frontier.forget(plain[1].key, ruler)
+    frontier.forget(view.key, ruler)
     assert not frontier.untried_from_root()
     assert frontier.choose(0, "plain", plain) is None  # all was tried here, and no way leads on
 
@@ -215,16 +233,40 @@ def test_texts_of_a_field_take_turns() -> None:
     assert texts == ["Berlin", "42"]
 
 
-def test_the_ladder_goes_from_escape_to_a_fresh_desktop() -> None:
-    rungs = [next_rung(at_rest=False, gone=True, escapes=n, restarts=0) for n in range(4)]
-    assert rungs == ["escape", "escape", "escape", "restart"]
-    assert next_rung(at_rest=False, gone=True, escapes=3, restarts=1) == "fresh"
-    assert next_rung(at_rest=True, gone=False, escapes=0, restarts=0) == "fresh"
+def test_what_was_filled_in_is_made_last_by_each_button_once() -> None:
     frontier = Frontier()
-    frontier.root = frozenset(offered_keys(PLAIN, PAD))
-    assert not is_wedged(frontier, set(offered_keys(PLAIN, PAD)))
-    bare = look(FRAME, element("text", "", 5, 0, "editable", "multi-line"))  # without its menu bar
-    assert is_wedged(frontier, set(list(offered_keys(bare, PAD))[:1]))
+    acts = [Act(kind="click", role="push button", name=name) for name in ("Help me", "OK", "Apply")]
+    for name in ("OK", "Apply"):
+        choice = frontier.choose(0, "filled", acts, filled=True)
+        assert choice is not None
+        assert choice.act.name == name
+        frontier.begin("filled", choice.act.key)
+    choice = frontier.choose(0, "filled", acts, filled=True)
+    assert choice is not None
+    assert choice.act.name == "Help me"
+
+
+def test_a_holder_of_many_controls_takes_turns_with_others() -> None:
+    frontier = Frontier()
+    fonts = [Act(kind="click", role="list item", name=f"f{n}", within=("Font",)) for n in range(9)]
+    other = Act(kind="click", role="check box", name="Bold", within=("Style",))
+    names = []
+    for _ in range(8):
+        choice = frontier.choose(0, "", [*fonts, other])
+        assert choice is not None
+        names.append(choice.act.name)
+        frontier.begin("", choice.act.key)
+    assert names == ["f0", "f1", "f2", "f3", "f4", "f5", "Bold", "f6"]
+
+
+def test_there_is_something_to_paste_after_a_copy() -> None:
+    frontier = Frontier()
+    copy, paste = (Act(kind="click", role="menu item", name=name) for name in ("Copy", "Paste"))
+    frontier.begin("a", paste.key)
+    frontier.begin("a", copy.key)
+    choice = frontier.choose(0, "b", [copy, paste])
+    assert choice is not None
+    assert choice.act == paste
 
 
 async def kept(exploration: Exploration, seen: Observation) -> State:
@@ -241,7 +283,7 @@ async def kept(exploration: Exploration, seen: Observation) -> State:
 async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
     exploration = Exploration.create(tmp_path, PAD)
     plain, opened = await kept(exploration, PLAIN), await kept(exploration, OPEN)
-    view, ruler = offers(PLAIN, PAD)[1], offers(OPEN, PAD)[1]
+    view, ruler = offers(PLAIN, PAD)[3], offers(OPEN, PAD)[1]
     came = ElementChange(what="came", role="check menu item", name="Ruler")
     for number, (before, act, after, differences) in enumerate(
         [
@@ -266,4 +308,4 @@ async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
     numbers = report(again)
     assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
     assert numbers["without_effect"] == 0.5
-    assert numbers["menus"] == {"View": {"seen": 2, "tried": 1, "left": 1, "grey": 0}}
+    assert numbers["menus"] == {"View": {"seen": 2, "tried": 1, "left": 1}}

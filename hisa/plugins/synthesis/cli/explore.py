@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ import click
 from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.subject import Subject
 
@@ -57,50 +56,43 @@ def explore(
     import asyncio
 
     from hisa.config import load
-    from hisa.plugins.synthesis import explorer
+    from hisa.errors import UsageError
     from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.explored_numbers import report
+    from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.graph_page import write_graph
 
     file, given = ctx.meta["hisa.settings"]
     settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
-    _must_be_thrown_away(settings)
-    exploration = Exploration.create(out, _subject(subject))
-    progress = _Progress(quiet=as_json)
-    stopped = False
-    try:
-        asyncio.run(
-            explorer.explore(
-                exploration, settings, minutes=minutes, workers=workers, transitions=transitions,
-                on_progress=progress.show,
-            )
-        )  # fmt: skip
-    except KeyboardInterrupt:
-        stopped = True
-    finally:
-        progress.end()
-        exploration.close()
-    numbers = _numbers(exploration, progress.session)
-    write_graph(exploration, numbers)
-    if as_json:
-        print_json(numbers)
-    else:
-        _print(numbers, out, stopped=stopped)
-    return 1 if stopped else 0
-
-
-def _must_be_thrown_away(settings: Settings) -> None:
-    """Refuse a machine that would keep what exploring does to it.
-
-    Raises:
-        UsageError: it would.
-    """
-    from hisa.errors import UsageError
-
     if not settings.environment.throw_away:
         raise UsageError(
             f"{settings.environment.kind!r} keeps what exploring does to it: every button is tried",
             fix="--env desktop, or --env vm:PROFILE",
         )
+    exploration = Exploration.create(out, _subject(subject))
+    session, stopped = Session(exploration, settings, minutes, transitions), False
+    try:
+        asyncio.run(session.explore(workers, (lambda _: None) if as_json else _progress()))
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        exploration.close()
+    if sys.stderr.isatty() and not as_json:
+        click.echo(err=True)
+    numbers = report(exploration) | {"session": session.numbers()}
+    write_graph(exploration, numbers)
+    if as_json:
+        print_json(numbers)
+        return int(stopped)
+    for key, value in numbers.items():
+        parts = value.items() if isinstance(value, dict) else ()
+        for name, counts in parts if key == "menus" else ((key.replace("_", " "), value),):
+            shown = counts.items() if isinstance(counts, dict) else ()
+            say(f"{name:<24}{', '.join(f'{k} {v}' for k, v in shown) or counts}")
+    if stopped:
+        say("stopped; the same command goes on from here", err=True)
+    say(f"next: hisa synth write {out}", err=True)
+    return int(stopped)
 
 
 def _subject(text: str) -> Subject:
@@ -116,79 +108,43 @@ def _subject(text: str) -> Subject:
     from hisa.plugins.synthesis.subject import Subject, load_subject
 
     setup: list[dict[str, Any]] = []
-    folder, address = "", text
-    if text.lower().endswith((".html", ".htm")) and "://" not in text:
-        path = Path(text)
+    path, address = Path(text), text
+    if "://" not in text and path.suffix.lower() in (".html", ".htm"):
         if not path.is_file():
             raise UsageError(f"{text}: no such file", fix="hisa explore PAGE.html -o DIR")
-        folder, place = str(path.resolve().parent), f"~/Documents/{path.name}"
-        setup.append({"copy": {"source": path.name, "path": place}})
-        address = f'"$HOME"/Documents/{shlex.quote(path.name)}'
-    elif re.match(r"(https?|file)://[^\s]+$", text):
-        address = shlex.quote(text)
-    else:
+        setup = [{"copy": {"source": path.name, "path": f"~/Documents/{path.name}"}}]
+        address = f"/home/user/Documents/{path.name}"
+    elif not re.match(r"(https?|file)://[^\s]+$", text):
         return load_subject(text)
-    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility"
+    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility --kiosk"
     setup += [
-        {"launch": f"{launch} --kiosk {address}"},
+        {"launch": f"{launch} {shlex.quote(address)}"},
         {"wait_window": {"title": "Chromium", "seconds": 60}},
     ]
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-28:].strip("-")
     digest = hashlib.sha256(text.encode()).hexdigest()[:6]
     return Subject(
         name=f"{name}-{digest}", title=f"the page {text[:80]}", domain="browser",
-        setup=tuple(setup), main="Chromium", folder=folder, words=("Berlin", "42", "Ana"),
+        setup=tuple(setup), main="Chromium", words=("Berlin", "42", "Ana"),
+        folder=str(path.resolve().parent) if len(setup) > 2 else "",
     )  # fmt: skip
 
 
-class _Progress:
+def _progress() -> Callable[[Session], None]:
     """A line on standard error: written over on a terminal, else a new one now and then."""
+    over, due = sys.stderr.isatty(), 0.0
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.session: Session | None = None
-        self._quiet = quiet
-        self._next = 0.0
+    def show(session: Session) -> None:
+        nonlocal due
+        if over or time.monotonic() >= due:
+            due = time.monotonic() + _SECONDS
+            triples = session.exploration.triples
+            effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
+            line = (
+                f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
+                f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
+                f"{session.desktops} desktops"
+            )
+            click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
 
-    def show(self, session: Session) -> None:
-        self.session, over = session, sys.stderr.isatty()
-        if self._quiet or (not over and time.monotonic() < self._next):
-            return
-        self._next = time.monotonic() + _SECONDS
-        triples = session.exploration.triples
-        effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
-        line = (
-            f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
-            f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
-            f"{session.desktops} desktops"
-        )
-        click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
-
-    def end(self) -> None:
-        if self.session and not self._quiet and sys.stderr.isatty():
-            click.echo(err=True)
-
-
-def _numbers(exploration: Exploration, session: Session | None) -> dict[str, Any]:
-    from hisa.plugins.synthesis.explored_numbers import report
-
-    numbers = report(exploration)
-    if session is not None:
-        numbers["session"] = {
-            "transitions": session.transitions,
-            "per_minute": round(session.per_minute, 1),
-            "repeated": session.walked,
-            "desktops": session.desktops,
-        }
-    return numbers
-
-
-def _print(numbers: dict[str, Any], out: Path, *, stopped: bool) -> None:
-    menus = numbers.pop("menus")
-    for key, value in numbers.items():
-        said = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
-        say(f"{key.replace('_', ' '):<24}{said}")
-    for menu, counts in menus.items():
-        say(f"menu {menu:<19}{', '.join(f'{count} {sort}' for sort, count in counts.items())}")
-    if stopped:
-        say("stopped; the same command goes on from here", err=True)
-    say(f"next: hisa synth write {out}", err=True)
+    return show
