@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import os
 import re
 from pathlib import Path
 
@@ -20,8 +19,8 @@ _LOADS = re.compile(
 )
 
 
-def write_page(name: str) -> Path:
-    """Write a page and its ``subject.yaml`` into the user's cache; returns the path of the latter.
+def write_page(name: str, folder: Path) -> None:
+    """Write ``page.html`` and its ``subject.yaml`` into a folder.
 
     Raises:
         UsageError: the package has no such page, or is not installed.
@@ -30,15 +29,12 @@ def write_page(name: str) -> Path:
     page = Path(spec.origin if spec and spec.origin else "").parent / f"html/miniwob/{name}.html"
     if not re.fullmatch(r"[a-z0-9-]{1,32}", name) or not page.is_file():
         raise UsageError(f"no page {name[:99]!r} of MiniWoB++", fix=install_command("miniwob"))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "hisa" / "subjects" / f"miniwob-{name}"
-    folder.mkdir(parents=True, exist_ok=True)
     text = page.read_text("utf-8") + (_OURS / "begin.html").read_text("utf-8")
-    replace_file(folder / "page.html", _with_loaded(text, page.parent).encode())
     title = (re.findall(r"<title>\s*([\w -]+?)\s*</title>", text) or [name])[0]
     keys = (_OURS / "page.yaml").read_text("utf-8").replace("TITLE", title)
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / "page.html", _with_loaded(text, page.parent).encode())
     replace_file(folder / "subject.yaml", keys.encode())
-    return folder / "subject.yaml"
 
 
 def _with_loaded(text: str, folder: Path) -> str:

@@ -59,7 +59,10 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
     (r"print|print preview|page setup|printer settings", "needs a printer"),
     (r"send|send to|e-?mail( document)?|share|bluetooth", "leaves the machine"),
-    (r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)", "cannot be undone"),
+    (
+        r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)",
+        "cannot be undone",
+    ),
     (
         r"about|help|contents|website|online help|user guides|donat.*|get involved|release notes"
         r"|report|report (a )?(bug|problem)|send feedback|what's this|license information"

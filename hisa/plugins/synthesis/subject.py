@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,9 @@ class Subject(BaseModel):
     def task(self) -> Task:
         """The start as a task, to be set up by `hisa.tasks.scorer.TaskScorer`."""
         return Task(
-            id=self.name,
-            instruction=f"Explore {self.title}.",
-            domain=self.domain,
-            setup=self.setup,
-            folder=self.folder,
-        )
+            id=self.name, instruction=f"Explore {self.title}.", domain=self.domain,
+            setup=self.setup, folder=self.folder,
+        )  # fmt: skip
 
 
 def subject_names() -> list[str]:
@@ -66,7 +64,9 @@ def load_subject(name: str) -> Subject:
     """
     path = SUBJECTS / name / "subject.yaml"
     if name.startswith("miniwob:"):
-        path = write_page(name.removeprefix("miniwob:"))
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        path = cache / "hisa" / "subjects" / name.replace(":", "-") / "subject.yaml"
+        write_page(name.removeprefix("miniwob:"), path.parent)
     elif "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
