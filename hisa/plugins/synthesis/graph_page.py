@@ -99,12 +99,7 @@ def write_page(
 ) -> Path:
     """Write ``NAME.html`` from the template ``NAME_page``, with the pictures of some triples.
 
-    Args:
-        exploration: whose page it is.
-        name: of the page.
-        triples: those that are shown.
-        size: width and height of pictures at most, in pixels.
-        values: what the template is given besides.
+    Pictures are of at most ``size``, width and height in pixels; ``values`` are the template's.
 
     Raises:
         OSError: it cannot be written.

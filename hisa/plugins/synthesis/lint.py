@@ -10,47 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
 
 from hisa.plugins.synthesis.records import Change
 
 __all__ = ["lint"]
 
-_RULES = {
-    "refers to something without naming it":
-        r"\b(it|its|this|that|these|those|they|them|here|there|such|the (above|former|latter))\b",
-    "has more than one reading":
-        r"\b(some|several|a few|any|good|nice|better|proper(ly)?|appropriate(ly)?|suitable|etc\.?"
-        r"|and so on|as (needed|desired|you like|appropriate)|certain|a bit|slightly)\b",
-    "leaves a choice":
-        r"\b(and/or|either|or|optionally|if (needed|necessary|possible|you (like|want)))\b",
-    "is about a time that passes":
-        r"\b(today|tonight|tomorrow|yesterday|now|currently|(this|next|last) (week|month|year"
-        r"|(mon|tues|wednes|thurs|fri|satur|sun)day)|latest|most recent|up[- ]to[- ]date)\b",
-    "gives the check away":
-        r"~?/?\.(config|local|cache)\b|\b(g|d)conf\b|\bgsettings\b|registrymodifications|\.xcu\b"
-        r"|\b(org|com)\.[a-z]+\.[\w.]+|\b(the check|checker|evaluator|scor(e|ing)|exit code)s?\b",
-    "has no end that can be verified":
-        r"^(look|explore|browse|think|consider|try|see|inspect|familiari[sz]e|observe|hover)\b",
-    "ends with something that passes by itself":
-        r"(?:^|\b(?:then|and) |^in [^,]+, )(?:(?:pull down|unfold|open|show)\b[^,]*\bmenu\b"
-        r"|open the list\b|choose the tab\b|click (?:into|cancel|close)\b|hover\b|close\b)"
-        r"(?:(?!\b(?:then|and)\b).)*$",
-    "is a walk of many steps":
-        r"(\bthen\b.*){6}",
-    "says which control to use in place of what to reach":
-        r"\b(click|double-click|right-click|press the|hotkey|menu item|radio button|push button)\b",
-    "needs more than the start holds":
-        r"\b(install|download|sign (in|up)|log in)\b",
-    "names a colour that is mixed up with another":
-        r"\b(crimson|scarlet|maroon|navy|teal|turquoise|cyan|lime|olive|indigo|beige|magenta)\b",
-    "has a gap to be filled": r"\{\w*\}|<\w+>|\bTODO\b|\bX{2,}\b|\.\.\.|…",
-    "has fewer than 3 words": r"^\W*(\w\S*\W*){0,2}$",
-    "has more than 80 words": r"^(\S+\s+){80}\S",
-    "is not in English": r"[^\W\d_A-Za-zÀ-ɏ]{2}",
-}  # fmt: skip
-_PATTERNS = {reason: re.compile(rule, re.I | re.S) for reason, rule in _RULES.items()}
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
 _UNSAID = {"true", "false", "on", "off", "yes", "no", "none", "null", "uint32", "int32", "double"}
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    rules = yaml.safe_load(Path(__file__).with_name("lint_rules.yaml").read_text("utf-8"))
+    return {reason: re.compile(rule, re.I | re.S) for reason, rule in rules.items()}
 
 
 def lint(
@@ -63,10 +39,10 @@ def lint(
         changes: what its check asks for: each value must be named, and each document.
         documents: files that a person knows by name, as paths; other files need no name.
     """
-    bare = _QUOTED.sub(" x ", instruction[:5000])  # a name may hold any word
+    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
     reasons = [
-        f"{reason}: {match[0][:60]!r}"
-        for reason, rule in _PATTERNS.items()
+        f"{reason}: {instruction[slice(*match.span())][:60]!r}"
+        for reason, rule in _patterns().items()
         if (match := rule.search(bare))
     ]
     named = _words(instruction)

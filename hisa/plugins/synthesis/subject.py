@@ -75,9 +75,7 @@ def load_subject(name: str) -> Subject:
         return Subject.model_validate({"name": path.parent.name, **keys, "folder": folder})
     except FileNotFoundError as error:
         allowed = ", ".join(subject_names())
-        raise UsageError(
-            f"nothing is known of {name!r}: {allowed} can be explored, an address, or a file",
-            fix=f"hisa explore {subject_names()[0]} --minutes 5 -o DIR",
-        ) from error
+        reason = f"nothing is known of {name!r}: {allowed} can be explored, an address, or a file"
+        raise UsageError(reason, fix="hisa explore mousepad --minutes 5 -o DIR") from error
     except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error

@@ -69,9 +69,7 @@ def _checks(task: Task) -> list[str | None]:
 def osworld_tree(task: Task, *, group: str) -> dict[str, Any] | str:
     """The task as OSWorld's task JSON, or the reason why there is none.
 
-    Args:
-        task: of HiSA's own format.
-        group: the folder below ``evaluation_examples`` in which files of its setup are looked up.
+    Files of its setup are looked up in the folder ``group`` below ``evaluation_examples``.
     """
     checks = _checks(task)
     if None in checks:
@@ -97,19 +95,19 @@ def osworld_tree(task: Task, *, group: str) -> dict[str, Any] | str:
 
 def setup_script(task: Task) -> str:
     """Bash that brings a desktop to the task's start; it lies beside the files that it copies."""
-    lines = ["#!/bin/bash", "# The start of the task, in the session of the desktop's user."]
-    lines += ['here=$(cd "$(dirname "$0")" && pwd)', 'cd "$HOME" || exit 1']
-    for number, (_, line) in enumerate(_steps(task, ""), 1):
-        lines.append(f"{line} || {{ echo 'setup step {number} failed' >&2; exit 1; }}")
-    return "\n".join(lines) + "\n"
+    lines = [line for _, line in _steps(task, "")]
+    return _script('here=$(cd "$(dirname "$0")" && pwd)', "setup step {} failed", lines)
 
 
 def check_script(task: Task) -> str:
     """Bash that ends with 0 where every check holds, 1 where one does not, 2 if it cannot tell."""
-    lines = ["#!/bin/bash", "# Ends with 0 where the task is done.", 'cd "$HOME" || exit 2']
-    for number, line in enumerate(_checks(task), 1):
-        if line is None:
-            lines.append(f"echo 'check {number} can be made by HiSA only' >&2; exit 2")
-        else:
-            lines.append(f"{line} || {{ echo 'check {number} does not hold' >&2; exit 1; }}")
-    return "\n".join(lines) + "\n"
+    unknown = "{ echo 'only HiSA can look' >&2; exit 2; }"
+    lines = [line or unknown for line in _checks(task)]
+    return _script("# Ends with 0 where the task is done.", "check {} does not hold", lines)
+
+
+def _script(head: str, failure: str, lines: list[str]) -> str:
+    text = ["#!/bin/bash", head, 'cd "$HOME" || exit 2']
+    for number, line in enumerate(lines, 1):
+        text.append(f"{line} || {{ echo '{failure.format(number)}' >&2; exit 1; }}")
+    return "\n".join(text) + "\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,6 @@ __all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
 
 GROUP = "examples/hisa"
 """The folder below OSWorld's ``evaluation_examples`` that exported tasks are copied to."""
-_OURS = {
-    "task.yaml", "osworld.json", "setup.sh", "check.sh", "provenance.json", "reference.json",
-    "before.png", "after.png",
-}  # fmt: skip
 _DEEDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press", "tool": "Call",
@@ -71,31 +66,30 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
     part, there = folder / f".{candidate.id}.part", folder / candidate.id
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
+    osworld = osworld_tree(task, group=GROUP)
+    origin = _provenance(exploration, candidate, proof)
+    origin["osworld"] = osworld if isinstance(osworld, str) else "osworld.json"
+    files = {
+        "task.yaml": as_yaml(tree), "setup.sh": setup_script(task), "check.sh": check_script(task),
+        "provenance.json": _json(origin),
+        "reference.json": _json(_reference(exploration, candidate)),
+    }  # fmt: skip
+    files |= {} if isinstance(osworld, str) else {"osworld.json": _json(osworld)}
+    for name, text in files.items():
+        (part / name).write_text(text, "utf-8")
+    main = main_triple(exploration, candidate)
+    for name in ("before", "after") if main else ():
+        state = exploration.states.get(getattr(main, name))
+        if state and (picture := exploration.picture(state)).exists():
+            shutil.copyfile(picture, part / f"{name}.png")
     names = [step["copy"]["source"] for step in tree["setup"] if "copy" in step]
     names += [one["python"].rpartition(":")[0] for one in tree["check"] if "python" in one]
-    for name in names:
+    for name in dict.fromkeys(names):
         target = part / name
-        if name in _OURS or not target.resolve().is_relative_to(part.resolve()):
+        if target.exists() or not target.resolve().is_relative_to(part.resolve()):
             raise UsageError(f"task {task.id!r}: a file of its setup cannot be named {name!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(host_file(task.folder, name), target)
-    (part / "task.yaml").write_text(as_yaml(tree), "utf-8")
-    (part / "setup.sh").write_text(setup_script(task), "utf-8")
-    (part / "check.sh").write_text(check_script(task), "utf-8")
-    provenance, osworld = (
-        _provenance(exploration, candidate, proof),
-        osworld_tree(task, group=GROUP),
-    )
-    if not isinstance(osworld, str):
-        _write_json(part / "osworld.json", osworld)
-    reason = osworld if isinstance(osworld, str) else "osworld.json"
-    _write_json(part / "provenance.json", provenance | {"osworld": reason})
-    _write_json(part / "reference.json", {"acts": list(_reference(exploration, candidate))})
-    main, states = main_triple(exploration, candidate), exploration.states
-    for name in ("before", "after") if main else ():
-        state = states.get(getattr(main, name))
-        if state and (picture := exploration.picture(state)).exists():
-            shutil.copyfile(picture, part / f"{name}.png")
     shutil.rmtree(there, ignore_errors=True)
     part.rename(there)
 
@@ -114,10 +108,6 @@ _Readable.add_representer(str, _Readable.represent_str)
 def as_yaml(tree: object) -> str:
     """Plain values as YAML for people."""
     return str(yaml.dump(tree, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100))
-
-
-def _write_json(path: Path, tree: object) -> None:
-    path.write_text(json.dumps(tree, indent=1) + "\n", "utf-8")
 
 
 def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None:
@@ -150,28 +140,30 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
 def act_in_words(act: Act) -> str:
     """An act as a person says it: ``Click the menu item "Copy" in Edit``."""
     words = [_DEEDS[act.kind]]
+    if act.kind == "type":
+        words = ["Type", json.dumps(act.text, ensure_ascii=False), *["into"] * bool(act.role)]
     if act.role:
         words.append(f'the {act.role} "{act.name}"' if act.name else f"the {act.role}")
     if act.within:
         words.append(f"in {' > '.join(act.within)}")
-    if act.kind == "type":
-        words[0] = f"Type {json.dumps(act.text, ensure_ascii=False)}" + " into" * bool(act.role)
     if act.keys:
-        keys = "+".join(act.keys)
-        words.append(keys if act.kind == "press" else f"and press {keys}")
-    return " ".join([*words, act.tool] if act.tool else words)
+        words.append("and press " * (act.kind != "press") + "+".join(act.keys))
+    return " ".join([*words, *[act.tool] * bool(act.tool)])
 
 
-def _reference(exploration: Exploration, candidate: Candidate) -> Iterator[dict[str, Any]]:
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=1) + "\n"
+
+
+def _reference(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
     """Each act, in words, and as PyAutoGUI source where the place of its element is known."""
-    boxes = {triple.act.key: triple.box for triple in reversed(exploration.triples)}
-    boxes |= {t.act.key: t.box for t in exploration.triples if t.number in candidate.triples}
+    own = [one for one in exploration.triples if one.number in candidate.triples]
+    boxes = {one.act.key: one.box for one in (*reversed(exploration.triples), *own)}
+    steps = []
     for act in candidate.acts:
-        step = {"act": act.model_dump(mode="json", exclude_defaults=True)}
-        element = None
-        if (box := boxes.get(act.key)) is not None:
-            left, top, right, bottom = map(float, box)
-            place = BoundingBox(left, top, right, bottom, "screen")
-            element = Element(act.role, act.name, place)
+        box = boxes.get(act.key)
+        element = Element(act.role, act.name, BoundingBox(*box, "screen")) if box else None
         source = to_source(actions_of(act, element)) if element or not act.role else ""
-        yield {"description": act_in_words(act), "pyautogui": source, **step}
+        plain = act.model_dump(mode="json", exclude_defaults=True)
+        steps.append({"description": act_in_words(act), "pyautogui": source, "act": plain})
+    return {"acts": steps}

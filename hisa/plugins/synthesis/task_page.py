@@ -53,12 +53,7 @@ def candidates_shown(exploration: Exploration) -> list[Shown]:
 def write_tasks(
     exploration: Exploration, known: Sequence[Shown], numbers: Mapping[str, Any]
 ) -> Path:
-    """Write ``tasks.html`` into the exploration's folder.
-
-    Args:
-        exploration: with candidates.
-        known: those of `candidates_shown`.
-        numbers: their sums, as `hisa synth prove` prints them.
+    """Write ``tasks.html``: those of `candidates_shown`, and the sums that ``prove`` prints.
 
     Raises:
         OSError: it cannot be written.

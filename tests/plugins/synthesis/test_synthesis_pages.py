@@ -81,7 +81,8 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
                 candidate=name, proved=proved, reason=EVIL, undone_by=EVIL,
                 stages=(Stage(name="end", held=False, score=None, detail=EVIL),),
                 mutants=(Mutant(kind=EVIL, acts=(), killed=True, detail=EVIL),),
-                other_ways=(OtherWay(kind=EVIL, passed=True, detail=EVIL),), equivalent=1, not_done=2,
+                other_ways=(OtherWay(kind=EVIL, passed=True, detail=EVIL),),
+                equivalent=1, not_done=2,
             )  # fmt: skip
             file.write(proof.model_dump_json() + "\n")
     known = candidates_shown(exploration)
@@ -94,8 +95,10 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
         page = path.read_text("utf-8")
         assert "<script" not in page
         assert "&lt;script&gt;" in page
-        assert not re.search(r"(src|href)=\"(?!data:)", page)
+        assert not re.search(r"(src|href)=\"(?!data:|graph.html)", page)
         assert "default-src 'none'" in page
+    for words in ("1 more came to the right end", "2 more could not be done", "Undone by &#34;"):
+        assert words in page
 
 
 def test_every_state_has_a_place_of_its_own(tmp_path: Path) -> None:

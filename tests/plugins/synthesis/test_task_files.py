@@ -39,6 +39,7 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
         "setup": [
             {"write": {"path": "~/a b/list.txt", "text": "it's ü\n"}},
             {"copy": {"source": "notes.txt", "path": "~/notes.txt"}},
+            {"copy": {"source": "notes.txt", "path": "~/again.txt"}},
             {"run": "touch ~/ran"},
         ],
         "folder": str(folder / "source"),
@@ -173,7 +174,7 @@ def test_a_function_as_check_is_left_out_of_osworlds_file(tmp_path: Path) -> Non
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("name", ["../secret", "task.yaml", "absent"])
+@pytest.mark.parametrize("name", ["../secret", "task.yaml", "before.png", "absent"])
 def test_a_file_of_a_setup_stays_below_its_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "of").mkdir()
     (tmp_path / "of" / "secret").write_text("s")

@@ -14,11 +14,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 _STATUSES = ("new", "paid", "sent", "cancelled")
 _FIELDS = ("customer", "item", "quantity", "status", "gift", "due", "note")
-_SAVES = {
-    "order": ("INSERT OR REPLACE INTO orders VALUES (?,?,?,?,?,?,?,?)", _FIELDS),
-    "customers": ("INSERT OR REPLACE INTO customers VALUES (?, ?)", ("name", "city")),
-    "settings": ("REPLACE INTO settings VALUES (?, ?)", ("shop", "currency", "mail")),
-}
 
 
 def _choice(name: str, values: Iterable[str], chosen: str) -> str:
@@ -52,15 +47,15 @@ class Shop(BaseHTTPRequestHandler):
         body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), 100_000))
         sent = dict(parse_qsl(body.decode("utf-8", "replace")))
         page, _, which = self.path.strip("/").partition("/")
-        line, names = _SAVES.get(page, ("DELETE FROM orders WHERE id = ?", ()))
-        values = [sent.get(name, "") for name in names]
-        if page == "settings":
-            for pair in zip(names, values, strict=True):
-                self.ask(line, pair)
-        elif page == "order" or (page == "customers" and values[0]):
-            self.ask(line, [None if which == "new" else which, *values][page == "customers" :])
-        elif page == "delete":
-            self.ask(line, [which])
+        if page == "delete":
+            self.ask("DELETE FROM orders WHERE id = ?", [which])
+        elif page == "order":
+            row = [None if which == "new" else which, *(sent.get(name, "") for name in _FIELDS)]
+            self.ask("REPLACE INTO orders VALUES (?,?,?,?,?,?,?,?)", row)
+        elif page == "customers" and sent.get("name"):
+            self.ask("REPLACE INTO customers VALUES (?, ?)", [sent["name"], sent.get("city", "")])
+        for name in ("shop", "currency", "mail") if page == "settings" else ():
+            self.ask("REPLACE INTO settings VALUES (?, ?)", [name, sent.get(name, "")])
         self._answer(303, "", {"delete": "/", "order": "/"}.get(page, self.path))
 
     def _part(self, name: str, /, **values: str) -> str:
