@@ -14,6 +14,7 @@ from PIL import Image
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
+from hisa.plugins.benchmarks.tasks.coverage import load_folder
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Differences, State, Triple
@@ -83,6 +84,7 @@ def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
     assert read.folder == str(there)
     assert problems(read) == []
     assert (there / "notes.txt").read_text() == "milk\n"
+    assert [file.path.name for file in load_folder(tmp_path / "tasks")] == ["task.yaml"]
 
 
 def test_osworlds_file_is_read_by_the_plugin_of_benchmarks(tmp_path: Path) -> None:
