@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import mimetypes
 import re
 from pathlib import Path
 
@@ -14,9 +15,7 @@ from hisa.machine.storage import replace_file
 __all__ = ["write_page"]
 
 _OURS = Path(__file__).with_name("subjects") / "miniwob"
-_LOADS = re.compile(
-    r"""<script src="([^"]+)"></script>|<link [^>]*href="([^"]+)"[^>]*>|url\("?([^"()]+\.png)"?\)"""
-)
+_LOADS = re.compile(r"""(src="|href="|url\("?)([\w./-]+\.(?:js|css|png))(?=["()])""")
 
 
 def write_page(name: str, folder: Path) -> None:
@@ -39,12 +38,11 @@ def write_page(name: str, folder: Path) -> None:
 
 def _with_loaded(text: str, folder: Path) -> str:
     def loaded(match: re.Match[str]) -> str:
-        script, style, image = match.groups()
-        data = (folder / (script or style or image)).read_bytes()
-        if image:
-            return f"url(data:image/png;base64,{base64.b64encode(data).decode()})"
-        if style:
-            return f"<style>{_with_loaded(data.decode(), (folder / style).parent)}</style>"
-        return "<script>" + data.decode().replace("</script", r"<\/script") + "</script>"
+        file = folder / match[2]
+        data = file.read_bytes()
+        if file.suffix == ".css":
+            data = _with_loaded(data.decode(), file.parent).encode()
+        kind = mimetypes.guess_type(file.name)[0]
+        return f"{match[1]}data:{kind};base64,{base64.b64encode(data).decode()}"
 
     return _LOADS.sub(loaded, text)

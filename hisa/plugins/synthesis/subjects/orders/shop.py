@@ -73,16 +73,16 @@ class Shop(BaseHTTPRequestHandler):
     def _order(self, which: str) -> str:
         new = {"id": "new", **dict.fromkeys(_FIELDS, ""), "quantity": "1", "status": "new"}
         known = self.ask("SELECT * FROM orders WHERE id = ?", [which])
-        names = [one["name"] for one in self.ask("SELECT name FROM customers ORDER BY name")]
+        people = self.ask("SELECT name FROM customers ORDER BY name")
         for row in [new] if which == "new" else known:
-            row["customer"] = _choice("customer", names, row["customer"])
+            row["customer"] = _choice("customer", (one["name"] for one in people), row["customer"])
             row["status"] = _choice("status", _STATUSES, row["status"])
             return self._part("order", **row | {"gift": " checked" * bool(row["gift"])})
         return ""
 
     def _customers(self, _: str) -> str:
-        rows = [self._part("customer", **c) for c in self.ask("SELECT * FROM customers ORDER BY 1")]
-        return self._part("customers", rows="".join(rows))
+        rows = self.ask("SELECT * FROM customers ORDER BY name")
+        return self._part("customers", rows="".join(self._part("customer", **r) for r in rows))
 
     def _settings(self, _: str) -> str:
         now = {row["name"]: row["value"] for row in self.ask("SELECT * FROM settings")}
@@ -91,8 +91,8 @@ class Shop(BaseHTTPRequestHandler):
 
     def _answer(self, code: int, page: str, to: str = "") -> None:
         self.send_response(code)
-        self.send_header("Location", to)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        for header in (("Location", to), ("Content-Type", "text/html; charset=utf-8")):
+            self.send_header(*header)
         self.end_headers()
         self.wfile.write(page.encode())
 
