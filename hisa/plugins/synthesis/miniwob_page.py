@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import os
+import mimetypes
 import re
 from pathlib import Path
 
@@ -15,13 +15,11 @@ from hisa.machine.storage import replace_file
 __all__ = ["write_page"]
 
 _OURS = Path(__file__).with_name("subjects") / "miniwob"
-_LOADS = re.compile(
-    r"""<script src="([^"]+)"></script>|<link [^>]*href="([^"]+)"[^>]*>|url\("?([^"()]+\.png)"?\)"""
-)
+_LOADS = re.compile(r"""(src="|href="|url\("?)([\w./-]+\.(?:js|css|png))(?=["()])""")
 
 
-def write_page(name: str) -> Path:
-    """Write a page and its ``subject.yaml`` into the user's cache; returns the path of the latter.
+def write_page(name: str, folder: Path) -> None:
+    """Write ``page.html`` and its ``subject.yaml`` into a folder.
 
     Raises:
         UsageError: the package has no such page, or is not installed.
@@ -30,25 +28,21 @@ def write_page(name: str) -> Path:
     page = Path(spec.origin if spec and spec.origin else "").parent / f"html/miniwob/{name}.html"
     if not re.fullmatch(r"[a-z0-9-]{1,32}", name) or not page.is_file():
         raise UsageError(f"no page {name[:99]!r} of MiniWoB++", fix=install_command("miniwob"))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "hisa" / "subjects" / f"miniwob-{name}"
-    folder.mkdir(parents=True, exist_ok=True)
     text = page.read_text("utf-8") + (_OURS / "begin.html").read_text("utf-8")
-    replace_file(folder / "page.html", _with_loaded(text, page.parent).encode())
     title = (re.findall(r"<title>\s*([\w -]+?)\s*</title>", text) or [name])[0]
     keys = (_OURS / "page.yaml").read_text("utf-8").replace("TITLE", title)
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / "page.html", _with_loaded(text, page.parent).encode())
     replace_file(folder / "subject.yaml", keys.encode())
-    return folder / "subject.yaml"
 
 
 def _with_loaded(text: str, folder: Path) -> str:
     def loaded(match: re.Match[str]) -> str:
-        script, style, image = match.groups()
-        data = (folder / (script or style or image)).read_bytes()
-        if image:
-            return f"url(data:image/png;base64,{base64.b64encode(data).decode()})"
-        if style:
-            return f"<style>{_with_loaded(data.decode(), (folder / style).parent)}</style>"
-        return "<script>" + data.decode().replace("</script", r"<\/script") + "</script>"
+        file = folder / match[2]
+        data = file.read_bytes()
+        if file.suffix == ".css":
+            data = _with_loaded(data.decode(), file.parent).encode()
+        kind = mimetypes.guess_type(file.name)[0]
+        return f"{match[1]}data:{kind};base64,{base64.b64encode(data).decode()}"
 
     return _LOADS.sub(loaded, text)

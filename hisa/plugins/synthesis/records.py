@@ -103,6 +103,8 @@ class State(_Record):
     windows: tuple[str, ...]
     image: str
     elements: str
+    size: tuple[int, int] = (1280, 720)
+    """Width and height of the screen, in pixels: boxes are in these, pictures may be smaller."""
     changed: tuple[Change, ...] = ()
     """Against the fresh start, noise left out."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,9 @@ class Subject(BaseModel):
     def task(self) -> Task:
         """The start as a task, to be set up by `hisa.tasks.scorer.TaskScorer`."""
         return Task(
-            id=self.name,
-            instruction=f"Explore {self.title}.",
-            domain=self.domain,
-            setup=self.setup,
-            folder=self.folder,
-        )
+            id=self.name, instruction=f"Explore {self.title}.", domain=self.domain,
+            setup=self.setup, folder=self.folder,
+        )  # fmt: skip
 
 
 def subject_names() -> list[str]:
@@ -66,7 +64,9 @@ def load_subject(name: str) -> Subject:
     """
     path = SUBJECTS / name / "subject.yaml"
     if name.startswith("miniwob:"):
-        path = write_page(name.removeprefix("miniwob:"))
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        path = cache / "hisa" / "subjects" / name.replace(":", "-") / "subject.yaml"
+        write_page(name.removeprefix("miniwob:"), path.parent)
     elif "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
@@ -75,9 +75,7 @@ def load_subject(name: str) -> Subject:
         return Subject.model_validate({"name": path.parent.name, **keys, "folder": folder})
     except FileNotFoundError as error:
         allowed = ", ".join(subject_names())
-        raise UsageError(
-            f"nothing is known of {name!r}: {allowed} can be explored, an address, or a file",
-            fix=f"hisa explore {subject_names()[0]} --minutes 5 -o DIR",
-        ) from error
+        reason = f"nothing is known of {name!r}: {allowed} can be explored, an address, or a file"
+        raise UsageError(reason, fix="hisa explore mousepad --minutes 5 -o DIR") from error
     except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hisa.actions import to_source
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.doing import actions_of
 from hisa.plugins.synthesis.exploration import Exploration, read_records
-from hisa.plugins.synthesis.records import Act, State, Triple
+from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_exports import check_script, osworld_tree, setup_script
 from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
 from hisa.protocols import Task
@@ -25,14 +24,10 @@ from hisa.tasks.task_context import host_file
 from hisa.text.safe_text import encodable
 from hisa.version import __version__
 
-__all__ = ["OSWORLD_GROUP", "act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
+__all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
 
-OSWORLD_GROUP = "examples/hisa"
+GROUP = "examples/hisa"
 """The folder below OSWorld's ``evaluation_examples`` that exported tasks are copied to."""
-_OURS = {
-    "task.yaml", "osworld.json", "setup.sh", "check.sh", "provenance.json", "reference.json",
-    "before.png", "after.png",
-}  # fmt: skip
 _DEEDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press", "tool": "Call",
@@ -43,12 +38,9 @@ def _tree(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
     """The task as the keys of HiSA's own task files."""
     subject = exploration.subject
     tree = {
-        "id": candidate.id,
-        "domain": subject.domain,
-        "instruction": candidate.instruction,
-        "setup": list(subject.setup),
-        "check": list(candidate.check),
-    }
+        "id": candidate.id, "domain": subject.domain, "instruction": candidate.instruction,
+        "setup": subject.setup, "check": candidate.check,
+    }  # fmt: skip
     plain: dict[str, Any] = json.loads(encodable(json.dumps(tree, ensure_ascii=False)))
     return plain
 
@@ -70,29 +62,34 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
         UsageError: a file of its setup is not there, or has the name of one that is written.
         OSError: it cannot be written.
     """
-    task = task_of(exploration, candidate)
+    task, tree = task_of(exploration, candidate), _tree(exploration, candidate)
     part, there = folder / f".{candidate.id}.part", folder / candidate.id
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    for name in _files_of(task):
+    osworld = osworld_tree(task, group=GROUP)
+    origin = _provenance(exploration, candidate, proof)
+    origin["osworld"] = osworld if isinstance(osworld, str) else "osworld.json"
+    files = {
+        "task.yaml": as_yaml(tree), "setup.sh": setup_script(task), "check.sh": check_script(task),
+        "provenance.json": _json(origin),
+        "reference.json": _json(_reference(exploration, candidate)),
+    }  # fmt: skip
+    files |= {} if isinstance(osworld, str) else {"osworld.json": _json(osworld)}
+    for name, text in files.items():
+        (part / name).write_text(text, "utf-8")
+    main = main_triple(exploration, candidate)
+    for name in ("before", "after") if main else ():
+        state = exploration.states.get(getattr(main, name))
+        if state and (picture := exploration.picture(state)).exists():
+            shutil.copyfile(picture, part / f"{name}.png")
+    names = [step["copy"]["source"] for step in tree["setup"] if "copy" in step]
+    names += [one["python"].rpartition(":")[0] for one in tree["check"] if "python" in one]
+    for name in dict.fromkeys(names):
         target = part / name
-        if name in _OURS or not target.resolve().is_relative_to(part.resolve()):
+        if target.exists() or not target.resolve().is_relative_to(part.resolve()):
             raise UsageError(f"task {task.id!r}: a file of its setup cannot be named {name!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(host_file(task.folder, name), target)
-    (part / "task.yaml").write_text(as_yaml(_tree(exploration, candidate)), "utf-8")
-    (part / "setup.sh").write_text(setup_script(task), "utf-8")
-    (part / "check.sh").write_text(check_script(task), "utf-8")
-    exported = osworld_tree(task, group=OSWORLD_GROUP)
-    if not isinstance(exported, str):
-        _write_json(part / "osworld.json", exported)
-    provenance = _provenance(exploration, candidate, proof)
-    provenance["osworld"] = exported if isinstance(exported, str) else "osworld.json"
-    _write_json(part / "provenance.json", provenance)
-    _write_json(part / "reference.json", {"acts": list(_reference(exploration, candidate))})
-    for name, state in _ends(exploration, candidate):
-        if (picture := exploration.picture(state)).exists():
-            shutil.copyfile(picture, part / name)
     shutil.rmtree(there, ignore_errors=True)
     part.rename(there)
 
@@ -100,29 +97,17 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
 class _Readable(yaml.SafeDumper):
     """Writes texts of several lines as blocks."""
 
+    def represent_str(self, text: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in text else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-
-_Readable.add_representer(str, _text)
+_Readable.add_representer(str, _Readable.represent_str)
 
 
 def as_yaml(tree: object) -> str:
     """Plain values as YAML for people."""
     return str(yaml.dump(tree, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100))
-
-
-def _write_json(path: Path, tree: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(tree, indent=1) + "\n", "utf-8")
-
-
-def _files_of(task: Task) -> list[str]:
-    names = [step["copy"]["source"] for step in task.setup if "copy" in step]
-    checks = (task.check or {}).get("all", ())
-    names += [raw["python"].rpartition(":")[0] for raw in checks if "python" in raw]
-    return list(dict.fromkeys(map(str, names)))
 
 
 def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None:
@@ -131,32 +116,17 @@ def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None
     return next((t for t in reversed(exploration.triples) if t.number in wanted), None)
 
 
-def _ends(exploration: Exploration, candidate: Candidate) -> Iterator[tuple[str, State]]:
-    if (triple := main_triple(exploration, candidate)) is not None:
-        for name, state in (("before.png", triple.before), ("after.png", triple.after)):
-            if state in exploration.states:
-                yield name, exploration.states[state]
-
-
 def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) -> dict[str, Any]:
     main = main_triple(exploration, candidate)
     route = exploration.route(main.before) if main is not None else None
+    key = (candidate.triples, candidate.writer)
     written = read_records(exploration.folder / "instructions.jsonl", Instruction)
-    turns = [
-        one.turn
-        for one in written
-        if one.triples == candidate.triples and one.writer == candidate.writer and one.turn
-    ]
-    wanted = set(candidate.triples)
+    triples = [one for one in exploration.triples if one.number in candidate.triples]
     return {
         "subject": exploration.subject.model_dump(mode="json", exclude={"folder"}),
         "candidate": candidate.model_dump(mode="json"),
-        "triples": [
-            triple.model_dump(mode="json")
-            for triple in exploration.triples
-            if triple.number in wanted
-        ],
-        "turns": turns,
+        "triples": [triple.model_dump(mode="json") for triple in triples],
+        "turns": [one.turn for one in written if one.turn and (one.triples, one.writer) == key],
         "proof": proof.model_dump(mode="json"),
         "difficulty": {
             "acts": len(candidate.acts),
@@ -170,28 +140,30 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
 def act_in_words(act: Act) -> str:
     """An act as a person says it: ``Click the menu item "Copy" in Edit``."""
     words = [_DEEDS[act.kind]]
+    if act.kind == "type":
+        words = ["Type", json.dumps(act.text, ensure_ascii=False), *["into"] * bool(act.role)]
     if act.role:
         words.append(f'the {act.role} "{act.name}"' if act.name else f"the {act.role}")
     if act.within:
         words.append(f"in {' > '.join(act.within)}")
-    if act.kind == "type":
-        words[0] = f"Type {json.dumps(act.text, ensure_ascii=False)}" + " into" * bool(act.role)
     if act.keys:
-        keys = "+".join(act.keys)
-        words.append(keys if act.kind == "press" else f"and press {keys}")
-    return " ".join([*words, act.tool] if act.tool else words)
+        words.append("and press " * (act.kind != "press") + "+".join(act.keys))
+    return " ".join([*words, *[act.tool] * bool(act.tool)])
 
 
-def _reference(exploration: Exploration, candidate: Candidate) -> Iterator[dict[str, Any]]:
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=1) + "\n"
+
+
+def _reference(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
     """Each act, in words, and as PyAutoGUI source where the place of its element is known."""
-    boxes = {triple.act.key: triple.box for triple in reversed(exploration.triples)}
-    boxes |= {t.act.key: t.box for t in exploration.triples if t.number in candidate.triples}
+    own = [one for one in exploration.triples if one.number in candidate.triples]
+    boxes = {one.act.key: one.box for one in (*reversed(exploration.triples), *own)}
+    steps = []
     for act in candidate.acts:
-        step = {"act": act.model_dump(mode="json", exclude_defaults=True)}
-        element = None
-        if (box := boxes.get(act.key)) is not None:
-            left, top, right, bottom = map(float, box)
-            place = BoundingBox(left, top, right, bottom, "screen")
-            element = Element(act.role, act.name, place)
+        box = boxes.get(act.key)
+        element = Element(act.role, act.name, BoundingBox(*box, "screen")) if box else None
         source = to_source(actions_of(act, element)) if element or not act.role else ""
-        yield {"description": act_in_words(act), "pyautogui": source, **step}
+        plain = act.model_dump(mode="json", exclude_defaults=True)
+        steps.append({"description": act_in_words(act), "pyautogui": source, "act": plain})
+    return {"acts": steps}

@@ -23,6 +23,8 @@ SWITCH = Change(fact=Fact("gsettings", "a.b", "wrap"), before="false", after="tr
     [
         ("Set the font of the text editor to Monospace 14.", [FONT]),
         ('Add the line "Berlin" to notes.txt and save the file.', [TEXT]),
+        ("In the text editor, open Preferences in the Edit menu, then turn on Wrap.", [SWITCH]),
+        ("Open notes.txt" + ", then add a line" * 5 + " and save notes.txt.", [SWITCH]),
         ('Turn on "Wrap this now or later" in the text editor.', [SWITCH]),
     ],
 )
@@ -45,8 +47,13 @@ def test_a_good_instruction_has_no_reason_against_it(
         ("Install the extension for dark pages.", "more than the start holds"),
         ("Fill the cell B2 with maroon.", "a colour"),
         ("Name the file {name} and save.", "a gap"),
-        ("Wrap lines.", "has 2 words"),
-        ("word " * 100, "has 100 words"),
+        ("Wrap lines.", "fewer than 3 words"),
+        ("word " * 100, "more than 80 words"),
+        ("Open the File menu of the text editor.", "passes by itself"),
+        ('Open "Go to" in the Search menu of the text editor.', "passes by itself"),
+        ('In the shop, open the context menu of "50 bytes" in the window A.', "passes by itself"),
+        ("In the text editor, open Fonts in the View menu, then click Cancel.", "passes by itself"),
+        ("In the text editor, turn on A" + ", then turn on A" * 6, "a walk of many steps"),
         ("Открой файл notes.txt и сохрани документ", "not in English"),
     ],
 )
@@ -64,11 +71,3 @@ def test_with_several_documents_the_one_that_changes_is_named() -> None:
     documents = ["~/Documents/notes.txt", "~/Documents/plan.txt"]
     reasons = lint('Add the line "Berlin" and save.', changes=[TEXT], documents=documents)
     assert reasons == ["does not name the file 'notes.txt'"]
-
-
-def test_names_must_be_ones_that_the_start_shows() -> None:
-    known = ["Wrap Lines", "View"]
-    assert lint('Turn on "Wrap lines" in the editor.', known=known) == []
-    assert lint('Turn on "Fold code" in the editor.', known=known) == [
-        "names 'Fold code', which the start does not show"
-    ]

@@ -58,7 +58,7 @@ def test_a_page_is_one_file_that_loads_no_other(name: str, own_cache: Path) -> N
     assert Path(subject.folder).is_relative_to(own_cache)
     text = (Path(subject.folder) / "page.html").read_text("utf-8")
     assert f"<title>{subject.main}</title>" in text
-    assert not re.findall(r"""<script src=|<link [^>]*href=|url\(["']?(?!data:)[.\w]""", text)
+    assert not re.findall(r"""(<script src="|<link [^>]*href="|url\(["']?)(?!data:)[.\w]""", text)
 
 
 @pytest.mark.parametrize("name", ["no-such-page", "../core/core", "x" * 500])

@@ -9,8 +9,10 @@ from pathlib import Path
 from click.testing import CliRunner
 from PIL import Image
 
+from hisa.plugins.synthesis.cli.prove import sums
 from hisa.plugins.synthesis.cli.show import show
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.explored_numbers import report
 from hisa.plugins.synthesis.graph_page import graph_of, write_graph
 from hisa.plugins.synthesis.records import (
     Act,
@@ -22,7 +24,7 @@ from hisa.plugins.synthesis.records import (
     Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
-from hisa.plugins.synthesis.task_page import candidates_shown, task_numbers, write_tasks
+from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 
 EVIL = '"><script>alert(1)</script>'
@@ -80,28 +82,33 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
                 stages=(Stage(name="end", held=False, score=None, detail=EVIL),),
                 mutants=(Mutant(kind=EVIL, acts=(), killed=True, detail=EVIL),),
                 other_ways=(OtherWay(kind=EVIL, passed=True, detail=EVIL),),
+                equivalent=1, not_done=2,
             )  # fmt: skip
             file.write(proof.model_dump_json() + "\n")
     known = candidates_shown(exploration)
-    numbers = task_numbers(known)
-    assert (numbers.proved, numbers.refused, numbers.not_tried) == (1, {EVIL: 1}, 1)
-    paths = [write_graph(exploration, {"states": 3, "menus": {EVIL: {"seen": 1, "tried": 0}}})]
-    paths.append(write_tasks(exploration, known))
+    numbers = sums([one.proof for one in known if one.proof], len(known))
+    assert (numbers["proved"], numbers["refused"], numbers["candidates"]) == (1, {EVIL: 1}, 3)
+    menus = {EVIL: {"seen": 1, "tried": 0, "left": 1, "grey": 0}}
+    paths = [write_graph(exploration, report(exploration) | {"menus": menus})]
+    paths.append(write_tasks(exploration, known, numbers))
     for path in paths:
         page = path.read_text("utf-8")
         assert "<script" not in page
         assert "&lt;script&gt;" in page
-        assert not re.search(r"(src|href)=\"(?!data:)", page)
+        assert not re.search(r"(src|href)=\"(?!data:|graph.html)", page)
         assert "default-src 'none'" in page
+    for words in ("1 more came to the right end", "2 more could not be done", "Undone by &#34;"):
+        assert words in page
 
 
 def test_every_state_has_a_place_of_its_own(tmp_path: Path) -> None:
     graph = graph_of(explored(tmp_path, states=300))
-    places = {(dot.x, dot.y) for dot in graph.dots}
-    assert len(places) == 300
-    assert all(0 <= x <= graph.width and 0 <= y <= graph.height for x, y in places)
+    assert len(set(graph.places.values())) == len(graph.places) == 300
+    assert all(
+        0 <= at < graph.columns and 0 < row < graph.rows for at, row in graph.places.values()
+    )
     assert len(graph.bands) == 3
-    assert sum(edge.lasting for edge in graph.edges) == 299
+    assert sum(bool(edge.differences.facts) for edge in graph.edges) == 299
 
 
 def test_show_works_with_an_exploration_alone(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ __all__ = ["is_data_file"]
 def is_data_file(path: Path) -> bool:
     """Whether a file among task files is data of theirs: an expected result, settings, a list.
 
-    A file that cannot be read is not, unless it lies in the folder of a task: ``ID/ID.json``.
+    A file that cannot be read is not, unless it lies in the folder of a task: ``ID/ID.json``, or
+    ``task.yaml``, beside which JSON is data too: such as the same task for others.
     """
-    own = path.parent / f"{path.parent.name}.json"
-    if own.name != path.name and path.suffix.lower() == ".json" and own.is_file():
+    own = (path.parent / f"{path.parent.name}.json", path.parent / "task.yaml")
+    if path not in own and path.suffix.lower() == ".json" and any(map(Path.is_file, own)):
         return True
     try:
         tree = read_tree(path)

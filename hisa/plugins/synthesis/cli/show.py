@@ -16,43 +16,42 @@ __all__ = ["show"]
     "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def show(folders: tuple[Path, ...], as_json: bool) -> int:
+def show(folders: tuple[Path, ...], as_json: bool) -> None:
     """Write DIR/graph.html and DIR/tasks.html, and print the numbers.
 
-    The pages show what there is: the graph of states and what each act changed; of each proved
-    task its pictures, instruction, check and proof; of the others the reasons. They load nothing
-    and have no script.
+    The pages show what there is: the graph of states and what each act changed; of each task its
+    pictures, instruction, check and proof, and why the others were refused. They load nothing and
+    have no script.
 
     \b
     hisa synth show pads
     """
     from hisa.errors import UsageError
+    from hisa.plugins.synthesis.cli.prove import sums
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.graph_page import write_graph
-    from hisa.plugins.synthesis.task_page import candidates_shown, task_numbers, write_tasks
+    from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
 
     shown = []
     for folder in folders:
         exploration = Exploration.open(folder)
         known = candidates_shown(exploration)
-        numbers = task_numbers(known)
+        numbers = sums([one.proof for one in known if one.proof], len(known))
         try:
             explored = report(exploration)
-            graph, tasks = write_graph(exploration, explored), write_tasks(exploration, known)
+            pages = [write_graph(exploration, explored), write_tasks(exploration, known, numbers)]
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder}: {error}") from error
-        counts = {"folder": str(folder), "explored": explored, **numbers._asdict()}
-        shown.append(counts | {"graph": str(graph), "tasks": str(tasks)})
+        names = {path.stem: str(path) for path in pages}
+        shown.append({"folder": str(folder), "explored": explored, **numbers, **names})
         if not as_json:
             say(
-                f"{folder}: {explored['transitions']} transitions, {explored['states']} states; "
-                f"{numbers.candidates} candidates, {numbers.proved} proved, "
-                f"{sum(numbers.refused.values())} refused, {numbers.not_tried} not tried"
+                f"{folder}: {explored['transitions']} acts, {explored['states']} states; "
+                f"{len(known)} candidates, {numbers['tried']} tried, {numbers['proved']} proved"
             )
-            for reason, count in numbers.refused.items():
-                say(f"  {count:4}  {reason}")
-            say(f"{tasks}\n{graph}")
+            for reason, count in numbers["refused"].items():
+                say(f"  {count:4} refused: {reason}")
+            say("\n".join(names.values()))
     if as_json:
         print_json(shown)
-    return 0

@@ -9,31 +9,16 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from string import Template
 from urllib.parse import parse_qsl, urlsplit
 
 _STATUSES = ("new", "paid", "sent", "cancelled")
 _FIELDS = ("customer", "item", "quantity", "status", "gift", "due", "note")
 
 
-def _field(name: str, value: str, kind: str = "text") -> str:
-    ticked = f'value="yes"{" checked" if value else ""}'
-    shown = ticked if kind == "checkbox" else f'value="{escape(value)}"'
-    return f'<p><label>{name.title()}: <input type="{kind}" name="{name}" {shown}></label></p>'
-
-
 def _choice(name: str, values: Iterable[str], chosen: str) -> str:
-    options = (f"<option{' selected' * (one == chosen)}>{escape(one)}</option>" for one in values)
+    options = (f"<option{' selected' * (one == chosen)}>{one}</option>" for one in values)
     return f"<p><label>{name.title()}: <select name={name}>{''.join(options)}</select></label></p>"
-
-
-def _form(to: str, inner: str, button: str, method: str = "post") -> str:
-    return f'<form method="{method}" action="{to}">{inner}<button>{button}</button></form>'
-
-
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
-    lines = ["".join(f"<th>{head}</th>" for head in heads), *cells]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 class Shop(BaseHTTPRequestHandler):
@@ -41,20 +26,21 @@ class Shop(BaseHTTPRequestHandler):
 
     folder = Path()
 
-    def ask(self, line: str, values: Sequence[str | None] = ()) -> list[tuple[str, ...]]:
-        """The rows of a line of SQL, which is carried out at once."""
+    def ask(self, line: str, values: Sequence[str | None] = ()) -> list[dict[str, str]]:
+        """The rows of a line of SQL, which is carried out at once; their texts as HTML."""
         with contextlib.closing(sqlite3.connect(self.folder / "orders.db")) as base, base:
-            return [tuple(map(str, row)) for row in base.execute(line, values)]
+            base.row_factory = sqlite3.Row
+            rows = [dict(row) for row in base.execute(line, values)]
+        return [{name: escape(str(value)) for name, value in row.items()} for row in rows]
 
     def do_GET(self) -> None:
         """Show the page of an address."""
         address = urlsplit(self.path)
         page, _, which = address.path.strip("/").partition("/")
-        which = which or dict(parse_qsl(address.query)).get("show", "all")
         pages = {"order": self._order, "customers": self._customers, "settings": self._settings}
-        body = pages.get(page, self._orders)(which) if page in ("", *pages) else ""
-        head = (self.folder / "shop.html").read_text("utf-8")
-        self._answer(200 if body else 404, head + (body or "<h1>No such page</h1>"))
+        wanted = which or dict(parse_qsl(address.query)).get("show", "all")
+        body = pages.get(page, self._orders)(wanted) if page in ("", *pages) else ""
+        self._answer(200 if body else 404, self._part("head") + (body or self._part("none")))
 
     def do_POST(self) -> None:
         """Take a form."""
@@ -65,59 +51,48 @@ class Shop(BaseHTTPRequestHandler):
             self.ask("DELETE FROM orders WHERE id = ?", [which])
         elif page == "order":
             row = [None if which == "new" else which, *(sent.get(name, "") for name in _FIELDS)]
-            self.ask("INSERT OR REPLACE INTO orders VALUES (?,?,?,?,?,?,?,?)", row)
+            self.ask("REPLACE INTO orders VALUES (?,?,?,?,?,?,?,?)", row)
         elif page == "customers" and sent.get("name"):
-            row = [sent["name"], sent.get("city", "")]
-            self.ask("INSERT OR REPLACE INTO customers VALUES (?, ?)", row)
-        elif page == "settings":
-            for name in ("shop", "currency", "mail"):
-                self.ask("REPLACE INTO settings VALUES (?, ?)", [name, sent.get(name, "")])
+            self.ask("REPLACE INTO customers VALUES (?, ?)", [sent["name"], sent.get("city", "")])
+        for name in ("shop", "currency", "mail") if page == "settings" else ():
+            self.ask("REPLACE INTO settings VALUES (?, ?)", [name, sent.get(name, "")])
         self._answer(303, "", {"delete": "/", "order": "/"}.get(page, self.path))
 
+    def _part(self, name: str, /, **values: str) -> str:
+        """A part of the template file, filled in."""
+        parts = (self.folder / "shop.html").read_text("utf-8").split("<!-- ")
+        part = next(part for part in parts if part.startswith(f"{name} -->"))
+        return Template(part.partition("-->")[2]).substitute(values)
+
     def _orders(self, wanted: str) -> str:
-        names = ("id", *_FIELDS[:4], "due")
-        shown = []
-        for which, *cells in self.ask(f"SELECT {','.join(names)} FROM orders ORDER BY id"):
-            if wanted in ("all", cells[3]):
-                delete = _form(f"/delete/{which}", "", f"Delete {which}")
-                link = f'<a href="/order/{which}">Order {which}</a>'
-                shown.append([link, *map(escape, cells), delete])
-        shows = _form("/", _choice("show", ("all", *_STATUSES), wanted), "Filter", "get")
-        return "<h1>Orders</h1>" + shows + _table(("Order", *map(str.title, names[1:]), ""), shown)
+        orders = self.ask("SELECT * FROM orders ORDER BY id")
+        rows = [self._part("row", **o) for o in orders if wanted in ("all", o["status"])]
+        show = _choice("show", ("all", *_STATUSES), wanted)
+        return self._part("orders", show=show, rows="".join(rows))
 
     def _order(self, which: str) -> str:
-        rows = self.ask(f"SELECT {','.join(_FIELDS)} FROM orders WHERE id = ?", [which])
-        rows = [("", "", "1", "new", "", "", "")] if which == "new" else rows
-        if not rows:
-            return ""
-        customer, item, quantity, status, gift, due, note = rows[0]
-        names = [name for (name,) in self.ask("SELECT name FROM customers ORDER BY name")]
-        inner = _choice("customer", names, customer) + _field("item", item)
-        inner += _field("quantity", quantity, "number") + _choice("status", _STATUSES, status)
-        inner += (
-            _field("gift", gift, "checkbox") + _field("due", due, "date") + _field("note", note)
-        )
-        return f"<h1>Order {escape(which)}</h1>" + _form(f"/order/{which}", inner, "Save order")
+        new = {"id": "new", **dict.fromkeys(_FIELDS, ""), "quantity": "1", "status": "new"}
+        known = self.ask("SELECT * FROM orders WHERE id = ?", [which])
+        people = self.ask("SELECT name FROM customers ORDER BY name")
+        for row in [new] if which == "new" else known:
+            row["customer"] = _choice("customer", (one["name"] for one in people), row["customer"])
+            row["status"] = _choice("status", _STATUSES, row["status"])
+            return self._part("order", **row | {"gift": " checked" * bool(row["gift"])})
+        return ""
 
     def _customers(self, _: str) -> str:
-        rows = self.ask("SELECT name, city FROM customers ORDER BY name")
-        adding = _form("/customers", _field("name", "") + _field("city", ""), "Add customer")
-        return (
-            "<h1>Customers</h1>"
-            + _table(("Name", "City"), (map(escape, row) for row in rows))
-            + adding
-        )
+        rows = self.ask("SELECT * FROM customers ORDER BY name")
+        return self._part("customers", rows="".join(self._part("customer", **r) for r in rows))
 
     def _settings(self, _: str) -> str:
-        currency, mail, shop = (row[1] for row in self.ask("SELECT * FROM settings ORDER BY name"))
-        inner = _field("shop", shop) + _field("mail", mail, "checkbox")
-        inner += _choice("currency", ("EUR", "GBP", "USD"), currency)
-        return "<h1>Settings</h1>" + _form("/settings", inner, "Save settings")
+        now = {row["name"]: row["value"] for row in self.ask("SELECT * FROM settings")}
+        now["currency"] = _choice("currency", ("EUR", "GBP", "USD"), now["currency"])
+        return self._part("settings", **now | {"mail": " checked" * bool(now["mail"])})
 
     def _answer(self, code: int, page: str, to: str = "") -> None:
         self.send_response(code)
-        self.send_header("Location", to)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        for header in (("Location", to), ("Content-Type", "text/html; charset=utf-8")):
+            self.send_header(*header)
         self.end_headers()
         self.wfile.write(page.encode())
 
