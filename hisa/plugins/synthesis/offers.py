@@ -51,11 +51,7 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"close|close (all|tab|window|document|file)s?", "closes what is explored"),
     (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
     (r"print|print preview|page setup|printer settings", "needs a printer"),
-<<<<<<< HEAD
     (r"send|send to|e-?mail( document)?|share|bluetooth", _AWAY),
-=======
-    (r"send|send to|e-?mail( document)?|share|bluetooth", "leaves the machine"),
->>>>>>> syn2-show
     (
         r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)",
         "cannot be undone",
