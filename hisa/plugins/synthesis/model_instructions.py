@@ -7,6 +7,7 @@ it never sees.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +88,8 @@ async def model_instruction(
         if written.sort not in sorts:
             raise InvalidReply(f"sort {written.sort[:40]!r}: allowed are {', '.join(sorts)}")
         high = " ".join(written.high_level_instruction.casefold().split())
+        if re.match(r"(the |a )?user\b", high):
+            raise InvalidReply("high_level_instruction tells of a user: write it as an order")
         if missing := [t for t in _typed(way) if " ".join(t.casefold().split()) not in high]:
             raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
 
@@ -115,6 +118,8 @@ async def ask(
     schema: dict[str, Any],
     kind: type[Reply],
     fits: Callable[[Reply], None],
+    *,
+    temperature: float = 0.0,
 ) -> tuple[Reply, str]:
     """A usable reply and its turn; asked for twice at most.
 
@@ -123,7 +128,7 @@ async def ask(
         BudgetExceeded, ModelUnavailable: from the model.
     """
     messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
-    request = ModelRequest("planner", messages, schema=schema, max_tokens=4096)
+    request = ModelRequest("planner", messages, schema=schema, temperature=temperature)
     reply = await model.complete(request)
     try:
         return _read(reply.text, kind, fits), reply.turn

@@ -28,6 +28,8 @@ __all__ = ["reference_batch"]
 
 _BATCH, _SCREENS, _SHOWN = 5, 4, 40
 """Tasks of one reply, first screens, and earlier tasks that are shown. Chosen by hand."""
+_WARM = 0.7
+"""Temperature: at 0, what was drawn again would be answered again. Chosen by hand."""
 _DRAWN = 3
 """Examples that are drawn for each iteration of self-instruct (E.2)."""
 
@@ -72,7 +74,7 @@ async def reference_batch(
             raise InvalidReply("every one of them is there already")
 
     parts = list(_parts(writer, exploration, shown))
-    ideas, turn = await ask(writer.model, system, parts, schema, _Ideas, fits)
+    ideas, turn = await ask(writer.model, system, parts, schema, _Ideas, fits, temperature=_WARM)
     new = dict.fromkeys(one_line(one) for one in ideas.instructions)
     return [
         Instruction(triples=(), writer=writer.model.name, way=way, sub="", high=high, turn=turn)

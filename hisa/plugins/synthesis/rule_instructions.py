@@ -80,7 +80,8 @@ def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
     for at, triple in enumerate(way):
         if not any(_only_leads(triple.act, one.act) for one in way[at + 1 : at + 2]):
             step = _Step(exploration, triple)
-            chosen = step.selection(" ".join(parts))
+            in_document = triple.saved or not exploration.subject.documents
+            chosen = step.selection(" ".join(parts)) if in_document else ""
             parts.append(f"with {chosen} selected, {step.words()}" if chosen else step.words())
         if triple.saved and exploration.subject.documents:
             parts.append(f"save the file {PurePosixPath(exploration.subject.documents[0]).name}")

@@ -124,12 +124,13 @@ class _Writing:
         return [one for one in self.there if one.writer == name and one.way == way]
 
     def _left(self) -> list[Effect]:
-        """The effects that have neither an instruction nor a refusal of this writer."""
+        """The effects without an instruction or refusal of this writer; lasting ones first."""
         name = self.written.writer
         told = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
         done = {number for one in told for number in one.triples}
         done |= {number for one in self._own() for number in one.triples}
-        return [one for one in self.effects if done.isdisjoint(one.triples)][: self.wish.limit]
+        left = [one for one in self.effects if done.isdisjoint(one.triples)]
+        return sorted(left, key=lambda one: not one.lasting)[: self.wish.limit]
 
     def _keep(self, made: Instruction | str, effect: Effect) -> None:
         """Write an instruction down, or the reason why there is none for an effect."""
@@ -200,7 +201,7 @@ class _Writing:
                         writer, self.exploration, way, there, seed=self.wish.seed
                     )
                 except InvalidReply as error:
-                    self.written.stopped = f"{way}: no usable reply: {redact(str(error))[:300]}"
+                    self.written.stopped += f"{way}: no usable reply: {redact(str(error))[:300]}; "
                     break
                 for one in batch[:left]:
                     append_record(self.instructions, one)

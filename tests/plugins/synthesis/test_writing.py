@@ -238,7 +238,7 @@ async def test_a_model_without_eyes_gets_the_elements_and_their_changes_in_words
         request = server.requests[0]
     assert not request.images
     assert "<- the control" in request.text
-    assert "came: menu item 'Find'" in request.text
+    assert "went: menu item 'Word Wrap'" in request.text
 
 
 async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -> None:
