@@ -83,7 +83,7 @@ _ITEMS = re.compile(
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
-    | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/First
+    | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/(First|FilePicker)
     | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
     | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
     | (last|date)[-_](added|used|modified|active) | time[-_]?stamp | _time$ | guid$ | engagement

@@ -17,6 +17,7 @@ from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.machine_facts import changed
 from hisa.plugins.synthesis.records import Change, Fact
 from hisa.plugins.synthesis.rewrite import write_command
+from hisa.plugins.synthesis.subject import SUBJECTS
 from hisa.plugins.synthesis.task_records import Effect
 from tests.plugins.synthesis.machine_home import (
     SYSTEM_PYTHON,
@@ -124,6 +125,20 @@ def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> N
     assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
     assert facts[Fact("document", "~/letter.odt", "bold")] == "true 'bold word'\ntrue 'both'"
     agree(tmp_path / "home")
+
+
+@pytest.mark.skipif(not shutil.which("soffice"), reason="no LibreOffice")
+@pytest.mark.parametrize("path", sorted(SUBJECTS.glob("*/*.od?")), ids=lambda path: path.name)
+def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    shutil.copy(path, tmp_path / "home")
+    start = read_home(tmp_path / "home")
+    run_at(
+        tmp_path, "soffice", "--headless", "--convert-to", path.suffix[1:], "--outdir",
+        str(tmp_path / "home"), str(path),
+    )  # fmt: skip
+    assert (tmp_path / "home" / path.name).read_bytes() != path.read_bytes()
+    assert changed(start, read_home(tmp_path / "home")) == ()
 
 
 @pytest.mark.parametrize(
