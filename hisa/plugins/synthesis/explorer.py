@@ -256,7 +256,8 @@ class _Worker:
         if lost:
             raise lost
         if not triple.failed:
-            self._frontier.learn(act.key, self._offered(here.look))
+            idle = not triple.differences
+            self._frontier.learn(act.key, self._offered(here.look), idle=idle)
 
     async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""

@@ -31,6 +31,8 @@ _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)
 _TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
+_IDLE = 2
+"""Tries that one without effect counts for besides itself."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
@@ -97,9 +99,10 @@ class Frontier:
             for other in [one for one in self.counts if "paste" in one[2].casefold()]:
                 del self.counts[other]
 
-    def learn(self, key: Key, offered: Iterable[Key]) -> None:
-        """Keep what an act led to."""
+    def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
+        """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
         self._leads.setdefault(key, {}).update(dict.fromkeys(offered))
+        self.counts[key] += _IDLE * idle
 
     def forget(self, key: Key, then: Key) -> None:
         """Give up a way that did not lead where it did before."""
@@ -206,5 +209,6 @@ def restored(exploration: Exploration) -> Frontier:
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)
         if not triple.failed:
-            frontier.learn(triple.act.key, offered.get(triple.after, ()))
+            after = offered.get(triple.after, ())
+            frontier.learn(triple.act.key, after, idle=not triple.differences)
     return frontier
