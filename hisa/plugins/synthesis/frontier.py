@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, confirms, offered_keys, program_of
+from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms, offered_keys, program_of
 from hisa.plugins.synthesis.records import Act, Change, State
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -95,9 +95,11 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE):  # there is something to paste now
-            for other in [one for one in self.counts if "paste" in one[2].casefold()]:
-                del self.counts[other]
+        selects = key[0] == "double_click" and key[1] in TEXTS
+        copies = re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE)
+        if again := "format" if selects else "paste" if copies else "":
+            for other in [one for one in self.counts if again in " ".join(one[2:]).casefold()]:
+                del self.counts[other]  # there is something for it now
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
