@@ -176,7 +176,8 @@ class _Worker:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
         while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
-            if len(self._session.exploration.route(here.state.id) or ()) > _DEEP:
+            route = self._session.exploration.route(here.state.id) or ()
+            if len(route) > _DEEP and not here.filled:
                 return
             acts = screens.offers(here.look, self._subject, self._frontier.program)
             resting = screens.at_rest(here.look, self._frontier.program)
@@ -256,7 +257,8 @@ class _Worker:
         if lost:
             raise lost
         if not triple.failed:
-            self._frontier.learn(act.key, self._offered(here.look))
+            idle = not triple.differences
+            self._frontier.learn(act.key, self._offered(here.look), idle=idle)
 
     async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, confirms, offered_keys, program_of
+from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms, offered_keys, program_of
 from hisa.plugins.synthesis.records import Act, Change, State
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -31,6 +31,8 @@ _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)
 _TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
+_IDLE = 2
+"""Tries that one without effect counts for besides itself."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
 
 
@@ -93,13 +95,16 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE):  # there is something to paste now
-            for other in [one for one in self.counts if "paste" in one[2].casefold()]:
-                del self.counts[other]
+        selects = key[0] == "double_click" and key[1] in TEXTS
+        copies = re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE)
+        if again := "format" if selects else "paste" if copies else "":
+            for other in [one for one in self.counts if again in " ".join(one[2:]).casefold()]:
+                del self.counts[other]  # there is something for it now
 
-    def learn(self, key: Key, offered: Iterable[Key]) -> None:
-        """Keep what an act led to."""
+    def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
+        """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
         self._leads.setdefault(key, {}).update(dict.fromkeys(offered))
+        self.counts[key] += _IDLE * idle
 
     def forget(self, key: Key, then: Key) -> None:
         """Give up a way that did not lead where it did before."""
@@ -206,5 +211,6 @@ def restored(exploration: Exploration) -> Frontier:
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)
         if not triple.failed:
-            frontier.learn(triple.act.key, offered.get(triple.after, ()))
+            after = offered.get(triple.after, ())
+            frontier.learn(triple.act.key, after, idle=not triple.differences)
     return frontier

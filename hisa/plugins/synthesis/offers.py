@@ -14,7 +14,7 @@ from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
 
 __all__ = [
-    "DANGEROUS", "DIALOGS", "ESCAPE", "MENU_ITEMS", "at_rest", "confirms", "in_front",
+    "DANGEROUS", "DIALOGS", "ESCAPE", "MENU_ITEMS", "TEXTS", "at_rest", "confirms", "in_front",
     "offered_keys", "offers", "program_of", "reason_to_leave",
 ]  # fmt: skip
 
@@ -33,7 +33,9 @@ _RIGHT = frozenset({"icon", "table cell", "list item", "tree item", "page tab", 
 """Have a menu of their own. One of a kind is enough: the menu is the kind's."""
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
-_MANY = frozenset({"table cell", "list item", "tree item", "icon", "option", "link"})
+TEXTS = frozenset({"paragraph", "heading"})
+"""Parts of a document; a double click selects a word there."""
+_MANY = TEXTS | {"table cell", "list item", "tree item", "icon", "option", "link"}
 _MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
 DIALOGS = frozenset({"dialog", "alert", "file chooser"})
@@ -167,7 +169,7 @@ def reason_to_leave(element: Element, subject: Subject) -> str:
     name = (called(element) or element.label).strip()
     if any(name.casefold().rstrip(".…") == one.casefold() for one in subject.leave):
         return "the subject says so"
-    if element.role in FIELDS:
+    if element.role in FIELDS | TEXTS:
         return ""
     sends = element.role in _BUTTONS and _is_local(subject)  # what such a page is for
     for words, why in _LEFT:
@@ -209,7 +211,9 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
     page = is_app(BROWSER_APPS, [element.app.casefold()])
     role, name, many = element.role, called(element), MULTI_LINE & element.states
     cell = role == "table cell" and bool(subject.documents) and _SHEET.fullmatch(element.name)
-    if cell or role == "spin button" or (role in FIELDS and "editable" in element.states):
+    part = role in TEXTS and "editable" in element.states
+    takes = cell or part or role == "spin button"
+    if takes or (role in FIELDS and "editable" in element.states):
         bar = not many and "tool bar" in _roles_above(element, look)
         keys = ("enter",) if cell or bar or (role in _ENTERED and not page) else ()
         for text in _texts(element, look, subject):
@@ -217,7 +221,7 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
     idle = (page and role == "table cell") or (role == "menu" and _is_open(element, look))
     if role in _CLICKED and (name or role in _UNNAMED) and not idle:
         yield act_on(element, look, "click")
-    if role == "icon" and name:
+    if part or (role == "icon" and name):
         yield act_on(element, look, "double_click")
     if role in _RIGHT and not page and (role != "text" or many):
         yield act_on(element, look, "right_click")

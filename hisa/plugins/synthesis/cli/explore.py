@@ -88,7 +88,7 @@ def explore(
         parts = value.items() if isinstance(value, dict) else ()
         for name, counts in parts if key == "menus" else ((key.replace("_", " "), value),):
             shown = counts.items() if isinstance(counts, dict) else ()
-            say(f"{name:<24}{', '.join(f'{k} {v}' for k, v in shown) or counts}")
+            say(f"{name:<24} {', '.join(f'{k} {v}' for k, v in shown) or counts}")
     if stopped:
         say("stopped; the same command goes on from here", err=True)
     say(f"next: hisa synth write {out}", err=True)
