@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from hisa.actions import Hotkey, Press
@@ -17,6 +18,7 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.mutants import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
 from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.protocols import Environment
 from hisa.screen.observation import Element, Observation
@@ -30,9 +32,11 @@ Way = Callable[[ProofDesktop], Awaitable[str]]
 
 Raises `ActFailed` or `ToolFailed` where it cannot be gone.
 """
-_BY_SPACE = frozenset({"push button", "check box", "toggle button", "radio button"})
+_BY_SPACE = frozenset({"push button", "check box", "toggle button", "link"})
+_BY_ARROWS = frozenset({"table cell", "icon", "list item", "radio button", "page tab"})
+_GROUPS = frozenset({"table", "tree table", "list", "list box", "layered pane", "tree"})
 _KEYS = re.compile(r"\(?((?:(?:Ctrl|Alt|Shift|Super)\s?\+\s?)+[A-Z0-9]|F[0-9]{1,2})\)?\s*$", re.I)
-_STEPS = 40
+_STEPS = 30
 """Keys at most until an item or a control must have been reached."""
 _REST = 0.3
 """Seconds for a menu or a focus to be drawn after a key."""
@@ -40,12 +44,37 @@ _REST = 0.3
 
 def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[str, Way]]:
     """Ways to try, in order; one that passes is enough."""
-    if any(act.kind == "click" and act.role for act in candidate.acts):
+    by_keys = _BY_SPACE | _BY_ARROWS | MENU_ITEMS
+    if any("click" in act.kind and act.role in by_keys for act in candidate.acts):
         yield "keyboard", _by_keys
     if calls := _tool_calls(candidate):
         yield "toolkit", _by_tools(calls)
-    if candidate.changes:
+    for acts in _elsewhere(candidate, exploration):
+        yield "other place", _by_acts(acts)
+    commands = [write_command(one.fact, one.after) for one in telling(candidate.changes)]
+    if commands and None not in commands:
         yield "shell", _from_shell
+
+
+def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act, ...]]:
+    """Acts by which exploration came to the same changes, ending with another control."""
+    ways: dict[tuple[str, ...], tuple[Act, ...]] = {}
+    used = {act.key for act in candidate.acts}
+    for triple in exploration.triples:
+        facts, elements = triple.differences.facts, triple.differences.elements
+        same = set(candidate.changes) <= set(facts) and set(candidate.elements) <= set(elements)
+        if same and not triple.failed and triple.act.key not in {*used, *ways}:
+            if acts := exploration.acts_to(triple):
+                ways[triple.act.key] = acts
+    return list(ways.values())[:2]
+
+
+def _by_acts(acts: tuple[Act, ...]) -> Way:
+    async def way(desktop: ProofDesktop) -> str:
+        await replay(desktop.environment, acts)
+        return " > ".join(act.name or act.text or "+".join(act.keys) for act in acts)
+
+    return way
 
 
 async def _from_shell(desktop: ProofDesktop) -> str:
@@ -54,7 +83,7 @@ async def _from_shell(desktop: ProofDesktop) -> str:
 
 
 async def _by_keys(desktop: ProofDesktop) -> str:
-    """The acts with menus by F10 and arrows, and controls by Tab and space.
+    """The acts with menus by F10 and arrows, and controls by Tab, arrows and space.
 
     Raises:
         ActFailed: nothing of it can be done so, or something is not reached.
@@ -69,70 +98,94 @@ async def _by_keys(desktop: ProofDesktop) -> str:
                 break
         if path:
             replaced.append(await _by_menu(environment, path))
-            continue
-        act = acts.pop(0)
-        if act.kind == "click" and act.role in _BY_SPACE:
-            replaced.append(await _by_space(environment, act))
+        elif acts[0].kind == "click" and acts[0].role in _BY_SPACE:
+            replaced.append(await _by_space(environment, acts.pop(0)))
+        elif acts[0].kind in ("click", "double_click") and acts[0].role in _BY_ARROWS:
+            replaced.append(await _by_arrows(environment, acts.pop(0)))
         else:
-            await replay(environment, [act])
+            await replay(environment, [acts.pop(0)])
     if not replaced:
         raise ActFailed("nothing of it can be done by keys alone")
     return "; ".join(replaced)
 
 
 async def _press(environment: Environment, *keys: str) -> Observation:
+    keys = tuple(part for key in keys for part in (key.split("+") if len(key) > 1 else (key,)))
     await environment.act([Press(keys[0]) if len(keys) == 1 else Hotkey(keys)])
     return await environment.observe(elements=True, settle=_REST)
+
+
+def _chosen(look: Observation, act: Act) -> Element | None:
+    """The act's element, if the keyboard is on it."""
+    for element in look.elements or ():
+        if element.role == act.role and called(element) == act.name:
+            if {"selected", "focused"} & element.states:
+                return element
+    return None
+
+
+async def _reach(
+    environment: Environment, look: Observation, act: Act, *keys: str
+) -> tuple[Observation, Element]:
+    """Press keys until the act's element is the chosen one.
+
+    Raises:
+        ActFailed: it never is.
+    """
+    for key in keys:
+        if element := _chosen(look, act):
+            return look, element
+        look = await _press(environment, key)
+    raise ActFailed(f'{keys[-1]} does not come to the {act.role} "{act.name}"')
 
 
 async def _by_menu(environment: Environment, path: list[Act]) -> str:
     """Open the menu bar, go to each of the path, and enter; a shortcut that is told is taken."""
     look = await _press(environment, "f10")
     for depth, act in enumerate(path):
-        look, element = await _reach(environment, look, act, "down" if depth else "right")
+        keys = ["down" if depth else "right"] * _STEPS
+        look, element = await _reach(environment, look, act, *keys)
         if act.role != "menu":
-            if keys := shortcut(element):
+            if shortcut(element):
                 for _ in path:
                     await _press(environment, "esc")
-                await _press(environment, *keys)
-                return " ".join(keys)
+                await _press(environment, *shortcut(element))
+                return " ".join(shortcut(element))
             await _press(environment, "enter")
         elif depth:
             look = await _press(environment, "right")
     return "f10, arrows, enter: " + " > ".join(act.name for act in path)
 
 
-async def _reach(
-    environment: Environment, look: Observation, act: Act, key: str
-) -> tuple[Observation, Element]:
-    """Press a key until the act's element is the chosen one.
-
-    Raises:
-        ActFailed: it never is.
-    """
-    for _ in range(_STEPS):
-        for element in look.elements or ():
-            chosen = {"selected", "focused"} & element.states
-            if chosen and element.role == act.role and called(element) == act.name:
-                return look, element
-        look = await _press(environment, key)
-    raise ActFailed(f'{key} does not come to the {act.role} "{act.name}"')
-
-
 async def _by_space(environment: Environment, act: Act) -> str:
     """Go to a control by Tab, and press space; a shortcut that its description tells is taken."""
     look = await environment.observe(elements=True, settle=_REST)
     element = find(act, look)
-    if element is not None and (keys := shortcut(element)):
-        await _press(environment, *keys)
-        return " ".join(keys)
+    if element is not None and shortcut(element):
+        await _press(environment, *shortcut(element))
+        return " ".join(shortcut(element))
+    await _reach(environment, look, act, *["tab"] * _STEPS)
+    await _press(environment, "space")
+    return f'tab, space: "{act.name}"'
+
+
+async def _by_arrows(environment: Environment, act: Act) -> str:
+    """Go to a list, table or group by Tab, and to one of its own by arrows; enter opens it."""
+    look = await environment.observe(elements=True, settle=_REST)
+    if act.role == "page tab":
+        await _reach(environment, look, act, *["ctrl+pagedown"] * 6, *["ctrl+pageup"] * 6)
+        return f'ctrl pagedown: "{act.name}"'
     for _ in range(_STEPS):
-        element = find(act, look)
-        if element is not None and "focused" in element.states:
-            await _press(environment, "space")
-            return f'tab, space: "{act.name}"'
+        focused = [one for one in look.elements or () if "focused" in one.states]
+        if any(one.role in _GROUPS | {act.role} for one in focused):
+            keys = ("home", *["down"] * 8, "home", *["right"] * 8)
+            with suppress(ActFailed):
+                await _reach(environment, look, act, *keys)
+                if act.kind == "double_click":
+                    await _press(environment, "enter")
+                return f'tab, arrows: "{act.name}"'
         look = await _press(environment, "tab")
-    raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')
+    raise ActFailed(f'arrows do not come to the {act.role} "{act.name}"')
 
 
 def shortcut(element: Element) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""The desktop of a proof: started afresh for each part, scored by the candidate's check."""
+"""The desktop of a proof: started afresh where it must be, scored by the candidate's check."""
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterable
 from typing import Literal
 
@@ -11,8 +12,8 @@ from hisa.errors import ModelFacingError, ToolFailed, UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.doing import SETTLE, called, replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.machine_facts import read_facts
-from hisa.plugins.synthesis.records import Act, Change, ElementChange
+from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChange, Facts
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate
@@ -20,12 +21,13 @@ from hisa.protocols import Concluding, Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["NoScore", "ProofDesktop"]
+__all__ = ["NoScore", "ProofDesktop", "telling"]
 
 _LATE = 6.0
 """Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
 _POLL = 0.7
 _ROUTES = "cat /proc/net/route; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'"
+_KEPT = "/tmp/.kept-at-start.tar"
 Side = Literal["before", "after"]
 
 
@@ -59,9 +61,13 @@ class ProofDesktop:
         """Fresh starts so far."""
         self.detail = ""
         """Why the last score is what it is."""
+        self.task = task_of(exploration, candidate)
         self._late = 0.0
         self._scorer = TaskScorer(settings=settings.tasks)
-        self.task = task_of(exploration, candidate)
+        self._start: tuple[Facts, Observation] | None = None
+        self._noise = Noise()
+        for triple in exploration.triples:
+            self._noise.learn(triple.act, triple.differences.facts)
 
     async def fresh(self) -> None:
         """Start it anew, and set the subject up.
@@ -72,6 +78,14 @@ class ProofDesktop:
         await self.environment.reset()
         await self._scorer.prepare(self.task, self.environment)
         self.started += 1
+
+    async def keep_start(self) -> None:
+        """Remember the state, and keep a copy of the files that will change."""
+        self._start = await self._state()
+        paths = [place for one in self.candidate.changes if (place := _path(one))]
+        if paths:
+            files = " ".join(dict.fromkeys(paths))
+            await self.environment.execute(f"tar cf {_KEPT} -P --ignore-failed-read -- {files}")
 
     async def require_no_network(self) -> None:
         """Refuse a machine that could reach others: a proof holds only for what it has itself.
@@ -99,6 +113,7 @@ class ProofDesktop:
             await asyncio.sleep(self._late)
         limit = Deadline(_LATE if acted else 0.0)
         while True:
+            began = limit.waited
             scoring = await self._scorer.score(self.task, self.environment, "succeeded")
             self.detail = scoring.detail
             if scoring.value is None:
@@ -107,27 +122,43 @@ class ProofDesktop:
                 break
             await asyncio.sleep(_POLL)
         if wanted:
-            self._late = max(self._late, limit.waited)
+            self._late = max(self._late, began)
         return scoring.value
 
-    async def holds(self, side: Side) -> bool:
-        """Whether facts, or elements where no fact changed, are as before or after the candidate.
+    async def _state(self) -> tuple[Facts, Observation]:
+        look = await self.environment.observe(elements=True, settle=SETTLE)
+        return await read_facts(self.environment), look
 
-        The check is not asked. A hash of a file counts only where nothing else is known of it.
+    async def since_start(self) -> tuple[Differences, bool]:
+        """The differences from the first start, and whether they are the candidate's end.
+
+        The check is not asked. A file's hash counts only where nothing else is known of it.
         """
+        assert self._start is not None, "keep_start comes first"
+        facts, look = await self._state()
+        differences = Differences(
+            facts=self._noise.without(changed(self._start[0], facts)),
+            elements=element_changes(self._start[1], look),
+        )
+        if changes := telling(self.candidate.changes):
+            return differences, all(facts.get(one.fact) == one.after for one in changes)
+        return differences, all(element_is(one, look, "after") for one in self.candidate.elements)
+
+    async def undone(self) -> bool:
+        """Whether the candidate's facts, or elements without such, are as at the start."""
         limit = Deadline(self._late)
-        while not await self._holds(side):
+        while not await self._undone():
             if limit.passed:
                 return False
             await asyncio.sleep(_POLL)
         return True
 
-    async def _holds(self, side: Side) -> bool:
+    async def _undone(self) -> bool:
         if changes := telling(self.candidate.changes):
-            facts = await read_facts(self.environment)
-            return all(facts.get(one.fact) == getattr(one, side) for one in changes)
+            facts, start = await read_facts(self.environment), (self._start or ({},))[0]
+            return all(facts.get(one.fact) == start.get(one.fact) for one in changes)
         look = await self.environment.observe(elements=True, settle=SETTLE)
-        return all(element_is(one, look, side) for one in self.candidate.elements)
+        return all(element_is(one, look, "before") for one in self.candidate.elements)
 
     async def undo(self, acts: Iterable[Act]) -> bool:
         """Do acts that should bring the start back; whether they did."""
@@ -135,22 +166,36 @@ class ProofDesktop:
             await replay(self.environment, acts)
         except ModelFacingError:
             return False
-        return await self.holds("before")
+        return await self.undone()
 
     async def write(self, side: Side) -> None:
-        """Set the facts from a shell.
+        """Set the facts from a shell; before, files that no command writes are put back.
 
         Raises:
             ToolFailed: not all of them can be set so, or a command failed.
         """
-        changes = telling(self.candidate.changes)
-        lines = [write_command(one.fact, getattr(one, side)) for one in changes]
-        if not lines or None in lines:
-            raise ToolFailed("no shell command sets it")
+        lines: dict[str, None] = {}
+        for change in telling(self.candidate.changes):
+            fact, path = change.fact, _path(change)
+            value = (self._start or ({},))[0].get(fact) if side == "before" else change.after
+            line = write_command(fact, value)
+            if side == "before" and path:
+                line = f"rm -rf -- {path}; ! tar tf {_KEPT} -P {path} || tar xf {_KEPT} -P {path}"
+            if line is None:
+                raise ToolFailed(f"no shell command sets {' '.join(fact)}")
+            lines[line] = None
+        if not lines:
+            raise ToolFailed("nothing that a shell command sets")
         for line in lines:
-            result = await self.environment.execute(line or "")
+            result = await self.environment.execute(line)
             if result.exit_code or result.timed_out:
                 raise ToolFailed(f"{line}: {(result.error or result.output).strip()[-200:]}")
+
+
+def _path(change: Change) -> str:
+    """The file of a change, for bash; empty: it lies in none."""
+    place = change.fact.place
+    return f"~/{shlex.quote(place[2:])}" if place.startswith("~/") else ""
 
 
 def telling(changes: Iterable[Change]) -> list[Change]:

@@ -1,13 +1,15 @@
 """Proves a candidate by doing it: on real desktops, in parts that a good task must pass.
 
-The start fails; the end passes; undone, it fails again; a fresh desktop agrees; near misses fail;
-another right way passes. The first part that comes out otherwise refuses the candidate.
+The start fails; the end passes; undone, it fails again; near misses fail; a fresh desktop agrees;
+another right way passes. The first part that comes out otherwise refuses the candidate. A desktop
+is used again only where everything on it is as it was at the start.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, Literal, get_args
+from collections.abc import Iterator
+from typing import Literal, get_args
 
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
@@ -22,26 +24,31 @@ from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
-__all__ = ["REASONS", "WANTED_MUTANTS", "Reason", "prove"]
+__all__ = ["NO_OP", "REASONS", "WANTED_MUTANTS", "Reason", "prove"]
 
 Reason = Literal[
     "the check has no score",
-    "the acts cannot be repeated",
+    "too few mutants",
+    "no other way passes",
     "the start passes",
+    "the acts cannot be repeated",
     "the end fails",
     "it cannot be undone",
     "undone, it passes",
-    "a fresh desktop differs",
     "a mutant passes",
-    "too few mutants",
-    "no other way passes",
+    "a fresh desktop differs",
 ]
 REASONS: tuple[str, ...] = get_args(Reason)
-"""Why a candidate is refused, in the order in which they are come upon."""
+"""Why a candidate is refused, in the order in which they are come upon first."""
 WANTED_MUTANTS = 3
+NO_OP = "; changed nothing"
+"""Ends the detail of a mutant that left everything as it was; it counts for no wanted one."""
 _DRAFTS = 9
 """Mutants that are begun at most: some cannot be done, some turn out to be right."""
 _BINARY = frozenset({"true", "false", "0", "1", "on", "off", "yes", "no"})
+_LEAVE = (("esc",), ("esc",), ("alt", "left"), ("ctrl", "w"), ("ctrl", "z"), ("alt", "f4"))
+"""Keys that leave a menu, one inside another, a page, a tab, a change, a window."""
+StageName = Literal["start", "end", "undone", "fresh"]
 
 
 class _Refused(Exception):
@@ -59,17 +66,31 @@ async def prove(candidate: Candidate, exploration: Exploration, settings: Settin
     """
     check_possible(exploration.subject.task(), settings.tasks)
     began = time.monotonic()
-    try:
-        check_possible(task_of(exploration, candidate), settings.tasks)
-    except UsageError as error:
-        stage = Stage(name="start", held=False, score=None, detail=str(error)[:1000])
-        reason: Reason = "the check has no score"
+    reason, detail = _hopeless(candidate, exploration, settings)
+    if reason:
+        stage = Stage(name="start", held=False, score=None, detail=detail[:1000])
         return Proof(candidate=candidate.id, proved=False, reason=reason, stages=(stage,))
     async with open_environment(settings.environment) as environment:
         desktop = ProofDesktop(environment, candidate, exploration, settings)
         proof = await _Trial(desktop, exploration).run()
     seconds = round(time.monotonic() - began, 1)
     return proof.model_copy(update={"seconds": seconds, "desktops": desktop.started})
+
+
+def _hopeless(
+    candidate: Candidate, exploration: Exploration, settings: Settings
+) -> tuple[Reason | Literal[""], str]:
+    """The reason for which no desktop need be started, and details."""
+    try:
+        check_possible(task_of(exploration, candidate), settings.tasks)
+    except UsageError as error:
+        return "the check has no score", str(error)
+    count = len(mutants(candidate, exploration)) + bool(unsaved(candidate, exploration))
+    if count < WANTED_MUTANTS:
+        return "too few mutants", f"{count} can be made of what exploration saw"
+    if not list(other_ways(candidate, exploration)):
+        return "no other way passes", "none can be made of what exploration saw"
+    return "", ""
 
 
 class _Trial:
@@ -82,17 +103,20 @@ class _Trial:
         self._stages: list[Stage] = []
         self._mutants: list[Mutant] = []
         self._ways: list[OtherWay] = []
-        self._counts: dict[str, Any] = {"equivalent": 0, "not_done": 0}
+        self._equivalent = self._not_done = 0
         self._undone_by = ""
-        self._part = "start"
+        self._undoing: tuple[Act, ...] = ()
+        self._clean = False
+        """Whether the desktop is as at the start."""
+        self._part: StageName = "start"
 
     async def run(self) -> Proof:
         """All parts in order, up to the first that refuses."""
         reason: Reason | Literal[""] = ""
         try:
             await self._first_desktop()
-            await self._second_desktop()
             await self._near_misses()
+            await self._second_desktop()
             await self._otherwise()
         except _Refused as refused:
             reason = refused.reason
@@ -107,23 +131,27 @@ class _Trial:
             mutants=tuple(self._mutants),
             other_ways=tuple(self._ways),
             undone_by=self._undone_by,
-            **self._counts,
+            equivalent=self._equivalent,
+            not_done=self._not_done,
         )
 
-    def _note(self, name: Any, score: float | None, held: bool, detail: str = "") -> None:
-        stage = Stage(name=name, held=held, score=score, detail=detail[:1000])
-        self._stages.append(stage)
+    def _note(self, name: StageName, score: float | None, held: bool, detail: str = "") -> None:
+        self._stages.append(Stage(name=name, held=held, score=score, detail=detail[:1000]))
 
-    async def _expect(
-        self, name: str, wanted: Literal[0, 1], reason: Reason, *, acted: bool = True
-    ) -> None:
+    async def _expect(self, name: StageName, wanted: Literal[0, 1], reason: Reason) -> None:
         self._part = name
-        score = await self._desktop.score(wanted, acted=acted)
+        score = await self._desktop.score(wanted, acted=name != "start")
         self._note(name, score, score == wanted, self._desktop.detail)
         if score != wanted:
             raise _Refused(reason)
 
-    async def _replay(self, acts: tuple[Act, ...], name: str) -> None:
+    async def _ready(self) -> None:
+        """A desktop as at the start."""
+        if not self._clean:
+            await self._desktop.fresh()
+        self._clean = False
+
+    async def _replay(self, acts: tuple[Act, ...], name: StageName) -> None:
         try:
             await replay(self._desktop.environment, acts)
         except ModelFacingError as error:
@@ -132,9 +160,10 @@ class _Trial:
 
     async def _first_desktop(self) -> None:
         """Start, end, undone."""
-        await self._desktop.fresh()
+        await self._ready()
         await self._desktop.require_no_network()
-        await self._expect("start", 0, "the start passes", acted=False)
+        await self._expect("start", 0, "the start passes")
+        await self._desktop.keep_start()
         await self._replay(self._candidate.acts, "end")
         await self._expect("end", 1, "the end fails")
         self._undone_by = await self._undo()
@@ -142,29 +171,45 @@ class _Trial:
             self._note("undone", None, False, "neither by hand nor from a shell")
             raise _Refused("it cannot be undone")
         await self._expect("undone", 0, "undone, it passes")
+        await self._look_clean()
+
+    async def _look_clean(self) -> None:
+        """Whether all is as at the start; a document that was saved has a history, so it is not."""
+        save = self._exploration.subject.save
+        if not save or Act(kind="press", keys=save) not in self._candidate.acts:
+            self._clean = not (await self._desktop.since_start())[0]
 
     async def _undo(self) -> str:
         """The first way that brings the facts back; empty: none does."""
-        acts, save = self._candidate.acts, self._exploration.subject.save
-        if self._is_binary and await self._desktop.undo(tail(acts, save)):
-            return "the same act"
-        if not self._candidate.changes:
-            leave = Act(kind="press", keys=("esc",))
-            for times in (1, 2):  # a menu inside another one closes alone
-                if await self._desktop.undo((leave,) * times):
-                    return "escape"
-            return ""
-        last = (Act(kind="press", keys=save),) if save else ()
-        back = Act(kind="press", keys=("ctrl", "z"))
-        if save and Act(kind="press", keys=save) in acts:
-            for times in (1, 4):
-                if await self._desktop.undo((back,) * times + last):
-                    return "ctrl z"
+        for name, acts in self._ways_back():
+            self._undoing += acts
+            if await self._desktop.undo(acts):
+                return name
+            if name == "the same act":
+                self._undoing = ()
         try:
             await self._desktop.write("before")
         except ToolFailed:
             return ""
-        return "shell" if await self._desktop.holds("before") else ""
+        return "shell" if await self._desktop.undone() else ""
+
+    def _ways_back(self) -> Iterator[tuple[str, tuple[Act, ...]]]:
+        acts, save = self._candidate.acts, self._exploration.subject.save
+        if self._is_binary:
+            yield "the same act", tail(acts, self._exploration)
+        if not self._candidate.changes:
+            for one in self._candidate.elements:  # of several, another one was chosen before
+                if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
+                    yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
+            for draft in mutants(self._candidate, self._exploration)[:2]:
+                if draft.kind.startswith("other") or draft.acts[-1].role == "page tab":
+                    yield "another choice", draft.acts[-1:]
+            for keys in _LEAVE:
+                yield "+".join(keys).replace("esc", "escape"), (Act(kind="press", keys=keys),)
+        elif save and (last := Act(kind="press", keys=save)) in acts:
+            back = Act(kind="press", keys=("ctrl", "z"))
+            yield "ctrl z", (back, last)
+            yield "ctrl z", (back, back, back, last)
 
     @property
     def _is_binary(self) -> bool:
@@ -173,7 +218,64 @@ class _Trial:
         values = [one for change in changes for one in (change.before, change.after)]
         if changes:
             return all(value is None or value.strip("'\"").lower() in _BINARY for value in values)
-        return all(one.what == "states" for one in elements)
+        return len(elements) == 1 and elements[0].what == "states"
+
+    async def _near_misses(self) -> None:
+        """All of the mutants are done, though one that passes is enough to refuse."""
+        wanted = WANTED_MUTANTS - bool(unsaved(self._candidate, self._exploration))
+        for draft in mutants(self._candidate, self._exploration)[:_DRAFTS]:
+            if self._counted >= wanted:
+                break
+            await self._ready()
+            try:
+                await replay(self._desktop.environment, draft.acts)
+                done = (
+                    not draft.done_if
+                    or not (await self._desktop.environment.execute(draft.done_if)).exit_code
+                )
+            except (ModelFacingError, LimitPassed):
+                done = False
+            if done:
+                await self._take(draft)
+            else:
+                self._not_done += 1
+        self._judge_mutants(wanted)
+
+    @property
+    def _counted(self) -> int:
+        return sum(not one.detail.endswith(NO_OP) for one in self._mutants)
+
+    def _judge_mutants(self, wanted: int) -> None:
+        if not all(one.killed for one in self._mutants):
+            raise _Refused("a mutant passes")
+        if self._counted < wanted:
+            raise _Refused("too few mutants")
+
+    async def _take(self, draft: Draft) -> None:
+        """Score a mutant that was done; one whose end is right is none."""
+        score = await self._desktop.score(0)
+        differences, right = await self._desktop.since_start()
+        self._clean = not differences
+        if right:
+            self._equivalent += 1
+            return
+        facts, elements = len(differences.facts), len(differences.elements)
+        effect = f"; changed {facts} facts, {elements} elements" if differences else NO_OP
+        detail = f"{draft.detail}{effect}"
+        mutant = Mutant(kind=draft.kind, acts=draft.acts, killed=score == 0, detail=detail)
+        self._mutants.append(mutant)
+        if differences and draft.kind != "nothing saved":
+            back = (Act(kind="press", keys=("esc",)),) * 2
+            await self._put_back(tail(draft.acts, self._exploration) if facts else back)
+
+    async def _put_back(self, acts: tuple[Act, ...]) -> None:
+        """Undo a mutant as the candidate was undone, if that is quicker than a fresh start."""
+        if self._undone_by in ("the same act", "escape"):
+            try:
+                await replay(self._desktop.environment, acts)
+                await self._look_clean()
+            except ModelFacingError:
+                return
 
     async def _second_desktop(self) -> None:
         """A fresh desktop agrees; on the way there, nothing is saved yet."""
@@ -182,45 +284,16 @@ class _Trial:
         if draft := unsaved(self._candidate, self._exploration):
             await self._replay(draft.acts, "fresh")
             await self._take(draft)
+            self._judge_mutants(WANTED_MUTANTS)
             acts = acts[len(draft.acts) :]
         await self._replay(acts, "fresh")
         await self._expect("fresh", 1, "a fresh desktop differs")
-
-    async def _near_misses(self) -> None:
-        """All of the mutants are done, though one that passes is enough to refuse."""
-        drafts = mutants(self._candidate, self._exploration)
-        for draft in drafts[:_DRAFTS]:
-            if len(self._mutants) >= WANTED_MUTANTS:
-                break
-            await self._desktop.fresh()
-            try:
-                await replay(self._desktop.environment, draft.acts)
-            except (ModelFacingError, LimitPassed):
-                self._counts["not_done"] += 1
-                continue
-            if draft.done_if:
-                result = await self._desktop.environment.execute(draft.done_if)
-                if result.exit_code:
-                    self._counts["not_done"] += 1
-                    continue
-            await self._take(draft)
-        if not all(one.killed for one in self._mutants):
-            raise _Refused("a mutant passes")
-        if len(self._mutants) < WANTED_MUTANTS:
-            raise _Refused("too few mutants")
-
-    async def _take(self, draft: Draft) -> None:
-        """Score a mutant that was done; one whose end is right is none."""
-        score = await self._desktop.score(0)
-        if await self._desktop.holds("after"):
-            self._counts["equivalent"] += 1
-            return
-        mutant = Mutant(kind=draft.kind, acts=draft.acts, killed=score == 0, detail=draft.detail)
-        self._mutants.append(mutant)
+        self._clean = False
 
     async def _otherwise(self) -> None:
+        await self._put_back(self._undoing)
         for kind, way in other_ways(self._candidate, self._exploration):
-            await self._desktop.fresh()
+            await self._ready()
             try:
                 detail = await way(self._desktop)
                 passed = await self._desktop.score(1) == 1

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hisa.cli.out import print_json, say, say_error
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from hisa.plugins.synthesis.proof_queue import Broken, ProofQueue
-    from hisa.plugins.synthesis.task_records import Candidate, Mutant, Proof
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.exploration import Exploration
+    from hisa.plugins.synthesis.task_records import Mutant, Proof
 
-__all__ = ["prove", "sums"]
+__all__ = ["Queue", "prove", "sums"]
+
+_TRIES = 2
+"""Desktops that may break under one candidate before it is left for another time."""
 
 
 @click.command()
@@ -32,7 +37,7 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     """Prove the candidates of DIR by doing them, on desktops without a network.
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
-    undone, passes on a fresh desktop, fails for three near misses, and passes for another right
+    undone, fails for three near misses, passes on a fresh desktop, and passes for another right
     way. Proofs go to DIR/proofs.jsonl as they come, tasks to DIR/tasks/ID. The same command goes
     on where it was stopped; a candidate whose desktop broke is tried again.
 
@@ -43,9 +48,8 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
     from hisa.config import load
-    from hisa.errors import UsageError
+    from hisa.machine.storage import Lock
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.proof_queue import ProofQueue
 
     file, assignments = ctx.meta["hisa.settings"]
     over = {"environment": {"kind": env}} if env else {}
@@ -53,79 +57,131 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     if not settings.environment.throw_away:
         kind = settings.environment.kind
         raise UsageError(f"{kind!r} keeps what each proof does to it", fix="--env desktop")
-    with ProofQueue(Exploration.open(folder), settings) as queue:
-        status = _run(queue, quiet=as_json, **how)
-        summary = sums(queue.proofs, len(queue.candidates))
+    queue = Queue(Exploration.open(folder), settings, quiet=as_json)
+    lock = Lock.take(folder / ".prove.lock")
+    if lock is None:
+        raise UsageError(
+            f"{folder}: process {Lock.holder(folder / '.prove.lock')} is proving there"
+        )
+    try:
+        asyncio.run(queue.run(**how))
+        status = 3 if queue.left else 0
+    except KeyboardInterrupt:
+        say_error("stopped: what was in hand is lost, the same command goes on")
+        status = 1
+    finally:
+        lock.release()
+    summary = sums(queue.proofs, len(queue.candidates))
     if as_json:
         print_json(summary)
-    else:
-        for line in _lines(summary, folder):
-            say(line)
+    for line in [] if as_json else _lines(summary, folder):
+        say(line)
     return status
 
 
-def _run(queue: ProofQueue, *, quiet: bool, limit: int | None, **how: Any) -> int:
-    """Prove, with progress; the exit status."""
-    from hisa.plugins.synthesis.proof_queue import Broken
-    from hisa.plugins.synthesis.task_records import Proof
+class Queue:
+    """The candidates of an exploration, and the proofs there are: ``DIR/proofs.jsonl``.
 
-    total = min(len(queue.waiting), limit or len(queue.waiting))
-    done, left, began = 0, 0, time.monotonic()
-    if not quiet:
-        say(f"{total} to prove, {len(queue.proofs)} are there already", err=True)
-    written = {one.id: one for one in queue.candidates}
-    for proof in queue.proofs:
-        _write(queue, written[proof.candidate], proof, again=False)
+    Raises:
+        UsageError: there are no candidates, or a file is damaged.
+    """
 
-    def progress(candidate: Candidate, outcome: Proof | Broken) -> None:
-        nonlocal done, left
-        if isinstance(outcome, Proof):
-            done += 1
-            _write(queue, candidate, outcome)
-        elif isinstance(outcome, Broken):
-            left += outcome.left
-        if not quiet:
-            rest = (total - done) * (time.monotonic() - began) / max(done, 1) / 60
-            say(f"{done}/{total}  {_line(candidate, outcome)}, {rest:.0f} min left", err=True)
+    def __init__(self, exploration: Exploration, settings: Settings, *, quiet: bool = True) -> None:
+        from hisa.plugins.synthesis.exploration import read_records
+        from hisa.plugins.synthesis.task_records import Candidate, Proof
 
-    try:
-        asyncio.run(queue.run(progress, limit=limit, **how))
-    except KeyboardInterrupt:
-        say_error("stopped: what was in hand is lost, the same command goes on")
-        return 1
-    return 3 if left else 0
+        folder = exploration.folder
+        candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
+        if not candidates:
+            raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
+        proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
+        self.candidates = list(candidates.values())
+        self.proofs = [one for one in proofs.values() if one.candidate in candidates]
+        self.left = 0
+        """Candidates under which desktops broke, left for another time."""
+        self._exploration, self._settings, self._quiet = exploration, settings, quiet
+        self._by_id = candidates
 
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            say(line, err=True)
 
-def _write(queue: ProofQueue, candidate: Candidate, proof: Proof, *, again: bool = True) -> None:
-    """Write the files of a proved task; those that are there only where ``again`` says so."""
-    from hisa.plugins.synthesis.task_files import write_task
+    async def run(
+        self, *, workers: int = 1, limit: int | None = None, minutes: float | None = None
+    ) -> None:
+        """Prove what is waiting, in order; a proof is written down before anything is said of it.
 
-    tasks = queue.exploration.folder / "tasks"
-    if proof.proved and (again or not (tasks / candidate.id).exists()):
-        write_task(tasks, queue.exploration, candidate, proof)
+        Args:
+            workers: desktops at once.
+            limit: candidates that are begun at most.
+            minutes: after so many no further candidate is begun.
 
+        Raises:
+            UsageError: the subject cannot be set up here.
+        """
+        from hisa.machine.storage import AppendOnlyFile
+        from hisa.plugins.synthesis.exploration import append_record
+        from hisa.plugins.synthesis.prover import prove
 
-def _line(candidate: Candidate, outcome: Proof | Broken) -> str:
-    from hisa.plugins.synthesis.proof_queue import Broken
+        for proof in self.proofs:
+            self._write(proof, again=False)
+        known = {proof.candidate for proof in self.proofs}
+        waiting = deque([one for one in self.candidates if one.id not in known][:limit])
+        self._say(f"{len(waiting)} to prove, {len(known)} are there already")
+        total, began, broken = len(waiting), time.monotonic(), Counter[str]()
+        file = AppendOnlyFile(self._exploration.folder / "proofs.jsonl")
 
-    words = safe_line(candidate.instruction, 70)
-    if isinstance(outcome, Broken):
-        later = "left for another time" if outcome.left else "to be tried again"
-        return f"a desktop broke ({outcome.reason}), {later}: {words}"
-    word = "proved" if outcome.proved else f"refused, {outcome.reason}"
-    return f"{word}: {words}  {outcome.seconds:.0f} s"
+        async def work() -> None:
+            while waiting and (minutes is None or time.monotonic() < began + 60 * minutes):
+                candidate = waiting.popleft()
+                words = safe_line(candidate.instruction, 70)
+                try:
+                    proof = await prove(candidate, self._exploration, self._settings)
+                except EnvironmentFailed as error:
+                    broken[candidate.id] += 1
+                    later = "left for another time"
+                    if broken[candidate.id] < _TRIES:
+                        later = "to be tried again"
+                        waiting.append(candidate)
+                    self.left += later.startswith("left")
+                    self._say(f"a desktop broke ({str(error)[:500]}), {later}: {words}")
+                    continue
+                append_record(file, proof)
+                self.proofs.append(proof)
+                self._write(proof, again=True)
+                done = len(self.proofs) - len(known)
+                rest = (total - done) * (time.monotonic() - began) / done / 60
+                word = "proved" if proof.proved else f"refused, {proof.reason}"
+                took = f"{proof.seconds:.0f} s, {rest:.0f} min left"
+                self._say(f"{done}/{total}  {word}: {words}  {took}")
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(workers, total)):
+                    group.create_task(work())
+        except* UsageError as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            file.close()
+
+    def _write(self, proof: Proof, *, again: bool) -> None:
+        """Write the files of a proved task; those that are there only where ``again`` says so."""
+        from hisa.plugins.synthesis.task_files import write_task
+
+        tasks = self._exploration.folder / "tasks"
+        if proof.proved and (again or not (tasks / proof.candidate).exists()):
+            write_task(tasks, self._exploration, self._by_id[proof.candidate], proof)
 
 
 def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     """Counts over proofs: proved, refused by reason, and mutants that the check told, by kind."""
     mutants = [mutant for proof in proofs for mutant in proof.mutants]
-    refused = Counter(proof.reason for proof in proofs if not proof.proved)
     proved = [proof for proof in proofs if proof.proved]
     return {
         "candidates": candidates,
         "tried": len(proofs),
         "proved": len(proved),
-        "refused": dict(refused.most_common()),
+        "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
         "mutants": _killed(mutants),
         "mutants_by_kind": {
             kind: _killed([one for one in mutants if one.kind == kind])
@@ -140,13 +196,17 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
 
 
 def _killed(mutants: list[Mutant]) -> dict[str, int]:
-    return {"killed": sum(one.killed for one in mutants), "of": len(mutants)}
+    from hisa.plugins.synthesis.prover import NO_OP
+
+    changed = sum(not one.detail.endswith(NO_OP) for one in mutants)
+    return {"killed": sum(one.killed for one in mutants), "changed": changed, "of": len(mutants)}
 
 
 def _lines(summary: dict[str, Any], folder: Path) -> list[str]:
     tried, mutants = summary["tried"], summary["mutants"]
-    each = summary["seconds"] / max(tried, 1)
-    lines = [f"{summary['proved']} of {tried} proved, {each:.0f} s each"]
+    lines = [
+        f"{summary['proved']} of {tried} proved, {summary['seconds'] / max(tried, 1):.0f} s each"
+    ]
     lines += [f"  {count} of {tried} refused: {why}" for why, count in summary["refused"].items()]
     if untried := summary["candidates"] - tried:
         lines.append(f"  {untried} of {summary['candidates']} are not tried yet")
@@ -158,7 +218,8 @@ def _lines(summary: dict[str, Any], folder: Path) -> list[str]:
             f"{summary['not_done']} could not be done"
         )
     for kind, count in summary["mutants_by_kind"].items():
-        lines.append(f"  {kind}: {count['killed']} of {count['of']}")
+        told = f"{count['killed']} of {count['of']}"
+        lines.append(f"  {kind}: {told}, {count['changed']} changed something")
     if summary["proved"]:
         lines.append(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return lines
