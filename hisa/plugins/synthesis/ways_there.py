@@ -16,16 +16,15 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
     """The fewest triples from a fresh start that lead to a triple, and itself; None: no way.
 
     They lead over screens, which hold values and selections, and not over states: what another act
-    set meanwhile is no part of the way. Every desktop begins with a fresh start. That the rest
-    leads there is a guess, which the proof settles. ``saved`` is left where a document changed.
+    set meanwhile is no part of the way. That the rest leads there is a guess, which the proof
+    settles. ``saved`` is left where a document changed.
     """
     if triple.failed:
         return None
     screen = {state.id: state.screen for state in exploration.states.values()}
-    fresh = {one.desktop: screen[one.before] for one in reversed(exploration.triples)}
-    end = screen[triple.before]
-    came: dict[str, tuple[Triple, ...]] = dict.fromkeys(fresh.values(), ())
-    queue = deque(came)
+    start, end = screen[exploration.root], screen[triple.before]
+    came: dict[str, tuple[Triple, ...]] = {start: ()}
+    queue = deque([start])
     while queue and end not in came:
         here = queue.popleft()
         for step in exploration.triples:

@@ -75,6 +75,17 @@ def test_rules_name_every_value_and_the_way_there(folder: Path) -> None:
     }
 
 
+def test_rules_name_the_cell_that_is_selected(tmp_path: Path) -> None:
+    """Real looks at a spreadsheet, of which cells, the name box and a button were kept."""
+    explored = Exploration.open(unpacked(LOOKS / "spreadsheet.json", tmp_path / "explored"))
+    written = [rule_instruction(explored, [triple(explored, number)]) for number in (1, 3, 9)]
+    assert [one if isinstance(one, str) else one.high for one in written] == [
+        "In the spreadsheet, make cell B3 hold 42 and save the file sales.ods.",
+        "In the spreadsheet, with cell B2 selected, press Ctrl+B and save the file sales.ods.",
+        "In the spreadsheet, with cell A1 selected, turn on Bold and save the file sales.ods.",
+    ]
+
+
 def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed(
     folder: Path,
 ) -> None:
