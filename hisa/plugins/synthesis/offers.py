@@ -53,7 +53,7 @@ DANGEROUS: tuple[tuple[str, str], ...] = (
     (r"close|close (all|tab|window|document|file)s?", "closes what is explored"),
     (r"detach( tab)?|new window|open in (a )?new window", "leaves for a window of its own"),
     (r"print|print preview|page setup|printer settings", "needs a printer"),
-    (r"send|send to|e-?mail( document)?|share|bluetooth", _AWAY),
+    (r"send|send to|e-?mail( document)?|share|bluetooth|connect to server", _AWAY),
     (
         r"delete (permanently|forever)|shred|empty trash|format (disk|drive|volume)",
         "cannot be undone",
@@ -120,8 +120,10 @@ def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
 
 
 def _rank(act: Act) -> int:
-    ends = 5 if act.name.casefold() in _LAST else 4 if confirms(act) else 0
-    return ends or ("type", "click", "double_click", "right_click").index(act.kind)
+    if act.role in _BUTTONS and act.name.casefold() in _LAST:
+        return 5
+    kinds = ("type", "click", "double_click", "right_click")
+    return 4 if confirms(act) else 0 if act.role in TEXTS else kinds.index(act.kind)
 
 
 def confirms(act: Act) -> bool:
