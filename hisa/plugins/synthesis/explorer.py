@@ -300,6 +300,6 @@ class _Worker:
             image, elements = await exploration.keep(look)
             exploration.add_state(
                 State(id=name, screen=screen, windows=windows, image=image, elements=elements,
-                      changed=changes)
+                      changed=changes, size=(look.screen.width, look.screen.height))
             )  # fmt: skip
         return exploration.states[name]

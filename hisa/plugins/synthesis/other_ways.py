@@ -63,9 +63,9 @@ def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act
     for triple in exploration.triples:
         facts, elements = triple.differences.facts, triple.differences.elements
         same = set(candidate.changes) <= set(facts) and set(candidate.elements) <= set(elements)
-        if same and not triple.failed and triple.act.key not in {*used, *ways}:
-            if acts := exploration.acts_to(triple):
-                ways[triple.act.key] = acts
+        new = same and not triple.failed and triple.act.key not in {*used, *ways}
+        if new and (acts := exploration.acts_to(triple)):
+            ways[triple.act.key] = acts
     return list(ways.values())[:2]
 
 
@@ -118,9 +118,9 @@ async def _press(environment: Environment, *keys: str) -> Observation:
 def _chosen(look: Observation, act: Act) -> Element | None:
     """The act's element, if the keyboard is on it."""
     for element in look.elements or ():
-        if element.role == act.role and called(element) == act.name:
-            if {"selected", "focused"} & element.states:
-                return element
+        same = element.role == act.role and called(element) == act.name
+        if same and {"selected", "focused"} & element.states:
+            return element
     return None
 
 
