@@ -36,37 +36,22 @@ class NoScore(Exception):
 
 
 class ProofDesktop:
-    """One environment, for one candidate.
+    """An entered environment, for one candidate; what is done on it is thrown away.
 
-    Args:
-        environment: entered; what is done on it is thrown away.
-        candidate: what is proved.
-        exploration: whose subject the candidate starts from.
-        settings: how tasks are set up.
-
-    Raises:
-        UsageError: the check is none that HiSA's own format reads.
+    ``started`` counts fresh starts; ``detail`` says why the last score is what it is.
     """
 
     def __init__(
-        self,
-        environment: Environment,
-        candidate: Candidate,
-        exploration: Exploration,
-        settings: Settings,
+        self, environment: Environment, candidate: Candidate, past: Exploration, settings: Settings
     ) -> None:
-        self.environment = environment
-        self.candidate = candidate
-        self.started = 0
-        """Fresh starts so far."""
-        self.detail = ""
-        """Why the last score is what it is."""
-        self.task = task_of(exploration, candidate)
+        self.environment, self.candidate = environment, candidate
+        self.started, self.detail = 0, ""
+        self.task = task_of(past, candidate)
         self._late = 0.0
         self._scorer = TaskScorer(settings=settings.tasks)
         self._start: tuple[Facts, Observation] | None = None
         self._noise = Noise()
-        for triple in exploration.triples:
+        for triple in past.triples:
             self._noise.learn(triple.act, triple.differences.facts)
 
     async def fresh(self) -> None:
@@ -93,8 +78,8 @@ class ProofDesktop:
         Raises:
             UsageError: it has a route to somewhere.
         """
-        result = await self.environment.execute(_ROUTES)
-        if any(line.split()[1:2] for line in result.output.splitlines()[1:]):
+        routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
+        if any(line.split()[1:2] for line in routes):
             name = self.environment.name
             raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
 

@@ -90,6 +90,7 @@ class Queue:
         from hisa.plugins.synthesis.exploration import read_records
         from hisa.plugins.synthesis.task_records import Candidate, Proof
 
+        self._exploration, self._settings, self._quiet = exploration, settings, quiet
         folder = exploration.folder
         candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
         if not candidates:
@@ -99,7 +100,6 @@ class Queue:
         self.proofs = [one for one in proofs.values() if one.candidate in candidates]
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
-        self._exploration, self._settings, self._quiet = exploration, settings, quiet
         self._by_id = candidates
 
     def _say(self, line: str) -> None:
