@@ -10,7 +10,7 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.errors import ModelFacingError, ToolFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.doing import SETTLE, called, replay
+from hisa.plugins.synthesis.doing import SETTLE, alike, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChange, Facts
@@ -191,15 +191,13 @@ def telling(changes: Iterable[Change]) -> list[Change]:
 
 def element_is(change: ElementChange, look: Observation, side: Side) -> bool:
     """Whether an element is as before or after a change; states that stayed are not asked for."""
-    elements = look.elements or ()
-    alike = [one for one in elements if one.role == change.role and called(one) == change.name]
+    same = alike(change.role, change.name, None, look)
     if change.what in ("came", "went"):
-        shown = any({"showing", "visible"} & one.states for one in alike)
-        return shown == ((change.what == "came") == (side == "after"))
+        return bool(same) == ((change.what == "came") == (side == "after"))
     here, there = change.before, change.after
     if side == "after":
         here, there = there, here
     if change.what == "value":
-        return any(one.text == here for one in alike)
+        return any(one.text == here for one in same)
     has, lacks = set(here.split()), set(there.split()) - set(here.split())
-    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in alike)
+    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in same)

@@ -80,7 +80,7 @@ async def prove(candidate: Candidate, exploration: Exploration, settings: Settin
 
 
 def _wanted(candidate: Candidate, exploration: Exploration) -> int:
-    """Mutants that are wanted besides the one that is not saved."""
+    """Number of mutants to do besides the one that is not saved."""
     return WANTED_MUTANTS - bool(unsaved(candidate, exploration))
 
 

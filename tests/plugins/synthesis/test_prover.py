@@ -99,7 +99,8 @@ async def test_broken_desktop_refuses_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The desktop ends in the middle of the acts; the next one is taken."""
-    ended, acts = [], (*line_numbers(pads).acts, *ABSENT)
+    ended: list[bool] = []
+    acts = (*line_numbers(pads).acts, *ABSENT)
 
     async def cut_off(environment: Any, acts: Any) -> Any:
         if not ended:
