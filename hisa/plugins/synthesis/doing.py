@@ -16,8 +16,8 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
 __all__ = [
-    "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders", "perform", "replay",
-    "usable",
+    "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders", "perform",
+    "replay", "usable",
 ]  # fmt: skip
 
 _HOLDERS = frozenset(
