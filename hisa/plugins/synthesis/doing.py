@@ -16,8 +16,8 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
 __all__ = [
-    "SETTLE", "ActFailed", "act_on", "actions_of", "called", "find", "holders", "perform", "replay",
-    "usable",
+    "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders", "perform",
+    "replay", "usable",
 ]  # fmt: skip
 
 _HOLDERS = frozenset(
@@ -85,8 +85,8 @@ def act_on(element: Element, look: Observation, kind: str, **more: object) -> Ac
     """The act on an element of a look, told so that `find` finds it on another one."""
     within = holders(element, look.elements or ())
     name = called(element)
-    alike = _alike(element.role, name, within, look)
-    nth = next((at for at, one in enumerate(alike) if one is element), 0)
+    same = alike(element.role, name, within, look)
+    nth = next((at for at, one in enumerate(same) if one is element), 0)
     return Act.model_validate(
         {"kind": kind, "role": element.role, "name": name, "within": within, "nth": nth}
         | {"window": element.window, **more}
@@ -98,18 +98,17 @@ def find(act: Act, look: Observation) -> Element | None:
 
     Where what holds it has another name by now, one that is alike and alone is taken.
     """
-    alike = _alike(act.role, act.name, act.within, look)
-    if act.nth < len(alike):
-        return alike[act.nth] if usable(alike[act.nth], look) else None
-    alone = [one for one in _alike(act.role, act.name, None, look) if usable(one, look)]
+    same = alike(act.role, act.name, act.within, look)
+    if act.nth < len(same):
+        return same[act.nth] if usable(same[act.nth], look) else None
+    alone = [one for one in alike(act.role, act.name, None, look) if usable(one, look)]
     return alone[0] if len(alone) == 1 else None
 
 
-def _alike(
-    role: str, name: str, within: tuple[str, ...] | None, look: Observation
-) -> list[Element]:
+def alike(role: str, name: str, within: tuple[str, ...] | None, look: Observation) -> list[Element]:
+    """The elements shown that an act may mean, in reading order; within: None is anywhere."""
     elements = look.elements or ()
-    alike = [
+    same = [
         one
         for one in elements
         if one.role == role
@@ -117,7 +116,7 @@ def _alike(
         and {"showing", "visible"} & one.states
         and (within is None or holders(one, elements) == within)
     ]
-    return sorted(alike, key=lambda one: (one.box.top, one.box.left))
+    return sorted(same, key=lambda one: (one.box.top, one.box.left))
 
 
 async def perform(environment: Environment, act: Act, element: Element | None) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from hisa.plugins.synthesis.doing import act_on, called, holders
+from hisa.plugins.synthesis.doing import act_on, alike, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
@@ -174,15 +174,8 @@ def _place(act: Act, exploration: Exploration) -> tuple[Observation, Element | N
             elements = exploration.elements(exploration.states[triple.before])
             break
     look = Observation(Screenshot.from_rgb(Size(1, 1), bytes(3)), Size(1, 1), elements=elements)
-    alike = [
-        one
-        for one in elements
-        if (one.role, called(one)) == (act.role, act.name)
-        and holders(one, elements) == act.within
-        and {"showing", "visible"} & one.states
-    ]
-    alike.sort(key=lambda one: (one.box.top, one.box.left))
-    return look, alike[min(act.nth, len(alike) - 1)] if alike else None
+    same = alike(act.role, act.name, act.within, look)
+    return look, same[min(act.nth, len(same) - 1)] if same else None
 
 
 def _other_name(path: str, draw: random.Random, folder: str = "") -> str:

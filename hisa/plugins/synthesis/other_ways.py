@@ -1,4 +1,4 @@
-"""Other right ways to a candidate's end: by the keyboard, by a tool, from a shell.
+"""Other right ways to a candidate's end: by keys, at another place, by a tool, from a shell.
 
 A check that takes only the way that exploration went is no check of the task.
 """
@@ -28,7 +28,7 @@ from hisa.tools.registry import discover
 __all__ = ["Way", "other_ways", "shortcut"]
 
 Way = Callable[[ProofDesktop], Awaitable[str]]
-"""Goes the way on a desktop that was just started; returns what was done, in short.
+"""Goes the way on a desktop that is as at the start; returns what was done, in short.
 
 Raises `ActFailed` or `ToolFailed` where it cannot be gone.
 """
@@ -56,6 +56,11 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
         yield "shell", _from_shell
 
 
+async def _from_shell(desktop: ProofDesktop) -> str:
+    await desktop.write("after")
+    return "facts set by commands"
+
+
 def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act, ...]]:
     """Acts by which exploration came to the same changes, ending with another control."""
     ways: dict[tuple[str, ...], tuple[Act, ...]] = {}
@@ -63,8 +68,14 @@ def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act
     for triple in exploration.triples:
         facts, elements = triple.differences.facts, triple.differences.elements
         same = set(candidate.changes) <= set(facts) and set(candidate.elements) <= set(elements)
+<<<<<<< HEAD
         new = same and not triple.failed and triple.act.key not in {*used, *ways}
         if new and (acts := exploration.acts_to(triple)):
+=======
+        if not same or triple.failed or triple.act.key in {*used, *ways}:
+            continue
+        if acts := exploration.acts_to(triple):
+>>>>>>> syn2-prove
             ways[triple.act.key] = acts
     return list(ways.values())[:2]
 
@@ -77,44 +88,34 @@ def _by_acts(acts: tuple[Act, ...]) -> Way:
     return way
 
 
-async def _from_shell(desktop: ProofDesktop) -> str:
-    await desktop.write("after")
-    return "facts set by commands"
-
-
 async def _by_keys(desktop: ProofDesktop) -> str:
-    """The acts with menus by F10 and arrows, and controls by Tab, arrows and space.
-
-    Raises:
-        ActFailed: nothing of it can be done so, or something is not reached.
-    """
+    """The acts with menus by F10 and arrows, and controls by Tab, arrows and space."""
     environment, acts = desktop.environment, list(desktop.candidate.acts)
     replaced: list[str] = []
     while acts:
-        path = []
-        while acts and acts[0].kind == "click" and acts[0].role in MENU_ITEMS | {"menu"}:
-            path.append(acts.pop(0))
-            if path[-1].role != "menu":
-                break
-        if path:
+        act = acts.pop(0)
+        if act.kind == "click" and act.role in MENU_ITEMS | {"menu"}:
+            path = [act]
+            while path[-1].role == "menu" and acts and acts[0].role in MENU_ITEMS | {"menu"}:
+                path.append(acts.pop(0))
             replaced.append(await _by_menu(environment, path))
-        elif acts[0].kind == "click" and acts[0].role in _BY_SPACE:
-            replaced.append(await _by_space(environment, acts.pop(0)))
-        elif acts[0].kind in ("click", "double_click") and acts[0].role in _BY_ARROWS:
-            replaced.append(await _by_arrows(environment, acts.pop(0)))
+        elif act.kind == "click" and act.role in _BY_SPACE:
+            replaced.append(await _by_space(environment, act))
+        elif act.kind in ("click", "double_click") and act.role in _BY_ARROWS:
+            replaced.append(await _by_arrows(environment, act))
         else:
-            await replay(environment, [acts.pop(0)])
+            await replay(environment, [act])
     if not replaced:
         raise ActFailed("nothing of it can be done by keys alone")
     return "; ".join(replaced)
 
 
 async def _press(environment: Environment, *keys: str) -> Observation:
-    keys = tuple(part for key in keys for part in (key.split("+") if len(key) > 1 else (key,)))
     await environment.act([Press(keys[0]) if len(keys) == 1 else Hotkey(keys)])
     return await environment.observe(elements=True, settle=_REST)
 
 
+<<<<<<< HEAD
 def _chosen(look: Observation, act: Act) -> Element | None:
     """The act's element, if the keyboard is on it."""
     for element in look.elements or ():
@@ -124,18 +125,23 @@ def _chosen(look: Observation, act: Act) -> Element | None:
     return None
 
 
+=======
+>>>>>>> syn2-prove
 async def _reach(
     environment: Environment, look: Observation, act: Act, *keys: str
 ) -> tuple[Observation, Element]:
-    """Press keys until the act's element is the chosen one.
+    """Press keys, joined by plus, until the keyboard is on the act's element.
 
     Raises:
         ActFailed: it never is.
     """
-    for key in keys:
-        if element := _chosen(look, act):
-            return look, element
-        look = await _press(environment, key)
+    for key in (*keys, ""):
+        for element in look.elements or ():
+            same = element.role == act.role and called(element) == act.name
+            if same and {"selected", "focused"} & element.states:
+                return look, element
+        if key:
+            look = await _press(environment, *key.split("+"))
     raise ActFailed(f'{keys[-1]} does not come to the {act.role} "{act.name}"')
 
 
@@ -165,8 +171,9 @@ async def _by_space(environment: Environment, act: Act) -> str:
         await _press(environment, *shortcut(element))
         return " ".join(shortcut(element))
     await _reach(environment, look, act, *["tab"] * _STEPS)
-    await _press(environment, "space")
-    return f'tab, space: "{act.name}"'
+    key = "enter" if act.role == "link" else "space"
+    await _press(environment, key)
+    return f'tab, {key}: "{act.name}"'
 
 
 async def _by_arrows(environment: Environment, act: Act) -> str:
@@ -196,9 +203,10 @@ def shortcut(element: Element) -> tuple[str, ...]:
     return ()
 
 
-_SHEETS = (".ods", ".xlsx")
-_ON_OFF = {"bold": "bold", "italic": "italic", "underline": "underline", "strike": "strikethrough"}
-_SAME = {"color": "color", "background": "background", "align": "horizontal"}
+_STYLES = {
+    "bold": "bold", "italic": "italic", "underline": "underline", "strike": "strikethrough",
+    "color": "color", "background": "background", "align": "horizontal",
+}  # fmt: skip
 """Parts of a cell's facts, and the argument of the tool ``calc_style`` that sets each."""
 
 
@@ -211,19 +219,18 @@ def _tool_calls(candidate: Candidate) -> list[tuple[str, dict[str, Any]]]:
     calls: list[tuple[str, dict[str, Any]]] = []
     for change in telling(candidate.changes):
         cell, _, part = change.fact.item.rpartition("/")
-        value = change.after or ""
-        if change.fact.kind != "document" or not change.fact.place.endswith(_SHEETS) or not cell:
+        value: str | bool = change.after or ""
+        if not (cell and change.fact.kind == "document" and change.fact.place.endswith(".ods")):
             return []
         if part in ("value", "formula"):
             if value in typed:
                 calls.append(("calc_write", {"cell": cell, "values": [[value]]}))
-        elif part in _ON_OFF:
-            on = value not in ("", "none", "normal", "false")
-            calls.append(("calc_style", {"cells": cell, _ON_OFF[part]: on}))
-        elif part in _SAME and value:
-            calls.append(("calc_style", {"cells": cell, _SAME[part]: value}))
-        else:
+            continue
+        if part in ("bold", "italic", "underline", "strike"):
+            value = value not in ("", "none", "normal", "false")
+        elif part not in _STYLES or not value:
             return []
+        calls.append(("calc_style", {"cells": cell, _STYLES[part]: value}))
     return [*calls, ("calc_save", {})] if calls else []
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.errors import ModelFacingError, ToolFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.doing import SETTLE, called, replay
+from hisa.plugins.synthesis.doing import SETTLE, alike, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChange, Facts
@@ -36,37 +36,22 @@ class NoScore(Exception):
 
 
 class ProofDesktop:
-    """One environment, for one candidate.
+    """An entered environment, for one candidate; what is done on it is thrown away.
 
-    Args:
-        environment: entered; what is done on it is thrown away.
-        candidate: what is proved.
-        exploration: whose subject the candidate starts from.
-        settings: how tasks are set up.
-
-    Raises:
-        UsageError: the check is none that HiSA's own format reads.
+    ``started`` counts fresh starts; ``detail`` says why the last score is what it is.
     """
 
     def __init__(
-        self,
-        environment: Environment,
-        candidate: Candidate,
-        exploration: Exploration,
-        settings: Settings,
+        self, environment: Environment, candidate: Candidate, past: Exploration, settings: Settings
     ) -> None:
-        self.environment = environment
-        self.candidate = candidate
-        self.started = 0
-        """Fresh starts so far."""
-        self.detail = ""
-        """Why the last score is what it is."""
-        self.task = task_of(exploration, candidate)
+        self.environment, self.candidate = environment, candidate
+        self.started, self.detail = 0, ""
+        self.task = task_of(past, candidate)
         self._late = 0.0
         self._scorer = TaskScorer(settings=settings.tasks)
         self._start: tuple[Facts, Observation] | None = None
         self._noise = Noise()
-        for triple in exploration.triples:
+        for triple in past.triples:
             self._noise.learn(triple.act, triple.differences.facts)
 
     async def fresh(self) -> None:
@@ -93,8 +78,8 @@ class ProofDesktop:
         Raises:
             UsageError: it has a route to somewhere.
         """
-        result = await self.environment.execute(_ROUTES)
-        if any(line.split()[1:2] for line in result.output.splitlines()[1:]):
+        routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
+        if any(line.split()[1:2] for line in routes):
             name = self.environment.name
             raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
 
@@ -206,15 +191,13 @@ def telling(changes: Iterable[Change]) -> list[Change]:
 
 def element_is(change: ElementChange, look: Observation, side: Side) -> bool:
     """Whether an element is as before or after a change; states that stayed are not asked for."""
-    elements = look.elements or ()
-    alike = [one for one in elements if one.role == change.role and called(one) == change.name]
+    same = alike(change.role, change.name, None, look)
     if change.what in ("came", "went"):
-        shown = any({"showing", "visible"} & one.states for one in alike)
-        return shown == ((change.what == "came") == (side == "after"))
+        return bool(same) == ((change.what == "came") == (side == "after"))
     here, there = change.before, change.after
     if side == "after":
         here, there = there, here
     if change.what == "value":
-        return any(one.text == here for one in alike)
+        return any(one.text == here for one in same)
     has, lacks = set(here.split()), set(there.split()) - set(here.split())
-    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in alike)
+    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in same)

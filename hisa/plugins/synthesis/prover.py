@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Literal, get_args
+from contextlib import suppress
+from typing import Literal
 
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
@@ -24,31 +25,24 @@ from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
-__all__ = ["NO_OP", "REASONS", "WANTED_MUTANTS", "Reason", "prove"]
+__all__ = ["NO_OP", "WANTED_MUTANTS", "Reason", "prove"]
 
 Reason = Literal[
-    "the check has no score",
-    "too few mutants",
-    "no other way passes",
-    "the start passes",
-    "the acts cannot be repeated",
-    "the end fails",
-    "it cannot be undone",
-    "undone, it passes",
-    "a mutant passes",
-    "a fresh desktop differs",
-]
-REASONS: tuple[str, ...] = get_args(Reason)
-"""Why a candidate is refused, in the order in which they are come upon first."""
+    "the check has no score", "too few mutants", "no other way passes", "the start passes",
+    "the acts cannot be repeated", "the end fails", "it cannot be undone", "undone, it passes",
+    "a mutant passes", "a fresh desktop differs",
+]  # fmt: skip
 WANTED_MUTANTS = 3
 NO_OP = "; changed nothing"
 """Ends the detail of a mutant that left everything as it was; it counts for no wanted one."""
 _DRAFTS = 9
 """Mutants that are begun at most: some cannot be done, some turn out to be right."""
 _BINARY = frozenset({"true", "false", "0", "1", "on", "off", "yes", "no"})
-_LEAVE = (("esc",), ("esc",), ("alt", "left"), ("ctrl", "w"), ("ctrl", "z"), ("alt", "f4"))
-"""Keys that leave a menu, one inside another, a page, a tab, a change, a window."""
-StageName = Literal["start", "end", "undone", "fresh"]
+_LEAVE = (("esc",), ("esc",), ("alt", "left"), ("f5",))
+"""Keys that leave a menu, one inside another, a page, what a page holds."""
+_CLOSE = (("ctrl", "w"), ("ctrl", "z"), ("alt", "f4"))
+"""Keys that close a tab, take back a change, close a window."""
+_StageName = Literal["start", "end", "undone", "fresh"]
 
 
 class _Refused(Exception):
@@ -66,9 +60,17 @@ async def prove(candidate: Candidate, exploration: Exploration, settings: Settin
     """
     check_possible(exploration.subject.task(), settings.tasks)
     began = time.monotonic()
-    reason, detail = _hopeless(candidate, exploration, settings)
-    if reason:
-        stage = Stage(name="start", held=False, score=None, detail=detail[:1000])
+    reason: Reason | Literal[""] = ""
+    try:
+        check_possible(task_of(exploration, candidate), settings.tasks)
+        if len(mutants(candidate, exploration)) < _wanted(candidate, exploration):
+            reason, detail = "too few mutants", "exploration saw nothing to make them of"
+        elif not list(other_ways(candidate, exploration)):
+            reason, detail = "no other way passes", "exploration saw none"
+    except UsageError as error:
+        reason, detail = "the check has no score", str(error)[:1000]
+    if reason:  # no desktop need be started
+        stage = Stage(name="start", held=False, score=None, detail=detail)
         return Proof(candidate=candidate.id, proved=False, reason=reason, stages=(stage,))
     async with open_environment(settings.environment) as environment:
         desktop = ProofDesktop(environment, candidate, exploration, settings)
@@ -77,20 +79,9 @@ async def prove(candidate: Candidate, exploration: Exploration, settings: Settin
     return proof.model_copy(update={"seconds": seconds, "desktops": desktop.started})
 
 
-def _hopeless(
-    candidate: Candidate, exploration: Exploration, settings: Settings
-) -> tuple[Reason | Literal[""], str]:
-    """The reason for which no desktop need be started, and details."""
-    try:
-        check_possible(task_of(exploration, candidate), settings.tasks)
-    except UsageError as error:
-        return "the check has no score", str(error)
-    count = len(mutants(candidate, exploration)) + bool(unsaved(candidate, exploration))
-    if count < WANTED_MUTANTS:
-        return "too few mutants", f"{count} can be made of what exploration saw"
-    if not list(other_ways(candidate, exploration)):
-        return "no other way passes", "none can be made of what exploration saw"
-    return "", ""
+def _wanted(candidate: Candidate, exploration: Exploration) -> int:
+    """Number of mutants to do besides the one that is not saved."""
+    return WANTED_MUTANTS - bool(unsaved(candidate, exploration))
 
 
 class _Trial:
@@ -108,7 +99,7 @@ class _Trial:
         self._undoing: tuple[Act, ...] = ()
         self._clean = False
         """Whether the desktop is as at the start."""
-        self._part: StageName = "start"
+        self._part: _StageName = "start"
 
     async def run(self) -> Proof:
         """All parts in order, up to the first that refuses."""
@@ -122,7 +113,7 @@ class _Trial:
             reason = refused.reason
         except NoScore as error:
             reason = "the check has no score"
-            self._note(self._part, None, False, str(error))
+            self._note(None, False, str(error))
         return Proof(
             candidate=self._candidate.id,
             proved=not reason,
@@ -135,28 +126,29 @@ class _Trial:
             not_done=self._not_done,
         )
 
-    def _note(self, name: StageName, score: float | None, held: bool, detail: str = "") -> None:
-        self._stages.append(Stage(name=name, held=held, score=score, detail=detail[:1000]))
+    def _note(self, score: float | None, held: bool, detail: str) -> None:
+        self._stages.append(Stage(name=self._part, held=held, score=score, detail=detail[:1000]))
 
-    async def _expect(self, name: StageName, wanted: Literal[0, 1], reason: Reason) -> None:
+    async def _expect(self, name: _StageName, wanted: Literal[0, 1], reason: Reason) -> None:
         self._part = name
         score = await self._desktop.score(wanted, acted=name != "start")
-        self._note(name, score, score == wanted, self._desktop.detail)
+        self._note(score, score == wanted, self._desktop.detail)
         if score != wanted:
             raise _Refused(reason)
+
+    async def _replay(self, acts: tuple[Act, ...], name: _StageName) -> None:
+        self._part = name
+        try:
+            await replay(self._desktop.environment, acts)
+        except ModelFacingError as error:
+            self._note(None, False, str(error))
+            raise _Refused("the acts cannot be repeated") from error
 
     async def _ready(self) -> None:
         """A desktop as at the start."""
         if not self._clean:
             await self._desktop.fresh()
         self._clean = False
-
-    async def _replay(self, acts: tuple[Act, ...], name: StageName) -> None:
-        try:
-            await replay(self._desktop.environment, acts)
-        except ModelFacingError as error:
-            self._note(name, None, False, str(error))
-            raise _Refused("the acts cannot be repeated") from error
 
     async def _first_desktop(self) -> None:
         """Start, end, undone."""
@@ -166,27 +158,26 @@ class _Trial:
         await self._desktop.keep_start()
         await self._replay(self._candidate.acts, "end")
         await self._expect("end", 1, "the end fails")
+        self._part = "undone"
         self._undone_by = await self._undo()
         if not self._undone_by:
-            self._note("undone", None, False, "neither by hand nor from a shell")
+            self._note(None, False, "neither by hand nor from a shell")
             raise _Refused("it cannot be undone")
         await self._expect("undone", 0, "undone, it passes")
         await self._look_clean()
 
     async def _look_clean(self) -> None:
         """Whether all is as at the start; a document that was saved has a history, so it is not."""
-        save = self._exploration.subject.save
-        if not save or Act(kind="press", keys=save) not in self._candidate.acts:
+        save = Act(kind="press", keys=self._exploration.subject.save)
+        if save not in self._candidate.acts:
             self._clean = not (await self._desktop.since_start())[0]
 
     async def _undo(self) -> str:
         """The first way that brings the facts back; empty: none does."""
         for name, acts in self._ways_back():
-            self._undoing += acts
+            self._undoing = acts if name == "the same act" else (*self._undoing, *acts)
             if await self._desktop.undo(acts):
                 return name
-            if name == "the same act":
-                self._undoing = ()
         try:
             await self._desktop.write("before")
         except ToolFailed:
@@ -194,51 +185,45 @@ class _Trial:
         return "shell" if await self._desktop.undone() else ""
 
     def _ways_back(self) -> Iterator[tuple[str, tuple[Act, ...]]]:
-        acts, save = self._candidate.acts, self._exploration.subject.save
-        if self._is_binary:
-            yield "the same act", tail(acts, self._exploration)
-        if not self._candidate.changes:
-            for one in self._candidate.elements:  # of several, another one was chosen before
-                if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
-                    yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
-            for draft in mutants(self._candidate, self._exploration)[:2]:
-                if draft.kind.startswith("other") or draft.acts[-1].role == "page tab":
-                    yield "another choice", draft.acts[-1:]
-            for keys in _LEAVE:
-                yield "+".join(keys).replace("esc", "escape"), (Act(kind="press", keys=keys),)
-        elif save and (last := Act(kind="press", keys=save)) in acts:
-            back = Act(kind="press", keys=("ctrl", "z"))
-            yield "ctrl z", (back, last)
-            yield "ctrl z", (back, back, back, last)
-
-    @property
-    def _is_binary(self) -> bool:
-        """Whether doing it once more would turn it back."""
-        changes, elements = self._candidate.changes, self._candidate.elements
-        values = [one for change in changes for one in (change.before, change.after)]
+        candidate, save = self._candidate, self._exploration.subject.save
+        changes, elements = candidate.changes, candidate.elements
+        values = [value or "0" for one in changes for value in (one.before, one.after)]
+        if changes and all(value.strip("'\"").lower() in _BINARY for value in values):
+            yield "the same act", tail(candidate.acts, self._exploration)
         if changes:
-            return all(value is None or value.strip("'\"").lower() in _BINARY for value in values)
-        return len(elements) == 1 and elements[0].what == "states"
+            if save and (last := Act(kind="press", keys=save)) in candidate.acts:
+                back = Act(kind="press", keys=("ctrl", "z"))
+                yield "ctrl z", (back, last)
+                yield "ctrl z", (back, back, back, last)
+            return
+        if len(elements) == 1 and elements[0].what == "states":
+            yield "the same act", tail(candidate.acts, self._exploration)
+        for one in elements:  # of several, another one was chosen before
+            if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
+                yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
+        leave = [("+".join(keys), (Act(kind="press", keys=keys),)) for keys in _LEAVE + _CLOSE]
+        yield from leave[: len(_LEAVE)]
+        for draft in mutants(candidate, self._exploration)[:2]:
+            if draft.kind.startswith("other") or draft.acts[-1].role == "page tab":
+                yield "another choice", draft.acts[-1:]
+        yield from leave[len(_LEAVE) :]
 
     async def _near_misses(self) -> None:
         """All of the mutants are done, though one that passes is enough to refuse."""
-        wanted = WANTED_MUTANTS - bool(unsaved(self._candidate, self._exploration))
+        wanted = _wanted(self._candidate, self._exploration)
         for draft in mutants(self._candidate, self._exploration)[:_DRAFTS]:
             if self._counted >= wanted:
                 break
             await self._ready()
             try:
                 await replay(self._desktop.environment, draft.acts)
-                done = (
-                    not draft.done_if
-                    or not (await self._desktop.environment.execute(draft.done_if)).exit_code
-                )
+                made = await self._desktop.environment.execute(draft.done_if or "true")
+                done = not made.exit_code
             except (ModelFacingError, LimitPassed):
                 done = False
+            self._not_done += not done
             if done:
                 await self._take(draft)
-            else:
-                self._not_done += 1
         self._judge_mutants(wanted)
 
     @property
@@ -260,22 +245,21 @@ class _Trial:
             self._equivalent += 1
             return
         facts, elements = len(differences.facts), len(differences.elements)
-        effect = f"; changed {facts} facts, {elements} elements" if differences else NO_OP
-        detail = f"{draft.detail}{effect}"
+        detail = draft.detail + (
+            f"; changed {facts} facts, {elements} elements" if differences else NO_OP
+        )
         mutant = Mutant(kind=draft.kind, acts=draft.acts, killed=score == 0, detail=detail)
         self._mutants.append(mutant)
         if differences and draft.kind != "nothing saved":
-            back = (Act(kind="press", keys=("esc",)),) * 2
-            await self._put_back(tail(draft.acts, self._exploration) if facts else back)
+            toggles = self._undone_by == "the same act" or facts
+            await self._put_back(tail(draft.acts, self._exploration) if toggles else self._undoing)
 
     async def _put_back(self, acts: tuple[Act, ...]) -> None:
-        """Undo a mutant as the candidate was undone, if that is quicker than a fresh start."""
-        if self._undone_by in ("the same act", "escape"):
-            try:
+        """Undo acts where the candidate was undone by hand, which is quicker than a fresh start."""
+        if self._undone_by not in ("ctrl z", "shell"):
+            with suppress(ModelFacingError):
                 await replay(self._desktop.environment, acts)
                 await self._look_clean()
-            except ModelFacingError:
-                return
 
     async def _second_desktop(self) -> None:
         """A fresh desktop agrees; on the way there, nothing is saved yet."""
@@ -289,9 +273,9 @@ class _Trial:
         await self._replay(acts, "fresh")
         await self._expect("fresh", 1, "a fresh desktop differs")
         self._clean = False
+        await self._put_back(self._undoing)
 
     async def _otherwise(self) -> None:
-        await self._put_back(self._undoing)
         for kind, way in other_ways(self._candidate, self._exploration):
             await self._ready()
             try:

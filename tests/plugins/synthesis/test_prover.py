@@ -14,15 +14,17 @@ import pytest
 import pytest_asyncio
 
 from hisa.config import Settings
+from hisa.environments.open_environment import open_environment
+from hisa.errors import ToolFailed
 from hisa.machine.storage import AppendOnlyFile
 from hisa.plugins.synthesis import prover
-from hisa.plugins.synthesis.cli.prove import sums
+from hisa.plugins.synthesis.cli.prove import Queue, sums
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.mutants import mutants, second_family
-from hisa.plugins.synthesis.proof_queue import Broken, ProofQueue
-from hisa.plugins.synthesis.prover import prove
-from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.mutants import mutants, unsaved
+from hisa.plugins.synthesis.proof_desktop import ProofDesktop
+from hisa.plugins.synthesis.prover import NO_OP, prove
+from hisa.plugins.synthesis.records import Act, Change, Fact
 from hisa.plugins.synthesis.task_records import Candidate, Proof
 from tests.plugins.synthesis.pad_exploration import explore_by_hand, line_numbers, typed
 
@@ -59,7 +61,7 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
         ("start", 0), ("end", 1), ("undone", 0), ("fresh", 1),
     ]  # fmt: skip
     assert proof.undone_by == "the same act"
-    assert [one.killed for one in proof.mutants] == [True] * 3
+    assert [one.killed for one in proof.mutants if not one.detail.endswith(NO_OP)] == [True] * 3
     assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
 
 
@@ -71,8 +73,8 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     assert all(one.held for one in proof.stages)
     assert proof.undone_by == "ctrl z"
     killed = {one.kind: one.killed for one in proof.mutants}
-    assert killed == {"nothing saved": True, "other file": True, "other value": False}
-    assert sums([proof], 1)["mutants"] == {"killed": 2, "of": 3}
+    assert killed == {"other file": True, "other value": False}
+    assert sums([proof], 1)["mutants"] == {"killed": 1, "changed": 2, "of": 2}
 
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
@@ -91,10 +93,14 @@ async def test_check_without_a_score_is_no_pass(
 
 @on_one_loop
 async def test_broken_desktop_refuses_nothing(
-    pads: Exploration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pads: Exploration,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The desktop ends in the middle of the acts; the next one is taken."""
-    ended = []
+    ended: list[bool] = []
+    acts = (*line_numbers(pads).acts, *ABSENT)
 
     async def cut_off(environment: Any, acts: Any) -> Any:
         if not ended:
@@ -103,27 +109,44 @@ async def test_broken_desktop_refuses_nothing(
         return await replay(environment, acts)
 
     monkeypatch.setattr(prover, "replay", cut_off)
-    exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=ABSENT)])
-    told: list[Proof | Broken] = []
-    with ProofQueue(exploration, Settings()) as queue:
-        await queue.run(lambda _, outcome: told.append(outcome))
-    assert isinstance(told[0], Broken)
-    assert not told[0].left
-    assert len(told) == 2
+    exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])
+    queue = Queue(exploration, Settings(), quiet=False)
+    await queue.run()
+    assert queue.left == 0
+    assert "a desktop broke" in capsys.readouterr().err
     [proof] = read_records(tmp_path / "own/proofs.jsonl", Proof)
     assert proof.reason == "the acts cannot be repeated"
 
 
 @on_one_loop
-async def test_second_family_is_other_than_what_selects(pads: Exploration) -> None:
-    candidate = typed(pads)
-    second = second_family(candidate, pads)
-    assert {one.kind for one in second} == {
-        "half way", "done, then undone", "in a copy", "exchanged",
-    }  # fmt: skip
-    selecting = {one.acts for one in mutants(candidate, pads)}
-    assert not selecting & {one.acts for one in second}
-    assert candidate.acts not in selecting | {one.acts for one in second}
+async def test_files_without_a_command_are_put_back(pads: Exploration) -> None:
+    """A large document, which no command writes, and one that was not there."""
+    notes, new = Fact("text", "~/Documents/notes.txt"), Fact("file", "~/new file")
+    changes = (
+        Change(fact=notes, before="x", after="… 9 abc"),
+        Change(fact=new, before=None, after="file 3 abc"),
+    )
+    async with open_environment(Settings().environment) as environment:
+        candidate = typed(pads, changes=changes)
+        desktop = ProofDesktop(environment, candidate, pads, Settings())
+        await desktop.fresh()
+        await desktop.keep_start()
+        await environment.execute("echo other > ~/Documents/notes.txt; echo new > ~/'new file'")
+        assert not await desktop.undone()
+        await desktop.write("before")
+        assert await desktop.undone()
+        with pytest.raises(ToolFailed, match="no shell command sets text"):
+            await desktop.write("after")
+
+
+@on_one_loop
+async def test_mutants_are_near_and_hopeless_is_refused_at_once(pads: Exploration) -> None:
+    drafts = mutants(typed(pads), pads)
+    assert [draft.kind for draft in drafts[:3]] == ["other file", "other value", "other value"]
+    assert len({draft.acts for draft in drafts} | {typed(pads).acts}) == len(drafts) + 1
+    assert (unsaved(typed(pads), pads) or drafts[0]).kind == "nothing saved"
+    proof = await prove(line_numbers(pads, acts=ABSENT), pads, Settings())
+    assert (proof.reason, proof.desktops) == ("too few mutants", 0)
 
 
 def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def explore(
     \b
     hisa explore mousepad --minutes 10 -o pads
     hisa explore page.html --transitions 40 --workers 1 -o page
-    hisa synth write pads          next: instructions and checks of what changed
+    hisa synth write pads
     """
     import asyncio
 

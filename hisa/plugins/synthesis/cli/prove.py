@@ -90,6 +90,7 @@ class Queue:
         from hisa.plugins.synthesis.exploration import read_records
         from hisa.plugins.synthesis.task_records import Candidate, Proof
 
+        self._exploration, self._settings, self._quiet = exploration, settings, quiet
         folder = exploration.folder
         candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
         if not candidates:
@@ -99,7 +100,6 @@ class Queue:
         self.proofs = [one for one in proofs.values() if one.candidate in candidates]
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
-        self._exploration, self._settings, self._quiet = exploration, settings, quiet
         self._by_id = candidates
 
     def _say(self, line: str) -> None:
@@ -203,23 +203,18 @@ def _killed(mutants: list[Mutant]) -> dict[str, int]:
 
 
 def _lines(summary: dict[str, Any], folder: Path) -> list[str]:
-    tried, mutants = summary["tried"], summary["mutants"]
-    lines = [
-        f"{summary['proved']} of {tried} proved, {summary['seconds'] / max(tried, 1):.0f} s each"
-    ]
+    tried = summary["tried"]
+    seconds = summary["seconds"] / max(tried, 1)
+    lines = [f"{summary['proved']} of {tried} proved, {seconds:.0f} s each"]
     lines += [f"  {count} of {tried} refused: {why}" for why, count in summary["refused"].items()]
     if untried := summary["candidates"] - tried:
         lines.append(f"  {untried} of {summary['candidates']} are not tried yet")
-    if mutants["of"]:
-        share = 100 * mutants["killed"] / mutants["of"]
-        lines.append(
-            f"mutants that the first check told: {mutants['killed']} of {mutants['of']} "
-            f"({share:.0f} %); {summary['equivalent']} more were right, "
-            f"{summary['not_done']} could not be done"
-        )
-    for kind, count in summary["mutants_by_kind"].items():
+    kinds = {"mutants that the first check told": summary["mutants"]}
+    kinds |= {f"  {kind}": count for kind, count in summary["mutants_by_kind"].items()}
+    for kind, count in kinds.items() if summary["mutants"]["of"] else ():
         told = f"{count['killed']} of {count['of']}"
-        lines.append(f"  {kind}: {told}, {count['changed']} changed something")
+        lines.append(f"{kind}: {told}; {count['changed']} changed something")
+    lines.append(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
     if summary["proved"]:
         lines.append(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return lines

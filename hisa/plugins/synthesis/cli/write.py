@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _EXAMPLES = examples(
-    "hisa synth write pads                                the rules write, at no cost",
-    "hisa synth write pads --chains 10                    and tasks of two effects each",
-    "hisa synth write pads --model gpt-5 --budget-usd 2   a model writes; goes on where it stopped",
+    "hisa synth write pads",
+    "hisa synth write pads --chains 10",
+    "hisa synth write pads --model gpt-5 --budget-usd 2",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
 )
 _COUNT = click.IntRange(0, 10_000)
