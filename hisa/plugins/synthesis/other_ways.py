@@ -68,14 +68,9 @@ def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act
     for triple in exploration.triples:
         facts, elements = triple.differences.facts, triple.differences.elements
         same = set(candidate.changes) <= set(facts) and set(candidate.elements) <= set(elements)
-<<<<<<< HEAD
-        new = same and not triple.failed and triple.act.key not in {*used, *ways}
-        if new and (acts := exploration.acts_to(triple)):
-=======
         if not same or triple.failed or triple.act.key in {*used, *ways}:
             continue
         if acts := exploration.acts_to(triple):
->>>>>>> syn2-prove
             ways[triple.act.key] = acts
     return list(ways.values())[:2]
 
@@ -115,18 +110,6 @@ async def _press(environment: Environment, *keys: str) -> Observation:
     return await environment.observe(elements=True, settle=_REST)
 
 
-<<<<<<< HEAD
-def _chosen(look: Observation, act: Act) -> Element | None:
-    """The act's element, if the keyboard is on it."""
-    for element in look.elements or ():
-        same = element.role == act.role and called(element) == act.name
-        if same and {"selected", "focused"} & element.states:
-            return element
-    return None
-
-
-=======
->>>>>>> syn2-prove
 async def _reach(
     environment: Environment, look: Observation, act: Act, *keys: str
 ) -> tuple[Observation, Element]:
