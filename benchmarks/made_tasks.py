@@ -96,8 +96,8 @@ class _Trials:
 
     def _saved(self) -> tuple[Act, ...]:
         save = self._exploration.subject.save
-        last = Act(kind="press", keys=save) if save else None
-        return (last,) if last in self._candidate.acts and last else ()
+        last = Act(kind="press", keys=save or ("ctrl", "s"))
+        return (last,) if last in self._candidate.acts else ()
 
     async def _done_and_undone(self) -> bool:
         acts = self._candidate.acts

@@ -51,10 +51,10 @@ async def test_two_acts_are_checked_and_undone() -> None:
         checks = check_of(Effect(id="e", changes=changes, triples=(0,)))
         assert not isinstance(checks, str)
         task = Task("end", "Do it.", check={"all": list(checks)})
-        assert (await scorer.score(task, desktop, "success")).value == 1.0
+        assert (await scorer.score(task, desktop, "succeeded")).value == 1.0
         for change, left in zip(changes, (0.5, 0.0), strict=True):
             line = write_command(change.fact, change.before)
             assert line is not None
             assert (await desktop.execute(line)).exit_code == 0
-            assert (await scorer.score(task, desktop, "success")).partial == left
+            assert (await scorer.score(task, desktop, "succeeded")).partial == left
         assert Noise().without(changed(start, await read_facts(desktop))) == ()
