@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,8 +45,7 @@ async def pads(tmp_path_factory: pytest.TempPathFactory) -> Exploration:
 
 def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Exploration:
     """The same subject in a folder of its own, with candidates that wait."""
-    exploration = Exploration.create(folder, pads.subject)
-    exploration.close()
+    shutil.copytree(pads.folder, folder)
     file = AppendOnlyFile(folder / "candidates.jsonl")
     for candidate in candidates:
         append_record(file, candidate)
