@@ -16,8 +16,8 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
 __all__ = [
-    "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders", "perform",
-    "replay", "usable",
+    "PATIENCE", "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders",
+    "perform", "replay", "usable",
 ]  # fmt: skip
 
 _HOLDERS = frozenset(
@@ -27,7 +27,7 @@ _HOLDERS = frozenset(
 """Roles whose names tell alike elements apart."""
 SETTLE = 0.6
 """Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
-_PATIENCE = 4.0
+PATIENCE = 4.0
 """Seconds for an element to come; dialogs of a busy office program take that long."""
 _POLL = 0.4
 
@@ -154,8 +154,10 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
         yield Press(act.keys[0]) if len(act.keys) == 1 else Hotkey(act.keys)
 
 
-async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
-    """Do acts one after the other, each found on a fresh look and waited for.
+async def replay(
+    environment: Environment, acts: Iterable[Act], *, wait: float = PATIENCE
+) -> Observation:
+    """Do acts one after the other, each found on a fresh look and waited for so many seconds.
 
     Returns:
         the look after the last one, at rest.
@@ -166,8 +168,8 @@ async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
     """
     look = await environment.observe(elements=True, settle=SETTLE)
     for act in acts:
-        element, wait = find(act, look) if act.role else None, Deadline(_PATIENCE)
-        while act.role and element is None and not wait.passed:
+        element, limit = find(act, look) if act.role else None, Deadline(wait)
+        while act.role and element is None and not limit.passed:
             await asyncio.sleep(_POLL)
             look = await environment.observe(elements=True, settle=SETTLE)
             element = find(act, look)

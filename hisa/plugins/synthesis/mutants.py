@@ -18,6 +18,7 @@ from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.screen.roles import MULTI_LINE
 
 __all__ = ["MENU_ITEMS", "Draft", "mutants", "tail", "unsaved"]
 
@@ -95,6 +96,9 @@ def _drafts(
         elif act.role != "menu" or not after or after[0].role not in leads:
             for kind, other, detail in _others(act, exploration, draw):
                 yield Draft(kind, (*here, other, *after), detail)
+            for field in _fields(act, exploration, draw) if act.role == "push button" else ():
+                detail = f'{field.text!r} in "{field.name}" before'
+                yield Draft("other value", (*here, field, *acts[at:]), detail)
             if here and after:
                 rest = (*here, *after)
                 yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
@@ -159,11 +163,20 @@ def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[
             and called(one) not in ("", act.name, *exploration.subject.leave)
             and {"showing", "visible"} & one.states
             and {"sensitive", "enabled"} & one.states
-            and not (apart and act.role in MENU_ITEMS)
         ):
             other = act_on(one, look, act.kind, text=act.text, keys=act.keys)
             order.append(((other.key in dead, apart, abs(place - at)), other))
     return [other for _, other in sorted(order, key=lambda one: one[0])[:_NEIGHBOURS]]
+
+
+def _fields(act: Act, exploration: Exploration, draw: random.Random) -> Iterator[Act]:
+    """Acts that type something else into the fields of one line in a button's window."""
+    look, target = _place(act, exploration)
+    for one in look.elements or ():
+        shown = {"showing", "visible"} & one.states and "editable" in one.states
+        if target and shown and one.window == target.window and not MULTI_LINE & one.states:
+            for text in draw.sample(exploration.subject.words, 1):
+                yield act_on(one, look, "type", text=text)
 
 
 def _place(act: Act, exploration: Exploration) -> tuple[Observation, Element | None]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
-from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
+from hisa.plugins.synthesis.doing import ActFailed, called, find, holders, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.mutants import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
@@ -72,7 +72,24 @@ def _elsewhere(candidate: Candidate, exploration: Exploration) -> list[tuple[Act
             continue
         if acts := exploration.acts_to(triple):
             ways[triple.act.key] = acts
-    return list(ways.values())[:2]
+    return [*list(ways.values())[:2], *_in_menu(candidate.acts, exploration)]
+
+
+def _in_menu(acts: tuple[Act, ...], exploration: Exploration) -> Iterator[tuple[Act, ...]]:
+    """The acts, with the last button's namesake in a menu in its place."""
+    at = max((at for at, act in enumerate(acts) if act.role in _BY_SPACE), default=None)
+    for state in exploration.states.values() if at is not None else ():
+        elements = exploration.elements(state)
+        for one in elements:
+            if one.role in MENU_ITEMS and called(one).rstrip(".…") == acts[at or 0].name:
+                menus = holders(one, elements)
+                steps = [("menu", name, menus[:depth]) for depth, name in enumerate(menus)]
+                path = [
+                    Act(kind="click", role=role, name=name, within=within)
+                    for role, name, within in (*steps, (one.role, called(one), menus))
+                ]
+                yield (*acts[: at or 0], *path, *acts[(at or 0) + 1 :])
+                return
 
 
 def _by_acts(acts: tuple[Act, ...]) -> Way:

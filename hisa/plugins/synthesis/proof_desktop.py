@@ -9,7 +9,7 @@ from typing import Literal
 
 from hisa.config import Settings
 from hisa.errors import ModelFacingError, ToolFailed, UsageError
-from hisa.machine.patience import Deadline
+from hisa.machine.patience import Deadline, patience
 from hisa.plugins.synthesis.doing import SETTLE, alike, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
@@ -17,7 +17,7 @@ from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChan
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate
-from hisa.protocols import Concluding, Environment
+from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
@@ -87,15 +87,13 @@ class ProofDesktop:
         """The score once programs are at rest.
 
         Another one than is wanted is looked at again for some seconds: programs write late. A 0 is
-        believed only after as long as the right end has ever taken to show.
+        believed only after longer than the right end has ever taken to show.
 
         Raises:
             NoScore: the check could not be carried out.
         """
-        if acted and isinstance(self.environment, Concluding):
-            await self.environment.conclude("succeeded", "")
-        if not wanted:
-            await asyncio.sleep(self._late)
+        if acted and not wanted:
+            await asyncio.sleep(self._late + patience(_POLL))
         limit = Deadline(_LATE if acted else 0.0)
         while True:
             began = limit.waited

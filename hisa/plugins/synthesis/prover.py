@@ -34,7 +34,7 @@ Reason = Literal[
 ]  # fmt: skip
 WANTED_MUTANTS = 3
 NO_OP = "; changed nothing"
-"""Ends the detail of a mutant that left everything as it was; it counts for no wanted one."""
+"""Ends the detail of a mutant that left everything as it was; of such, one counts."""
 _DRAFTS = 9
 """Mutants that are begun at most: some cannot be done, some turn out to be right."""
 _BINARY = frozenset({"true", "false", "0", "1", "on", "off", "yes", "no"})
@@ -228,7 +228,8 @@ class _Trial:
 
     @property
     def _counted(self) -> int:
-        return sum(not one.detail.endswith(NO_OP) for one in self._mutants)
+        left = sum(one.detail.endswith(NO_OP) for one in self._mutants)
+        return len(self._mutants) - max(left - 1, 0)
 
     def _judge_mutants(self, wanted: int) -> None:
         if not all(one.killed for one in self._mutants):
@@ -258,7 +259,7 @@ class _Trial:
         """Undo acts where the candidate was undone by hand, which is quicker than a fresh start."""
         if self._undone_by not in ("ctrl z", "shell"):
             with suppress(ModelFacingError):
-                await replay(self._desktop.environment, acts)
+                await replay(self._desktop.environment, acts, wait=0.5)
                 await self._look_clean()
 
     async def _second_desktop(self) -> None:

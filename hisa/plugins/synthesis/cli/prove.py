@@ -16,8 +16,9 @@ from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
+    from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.task_records import Mutant, Proof
+    from hisa.plugins.synthesis.task_records import Candidate, Mutant, Proof
 
 __all__ = ["Queue", "prove", "sums"]
 
@@ -120,40 +121,28 @@ class Queue:
             UsageError: the subject cannot be set up here.
         """
         from hisa.machine.storage import AppendOnlyFile
-        from hisa.plugins.synthesis.exploration import append_record
-        from hisa.plugins.synthesis.prover import prove
 
+        known = {proof.candidate for proof in self.proofs}
         for proof in self.proofs:
             self._write(proof, again=False)
-        known = {proof.candidate for proof in self.proofs}
         waiting = deque([one for one in self.candidates if one.id not in known][:limit])
-        self._say(f"{len(waiting)} to prove, {len(known)} are there already")
-        total, began, broken = len(waiting), time.monotonic(), Counter[str]()
+        total, began, tries = len(waiting), time.monotonic(), Counter[str]()
+        self._say(f"{total} to prove, {len(known)} are there already")
         file = AppendOnlyFile(self._exploration.folder / "proofs.jsonl")
 
         async def work() -> None:
             while waiting and (minutes is None or time.monotonic() < began + 60 * minutes):
                 candidate = waiting.popleft()
-                words = safe_line(candidate.instruction, 70)
-                try:
-                    proof = await prove(candidate, self._exploration, self._settings)
-                except EnvironmentFailed as error:
-                    broken[candidate.id] += 1
-                    later = "left for another time"
-                    if broken[candidate.id] < _TRIES:
-                        later = "to be tried again"
-                        waiting.append(candidate)
-                    self.left += later.startswith("left")
-                    self._say(f"a desktop broke ({str(error)[:500]}), {later}: {words}")
-                    continue
-                append_record(file, proof)
-                self.proofs.append(proof)
-                self._write(proof, again=True)
+                tries[candidate.id] += 1
+                outcome = await self._prove(candidate, file)
+                if outcome.startswith("a desktop broke"):
+                    last = tries[candidate.id] == _TRIES
+                    self.left += last
+                    waiting.extend([] if last else [candidate])
                 done = len(self.proofs) - len(known)
-                rest = (total - done) * (time.monotonic() - began) / done / 60
-                word = "proved" if proof.proved else f"refused, {proof.reason}"
-                took = f"{proof.seconds:.0f} s, {rest:.0f} min left"
-                self._say(f"{done}/{total}  {word}: {words}  {took}")
+                rest = (total - done) * (time.monotonic() - began) / max(done, 1) / 60
+                words = safe_line(candidate.instruction, 70)
+                self._say(f"{done}/{total}  {outcome}: {words}  {rest:.0f} min left")
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -163,6 +152,21 @@ class Queue:
             raise errors.exceptions[0] from None
         finally:
             file.close()
+
+    async def _prove(self, candidate: Candidate, file: AppendOnlyFile) -> str:
+        """Prove one, and write that down; the outcome in words."""
+        from hisa.plugins.synthesis.exploration import append_record
+        from hisa.plugins.synthesis.prover import prove
+
+        try:
+            proof = await prove(candidate, self._exploration, self._settings)
+        except EnvironmentFailed as error:
+            return f"a desktop broke ({str(error)[:500]})"
+        append_record(file, proof)
+        self.proofs.append(proof)
+        self._write(proof, again=True)
+        word = "proved" if proof.proved else f"refused, {proof.reason}"
+        return f"{word} in {proof.seconds:.0f} s"
 
     def _write(self, proof: Proof, *, again: bool) -> None:
         """Write the files of a proved task; those that are there only where ``again`` says so."""
