@@ -59,6 +59,9 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     )  # fmt: skip
 
 
+_WAYS_OUT = (("esc",), ("alt", "f4"))
+
+
 def sentence(parts: Sequence[str], title: str) -> str:
     """Acts as one sentence: ``In the text editor, open … and turn on ….``."""
     saves = len(parts) > 1 and parts[-1].startswith("save the file")
@@ -137,6 +140,8 @@ class _Step:
         """The act in words; raises `Untold`."""
         kind = self.act.kind
         if kind == "press":
+            if self.act.keys in _WAYS_OUT:
+                raise Untold("what only leaves a window is no task")
             return f"press {_keys(self.act.keys)}"
         if kind in ("scroll", "tool"):
             raise Untold(f"a {kind} act is no task that words can tell")

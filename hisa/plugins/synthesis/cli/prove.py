@@ -81,7 +81,7 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
 
 class Queue:
-    """The candidates of an exploration, and the proofs there are: ``DIR/proofs.jsonl``.
+    """The candidates of an exploration, lasting ends first, and its proofs: ``DIR/proofs.jsonl``.
 
     Raises:
         UsageError: there are no candidates, or a file is damaged.
@@ -97,7 +97,7 @@ class Queue:
         if not candidates:
             raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
         proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
-        self.candidates = list(candidates.values())
+        self.candidates = sorted(candidates.values(), key=lambda one: not one.changes)
         self.proofs = [one for one in proofs.values() if one.candidate in candidates]
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
