@@ -154,11 +154,9 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
         for number in (9, 10, 19, 22, 24)
     ]
     kept, refusals = make_candidates(explored, effects, several, share=0.2)
-    assert [one.triples for one in kept] == [(24,), (9,), (10,), (19,)][: len(kept)] or len(
-        kept
-    ) < 5
+    everything = make_candidates(explored, effects, several, share=1.0)[0]
+    assert 1 <= len(kept) < len(everything)
     assert {one.reason for one in refusals} == {"enough tasks are from the same menu or dialog"}
-    assert len(make_candidates(explored, effects, several, share=1.0)[0]) == 5
 
 
 def test_a_question_has_no_check(folder: Path) -> None:
@@ -254,7 +252,7 @@ async def test_a_model_without_eyes_gets_the_elements_and_their_changes_in_words
 
 async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -> None:
     with FakeServer(then=answer) as server:
-        written = await write_all(settings(server, budget=9_000), folder, Wish(), print)
+        written = await write_all(settings(server, budget=5_000), folder, Wish(), print)
         assert "token limit" in written.stopped
         kept = read_records(folder / "instructions.jsonl", Instruction)
         assert 0 < len(kept) < written.effects
