@@ -129,7 +129,7 @@ class ProofDesktop:
 
     async def undone(self) -> bool:
         """Whether the candidate's facts, or elements without such, are as at the start."""
-        limit = Deadline(self._late)
+        limit = Deadline(max(self._late, _POLL))
         while not await self._undone():
             if limit.passed:
                 return False
