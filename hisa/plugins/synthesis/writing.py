@@ -126,8 +126,8 @@ class _Writing:
     def _left(self) -> list[Effect]:
         """The effects without an instruction or refusal of this writer; lasting ones first."""
         name = self.written.writer
-        told = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
-        done = {number for one in told for number in one.triples}
+        refused = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
+        done = {number for one in refused for number in one.triples}
         done |= {number for one in self._own() for number in one.triples}
         left = [one for one in self.effects if done.isdisjoint(one.triples)]
         return sorted(left, key=lambda one: not one.lasting)[: self.wish.limit]

@@ -216,8 +216,8 @@ def _lines(summary: dict[str, Any], folder: Path) -> list[str]:
     kinds = {"mutants that the first check told": summary["mutants"]}
     kinds |= {f"  {kind}": count for kind, count in summary["mutants_by_kind"].items()}
     for kind, count in kinds.items() if summary["mutants"]["of"] else ():
-        told = f"{count['killed']} of {count['of']}"
-        lines.append(f"{kind}: {told}; {count['changed']} changed something")
+        share = f"{count['killed']} of {count['of']}"
+        lines.append(f"{kind}: {share}; {count['changed']} changed something")
     lines.append(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
     if summary["proved"]:
         lines.append(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
