@@ -113,16 +113,18 @@ class _Trials:
         return not result.exit_code and not result.timed_out
 
     async def _near_value(self) -> bool:
-        changes = [one for one in telling(self._candidate.changes) if one.after is not None]
+        changes = [c for c in telling(self._candidate.changes) if c.after is not None]
         if not changes:
             return False
-        one = self._draw.choice(changes)
+        spoilt = self._draw.choice(changes)
         done = [
             await self._shell(change.fact, change.after or "")
             for change in changes
-            if change is not one
+            if change is not spoilt
         ]
-        return all(done) and await self._shell(one.fact, off_by_little(one.after or "", self._draw))
+        return all(done) and await self._shell(
+            spoilt.fact, off_by_little(spoilt.after or "", self._draw)
+        )
 
     async def _near_place(self) -> bool:
         for change in telling(self._candidate.changes):

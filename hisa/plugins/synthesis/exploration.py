@@ -69,7 +69,7 @@ class Exploration:
 
     @classmethod
     def create(cls, folder: Path, subject: Subject) -> Self:
-        """An exploration to add to: a new one, or one of the same subject, gone on with.
+        """An exploration to add to: a new one, or one of the same subject, continued.
 
         Raises:
             UsageError: the folder holds another one, or somebody is at work in it.

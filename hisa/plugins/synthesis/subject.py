@@ -1,4 +1,4 @@
-"""The subject of an exploration: an application, page or task file, as a start that comes back."""
+"""The subject of an exploration: an application, page or task file, as a start to repeat."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ async def write_all(
 
     Args:
         settings: whose planner's model writes; None: the rules do.
-        folder: of the exploration. What is there of the same writer is gone on with.
+        folder: of the exploration. Instructions of the same writer are kept.
         wish: how much.
         tell: gets a line of progress now and then.
 

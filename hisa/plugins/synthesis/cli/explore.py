@@ -40,9 +40,9 @@ def explore(
 ) -> int:  # fmt: skip
     """Try what an application offers, and keep what each act changed.
 
-    APP is a subject that ships (a wrong name lists them), ADDRESS a page for Chromium
-    (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject of your own
-    (subject.yaml). A private desktop reaches no network beyond itself.
+    APP is mousepad, calc, writer, files, orders (a shop's pages) or miniwob:PAGE, ADDRESS a page
+    for Chromium (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject of your
+    own (subject.yaml). A private desktop reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
     elements, files and settings. What was tried least comes first. Dangerous controls (quit, print,

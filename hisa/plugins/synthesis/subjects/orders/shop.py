@@ -17,7 +17,7 @@ _FIELDS = ("customer", "item", "quantity", "status", "gift", "due", "note")
 
 
 def _choice(name: str, values: Iterable[str], chosen: str) -> str:
-    options = (f"<option{' selected' * (one == chosen)}>{one}</option>" for one in values)
+    options = (f"<option{' selected' * (value == chosen)}>{value}</option>" for value in values)
     return f"<p><label>{name.title()}: <select name={name}>{''.join(options)}</select></label></p>"
 
 
