@@ -96,8 +96,8 @@ class Profile(BaseModel):
     computer: Literal["", "computer", "computer_use_preview"] = ""
     """The computer tool that the model was trained with; it is then asked over the Responses API.
     Empty: none."""
-    picks: float | None = Field(0.9, gt=0, lt=1)
+    picks: float | None = Field(None, gt=0, lt=1)
     """The chance that it picks what is meant from a list in words, or none where that is not on
-    it; a strong model picked 29 of 29 rightly. None: measured before it first picks."""
+    it. None: measured before it first picks."""
     reads_elements: bool = False
     """Whether the planner gets the elements on the screen as text."""

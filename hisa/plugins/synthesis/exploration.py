@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections import deque
+from functools import lru_cache
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -39,6 +40,10 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
 def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
     """Add a record as a line."""
     file.append(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+_kept = lru_cache(maxsize=2000)(read_elements)
+"""The files are named by what is in them, so they do not change."""
 
 
 class Exploration:
@@ -136,7 +141,7 @@ class Exploration:
         Raises:
             OSError, ValueError: the file is gone or damaged.
         """
-        return read_elements(self.folder / "elements" / f"{state.elements}.json")
+        return _kept(self.folder / "elements" / f"{state.elements}.json")
 
     def route(self, state: str) -> list[Triple] | None:
         """The fewest triples from a fresh start to a state; None: no way is known."""

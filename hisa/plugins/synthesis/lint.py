@@ -17,16 +17,33 @@ import yaml
 
 from hisa.plugins.synthesis.records import Change
 
-__all__ = ["lint"]
+__all__ = ["lint", "no_task"]
 
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
 _UNSAID = {"true", "false", "on", "off", "yes", "no", "none", "null", "uint32", "int32", "double"}
 
 
 @lru_cache(maxsize=1)
-def _patterns() -> dict[str, re.Pattern[str]]:
+def _rules() -> dict[str, dict[str, re.Pattern[str]]]:
     rules = yaml.safe_load(Path(__file__).with_name("lint_rules.yaml").read_text("utf-8"))
-    return {reason: re.compile(rule, re.I | re.S) for reason, rule in rules.items()}
+    return {
+        kind: {reason: re.compile(pattern, re.I | re.S) for reason, pattern in some.items()}
+        for kind, some in rules.items()
+    }
+
+
+def no_task(instruction: str) -> list[str]:
+    """Reasons why an instruction is no task at all, such as an end that passes by itself."""
+    return _matches(instruction, _rules()["refused"])
+
+
+def _matches(instruction: str, rules: dict[str, re.Pattern[str]]) -> list[str]:
+    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
+    return [
+        f"{reason}: {instruction[slice(*match.span())][:60]!r}"
+        for reason, rule in rules.items()
+        if (match := rule.search(bare))
+    ]
 
 
 def lint(
@@ -39,12 +56,7 @@ def lint(
         changes: what its check asks for: each value must be named, and each document.
         documents: files that a person knows by name, as paths; other files need no name.
     """
-    bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
-    reasons = [
-        f"{reason}: {instruction[slice(*match.span())][:60]!r}"
-        for reason, rule in _patterns().items()
-        if (match := rule.search(bare))
-    ]
+    reasons = no_task(instruction) + _matches(instruction, _rules()["marked"])
     named = _words(instruction)
     for change in changes:
         name = change.fact.place.rpartition("/")[2]

@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict
 
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.lint import no_task
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction
-from hisa.plugins.synthesis.ways_there import acts_of, way_to
+from hisa.plugins.synthesis.ways_there import ways_to
 
 __all__ = ["Refusal", "make_candidates", "menu_of", "shortest_ways"]
 
@@ -38,21 +39,25 @@ def shortest_ways(
 ) -> dict[str, list[tuple[Triple, ...]]]:
     """The ways to each effect by its id, the shortest first; none where all are long."""
     of = {triple.number: triple for triple in exploration.triples}
-    ways = {e.id: [way_to(exploration, of[one]) for one in e.triples] for e in effects}
+    ways = {
+        e.id: [way for one in e.triples for way in ways_to(exploration, of[one])] for e in effects
+    }
     return {
-        effect: sorted((way for way in some if way and len(way) <= _LONGEST), key=len)
+        effect: sorted((way for way in some if len(way) <= _LONGEST), key=len)
         for effect, some in ways.items()
     }
 
 
 def menu_of(exploration: Exploration, acts: Sequence[Act]) -> str:
-    """The menu or dialog that a task is from: that of its last control."""
-    act = next((act for act in reversed(acts) if act.role), None)
-    if act is None:
+    """The menu or dialog of a task's last control; on a page, what led there."""
+    controls = [act for act in acts if act.role]
+    if not controls:
         return "keyboard"
+    act = controls[-1]
     if act.window and exploration.subject.main.casefold() not in act.window.casefold():
         return f"window {act.window}"
-    return act.within[0] if act.within else act.role
+    before = "".join(f" after {leading.name}" for leading in controls[-2:-1])
+    return act.within[0] if act.within else act.role + before
 
 
 def make_candidates(
@@ -99,8 +104,6 @@ def _candidate(
 ) -> Candidate | str:
     if one.sort in ("question", "information"):
         return "a question: no change on the machine checks its answer"
-    of = {triple.number: triple for triple in exploration.triples}
-    ways = [way for number in one.triples if (way := way_to(exploration, of[number]))]
     ids = tuple(effect.id for effect in effects)
     whole = Effect(
         id="+".join(ids), triples=one.triples,
@@ -108,14 +111,15 @@ def _candidate(
         elements=effects[0].elements if len(effects) == 1 else (),
     )  # fmt: skip
     check = check_of(whole)
-    if len(ways) < len(one.triples) or isinstance(check, str):
-        return check if isinstance(check, str) else "no way from a fresh start is known"
+    if isinstance(check, str):
+        return check
+    if reasons := no_task(one.high):
+        return f"no task: {reasons[0].partition(':')[0]}"
     name = hashlib.sha256("\n".join((one.writer, one.high, *ids)).encode()).hexdigest()[:10]
     return Candidate(
         id=f"{exploration.subject.name}-{name}", subject=exploration.subject.name, effects=ids,
         triples=one.triples, instruction=one.high, writer=one.writer, check=check,
-        acts=tuple(act for way in ways for act in acts_of(exploration, way)),
-        changes=whole.changes, elements=whole.elements,
+        acts=one.acts, changes=whole.changes, elements=whole.elements,
     )  # fmt: skip
 
 

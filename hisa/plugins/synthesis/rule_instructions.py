@@ -14,6 +14,7 @@ from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Instruction
+from hisa.plugins.synthesis.ways_there import ITEMS, acts_of
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line
@@ -21,9 +22,8 @@ from hisa.text.prompt_text import one_line
 __all__ = ["Untold", "clauses", "element_of", "on_the_web", "rule_instruction", "sentence"]
 
 _TOGGLES = frozenset({"check box", "check menu item", "toggle button", "switch", "toggle switch"})
-_ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
 _VERBS = {
-    **dict.fromkeys(FIELDS, "click into the field"), **dict.fromkeys(_ITEMS, "select"),
+    **dict.fromkeys(FIELDS, "click into the field"), **dict.fromkeys(ITEMS, "select"),
     "page tab": "choose the tab", "link": "follow the link", "combo box": "open the list",
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
@@ -53,6 +53,7 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     return Instruction.model_validate(
         {
             "triples": (last.number,), "writer": "rules", "sub": sub,
+            "acts": acts_of(exploration, way),
             "high": sentence(parts, exploration.subject.title),
             "sort": page if on_the_web(exploration, last) else "task",
         }
@@ -267,7 +268,7 @@ def _selected(elements: Sequence[Element]) -> list[str]:
         boxes = (one.text.strip() for one in elements if one.role in FIELDS)
         return [text for text in boxes if _CELL.fullmatch(text)][:1]
     chosen = (one for one in elements if {"selected", "showing"} <= one.states)
-    return [called(one) for one in chosen if one.role in _ITEMS and called(one)]
+    return [called(one) for one in chosen if one.role in ITEMS and called(one)]
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:

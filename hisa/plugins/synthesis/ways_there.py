@@ -8,17 +8,44 @@ from collections.abc import Sequence
 from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
+from hisa.screen.observation import Element
 
-__all__ = ["acts_of", "on_look", "way_to"]
+__all__ = ["ITEMS", "acts_of", "on_look", "ways_to"]
+
+ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
+"""Elements that are selected, for something to be done with them."""
 
 
-def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | None:
-    """The fewest triples from a fresh start that lead to a triple, and itself; None: no way.
+def ways_to(exploration: Exploration, triple: Triple) -> list[tuple[Triple, ...]]:
+    """Ways from a fresh start to the end of a triple, the shortest first.
 
-    They lead over screens, which hold values and selections, and not over states: what another act
-    set meanwhile is no part of the way. That the rest leads there is a guess, which the proof
-    settles. ``saved`` is left where a document changed.
+    They lead over screens, which hold values, and not over states: what another act set meanwhile
+    is no part of a way. Of the way that was gone, steps that may not matter are left out, and all
+    but its end, where the rest can follow; that it leads there is a guess, which the proof settles.
+    ``saved`` is left where a document changed.
     """
+    path = _path(exploration, triple)
+    if path is None:
+        return []
+    needed = [triple]
+    for step in reversed(path[:-1]):
+        if not (_aside(step) and _can_follow(exploration, needed[0], step.before)):
+            needed.insert(0, step)
+    ends = (path[at:] for at in range(1, len(path)) if path[at].act.name)
+    ways = dict.fromkeys((*ends, tuple(needed), path))
+    documents = set(exploration.subject.documents)
+    return sorted(
+        (
+            tuple(step if _writes(step, documents) else _unsaved(step) for step in way)
+            for way in ways
+            if _joins(exploration, way)
+        ),
+        key=len,
+    )
+
+
+def _path(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | None:
+    """The fewest triples from a fresh start that lead to a triple, and itself; None: no way."""
     if triple.failed:
         return None
     screen = {state.id: state.screen for state in exploration.states.values()}
@@ -31,19 +58,38 @@ def way_to(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | Non
             if not step.failed and screen[step.before] == here and screen[step.after] not in came:
                 came[screen[step.after]] = (*came[here], step)
                 queue.append(screen[step.after])
-    if end not in came:
-        return None
-    way = [triple]
-    for step in reversed(came[end]):
-        if not (_aside(step) and on_look(exploration, way[0].act, step.before)):
-            way.insert(0, step)
-    documents = set(exploration.subject.documents)
-    return tuple(
-        step
-        if documents & {change.fact.place for change in step.differences.facts}
-        else step.model_copy(update={"saved": False})
-        for step in way
-    )
+    return (*came[end], triple) if end in came else None
+
+
+def _joins(exploration: Exploration, way: Sequence[Triple]) -> bool:
+    """Whether each step of a way can follow on the one before, and the first on a fresh start."""
+    states, came = exploration.states, exploration.root
+    for step in way:
+        apart = states[step.before].screen != states[came].screen
+        if apart and not _can_follow(exploration, step, came):
+            return False
+        came = step.after
+    return True
+
+
+def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
+    """Whether a state offers a triple's control, with the same things selected as then."""
+    there = exploration.elements(exploration.states[state])
+    then = exploration.elements(exploration.states[triple.before])
+    return _selected(there) == _selected(then) and on_look(exploration, triple.act, state)
+
+
+def _selected(elements: Sequence[Element]) -> set[str]:
+    items = (element for element in elements if element.role in ITEMS)
+    return {called(item) for item in items if {"selected", "showing"} <= item.states}
+
+
+def _writes(step: Triple, documents: set[str]) -> bool:
+    return any(change.fact.place in documents for change in step.differences.facts)
+
+
+def _unsaved(step: Triple) -> Triple:
+    return step.model_copy(update={"saved": False})
 
 
 def _aside(step: Triple) -> bool:
@@ -65,6 +111,7 @@ def on_look(exploration: Exploration, act: Act, state: str) -> bool:
         for one in elements
         if (one.role, called(one)) == (act.role, act.name)
         and {"showing", "visible"} & one.states
+        and {"sensitive", "enabled"} & one.states
         and holders(one, elements) == act.within
     ]
     return not act.role or len(alike) > act.nth

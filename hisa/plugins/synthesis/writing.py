@@ -18,8 +18,10 @@ from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates, menu_of, shortest_ways
+from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
-from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction
+from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof
+from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.text.redact import redact
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ class _Writing:
         self.ways = shortest_ways(exploration, self.effects)
         self.there = read_records(self.folder / "instructions.jsonl", Instruction)
         self.refused = read_records(self.folder / "refused.jsonl", Refusal)
+        self.failed = _failed(self.folder)
         self.written = Written("rules", len(self.effects))
         self.stack = stack
         self.instructions = self._file("instructions.jsonl")
@@ -128,9 +131,13 @@ class _Writing:
         name = self.written.writer
         refused = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
         done = {number for one in refused for number in one.triples}
-        done |= {number for one in self._own() for number in one.triples}
+        done |= {n for one in self._own() if one.acts not in self.failed for n in one.triples}
         left = [one for one in self.effects if done.isdisjoint(one.triples)]
         return sorted(left, key=lambda one: not one.lasting)[: self.wish.limit]
+
+    def _ways_left(self, effect: Effect) -> list[tuple[Triple, ...]]:
+        ways = self.ways[effect.id]
+        return [way for way in ways if acts_of(self.exploration, way) not in self.failed]
 
     def _keep(self, made: Instruction | str, effect: Effect) -> None:
         """Write an instruction down, or the reason why there is none for an effect."""
@@ -148,7 +155,7 @@ class _Writing:
     def _by_rules(self) -> None:
         self.refused = [one for one in self.refused if one.writer != "rules"]
         for effect in self._left():
-            tries = [rule_instruction(self.exploration, way) for way in self.ways[effect.id]]
+            tries = [rule_instruction(self.exploration, way) for way in self._ways_left(effect)]
             good = (one for one in tries if isinstance(one, Instruction))
             self._keep(next(good, tries[0] if tries else _NO_WAY), effect)
 
@@ -182,7 +189,7 @@ class _Writing:
 
         for effect in queue:
             made: Instruction | str = _NO_WAY
-            if ways := self.ways[effect.id]:
+            if ways := self._ways_left(effect):
                 try:
                     made = await model_instruction(writer, self.exploration, ways[0])
                 except InvalidReply as error:
@@ -209,11 +216,13 @@ class _Writing:
                 self.tell(f"{len(self._own(way))} of {self.wish.references} references, {way}")
 
     def _chains(self) -> None:
-        last = {way[-1].number: (e, way) for e, ways in self.ways.items() for way in ways}
+        own = {(one.triples, one.acts): one for one in self._own()}
         parts = {
-            last[one.triples[0]][0]: (one, last[one.triples[0]][1])
-            for one in self._own() if one.triples[0] in last
-        }  # fmt: skip
+            effect: (own[key], way)
+            for effect, ways in self.ways.items()
+            for way in ways
+            if (key := ((way[-1].number,), acts_of(self.exploration, way))) in own
+        }
         known = {one.triples for one in self._own("chain")}
         wish = self.wish
         for one in chains(self.exploration, self.effects, parts, wish.chains, wish.seed):
@@ -236,6 +245,15 @@ class _Writing:
         path = self.folder / "candidates.jsonl"
         kept = [one for one in read_records(path, Candidate) if one.writer != name]
         _write(path, [*kept, *written.candidates])
+
+
+def _failed(folder: Path) -> set[tuple[Act, ...]]:
+    """Ways that a proof found to lead elsewhere."""
+    reasons = {"the acts cannot be repeated", "the end fails"}
+    proofs = read_records(folder / "proofs.jsonl", Proof)
+    refused = {proof.candidate for proof in proofs if proof.reason in reasons}
+    candidates = read_records(folder / "candidates.jsonl", Candidate)
+    return {candidate.acts for candidate in candidates if candidate.id in refused}
 
 
 def _write(path: Path, records: Sequence[BaseModel]) -> None:

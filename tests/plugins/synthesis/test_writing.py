@@ -19,7 +19,7 @@ from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates
 from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Instruction
-from hisa.plugins.synthesis.ways_there import acts_of, way_to
+from hisa.plugins.synthesis.ways_there import acts_of, ways_to
 from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.testing import FakeServer
 from hisa.testing.model_server import Received
@@ -56,9 +56,7 @@ def triple(exploration: Exploration, number: int) -> Triple:
 
 
 def high(exploration: Exploration, one: Triple) -> str:
-    way = way_to(exploration, one)
-    assert way is not None
-    made = rule_instruction(exploration, way)
+    made = rule_instruction(exploration, ways_to(exploration, one)[0])
     return made if isinstance(made, str) else made.high
 
 
@@ -91,13 +89,12 @@ def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed
 ) -> None:
     """Word Wrap, Match case and Regular expression were set before Berlin was typed."""
     explored = Exploration.open(folder)
-    way = way_to(explored, triple(explored, 24))
-    assert way is not None
+    way = ways_to(explored, triple(explored, 24))[0]
     assert [act.text or act.keys for act in acts_of(explored, way)] == ["Berlin", ("ctrl", "s")]
     assert triple(explored, 19).saved
-    way = way_to(explored, triple(explored, 19))
-    assert [one.act.name for one in way or ()] == ["Search", "Find", "Match case"]
-    assert not any(one.saved for one in way or ())
+    way = ways_to(explored, triple(explored, 19))[0]
+    assert [one.act.name for one in way] == ["Search", "Find", "Match case"]
+    assert not any(one.saved for one in way)
 
 
 def test_a_toggle_that_is_on_is_turned_off(folder: Path) -> None:
@@ -150,9 +147,12 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
     explored = Exploration.open(folder)
     effects = distinct_effects(explored)
     several = [
-        Instruction(triples=(number,), writer="rules", sub="x", high=f"Task {number}.")
+        Instruction(
+            triples=(number,), writer="rules", sub="x", high=f"Do task number {number}.",
+            acts=acts_of(explored, ways_to(explored, triple(explored, number))[0]),
+        )
         for number in (9, 10, 19, 22, 24)
-    ]
+    ]  # fmt: skip
     kept, refusals = make_candidates(explored, effects, several, share=0.2)
     everything = make_candidates(explored, effects, several, share=1.0)[0]
     assert 1 <= len(kept) < len(everything)
