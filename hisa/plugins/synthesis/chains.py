@@ -56,7 +56,7 @@ def chains(
                 update={
                     "triples": one[0].triples + two[0].triples, "way": "chain", "high": high,
                     "sub": f"{one[0].sub} {two[0].sub}", "analysis": "", "turn": "",
-                    "acts": one[0].acts + two[0].acts,
+                    "steps": one[0].steps + two[0].steps,
                 }
             )  # fmt: skip
     return list(chosen.values())

@@ -15,7 +15,7 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.lint import no_task
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction
-from hisa.plugins.synthesis.ways_there import ways_to
+from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 
 __all__ = ["Refusal", "make_candidates", "menu_of", "shortest_ways"]
 
@@ -81,7 +81,8 @@ def make_candidates(
     for one in instructions:
         own = [of_triple[number] for number in one.triples if number in of_triple]
         if one.triples and len(own) == len(one.triples):
-            made = _candidate(exploration, one, own)
+            on_the_way = [of_triple[number] for number in one.steps if number in of_triple]
+            made = _candidate(exploration, one, own, on_the_way)
             if isinstance(made, Candidate):
                 candidates.append(made)
             else:
@@ -100,11 +101,14 @@ def _refusal(one: Instruction | Candidate, effects: tuple[str, ...], reason: str
 
 
 def _candidate(
-    exploration: Exploration, one: Instruction, effects: Sequence[Effect]
+    exploration: Exploration,
+    one: Instruction,
+    effects: Sequence[Effect],
+    on_the_way: Iterable[Effect],
 ) -> Candidate | str:
     if one.sort in ("question", "information"):
         return "a question: no change on the machine checks its answer"
-    ids = tuple(effect.id for effect in effects)
+    way, ids = way_of(exploration, one.steps), tuple(effect.id for effect in effects)
     whole = Effect(
         id="+".join(ids), triples=one.triples,
         changes=tuple(change for effect in effects for change in effect.changes),
@@ -113,13 +117,16 @@ def _candidate(
     check = check_of(whole)
     if isinstance(check, str):
         return check
+    changed = {change.fact for effect in on_the_way for change in effect.changes}
+    if changed - {change.fact for change in whole.changes}:
+        return "a step on the way changes what the check does not ask for"
     if reasons := no_task(one.high):
         return f"no task: {reasons[0].partition(':')[0]}"
     name = hashlib.sha256("\n".join((one.writer, one.high, *ids)).encode()).hexdigest()[:10]
     return Candidate(
         id=f"{exploration.subject.name}-{name}", subject=exploration.subject.name, effects=ids,
         triples=one.triples, instruction=one.high, writer=one.writer, check=check,
-        acts=one.acts, changes=whole.changes, elements=whole.elements,
+        acts=acts_of(exploration, way), changes=whole.changes, elements=whole.elements,
     )  # fmt: skip
 
 

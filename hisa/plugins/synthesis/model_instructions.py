@@ -23,7 +23,6 @@ from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.ways_there import acts_of
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
 from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
@@ -104,7 +103,7 @@ async def model_instruction(
             "high": one_line(written.high_level_instruction),
             "sort": written.sort,
             "turn": turn,
-            "acts": acts_of(exploration, way),
+            "steps": tuple(step.number for step in way),
         }
     )
 

@@ -14,7 +14,7 @@ from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.plugins.synthesis.ways_there import ITEMS, acts_of
+from hisa.plugins.synthesis.ways_there import CELL, ITEMS, selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line
@@ -27,7 +27,6 @@ _VERBS = {
     "page tab": "choose the tab", "link": "follow the link", "combo box": "open the list",
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
-_CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _LONGEST = 80
 """Characters of a name or text that an instruction repeats."""
@@ -53,7 +52,7 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     return Instruction.model_validate(
         {
             "triples": (last.number,), "writer": "rules", "sub": sub,
-            "acts": acts_of(exploration, way),
+            "steps": tuple(step.number for step in way),
             "high": sentence(parts, exploration.subject.title),
             "sort": page if on_the_web(exploration, last) else "task",
         }
@@ -169,7 +168,7 @@ class _Step:
             return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
         if role == "menu item":
             return f"{'open' if self.windows[1] > self.windows[0] else 'choose'} {thing}{where}"
-        if role == "table cell" and _CELL.fullmatch(element.name):
+        if role == "table cell" and CELL.fullmatch(element.name):
             return f"select cell {element.name}"
         return f"{_VERBS.get(role, f'click the {role}')} {thing}{where}"
 
@@ -188,7 +187,7 @@ class _Step:
         text, held = self.act.text, self._same_after(element)
         if not text.strip() or len(text) > _LONGEST or text != one_line(text):
             raise Untold("the text that was typed is empty, long or of several lines")
-        if element.role == "table cell" and _CELL.fullmatch(element.name):
+        if element.role == "table cell" and CELL.fullmatch(element.name):
             return f"make cell {element.name} hold {text}"
         if MULTI_LINE & element.states:
             return f'type "{text}" {_spot(text, element, held)}{self._place()}'
@@ -237,11 +236,11 @@ class _Step:
         buttons = {"toggle button", "push button", "menu item"}
         if self.windows[0] > 1 or not (act.kind == "press" or act.role in buttons):
             return ""
-        chosen = _selected(self.looks[0])
-        usual = act.role == "menu item" and chosen == _selected(self.root)
+        chosen = selected(self.looks[0])
+        usual = act.role == "menu item" and chosen == selected(self.root)
         if not 0 < len(chosen) <= 3 or usual or all(name in before for name in chosen):
             return ""
-        cell = "cell " if _CELL.fullmatch(chosen[0]) else ""
+        cell = "cell " if CELL.fullmatch(chosen[0]) else ""
         return cell + " and ".join(map(_shown, chosen))
 
 
@@ -260,15 +259,6 @@ def _spot(text: str, element: Element, held: Element | None) -> str:
             if 3 <= len(line) <= _LONGEST and before.count(line) == 1:
                 return f'right after "{line}"'
     raise Untold("the place that the text came to cannot be told")
-
-
-def _selected(elements: Sequence[Element]) -> list[str]:
-    """The names of selected items; in a spreadsheet, the cell that the name box holds."""
-    if any(one.role == "table cell" and _CELL.fullmatch(one.name) for one in elements):
-        boxes = (one.text.strip() for one in elements if one.role in FIELDS)
-        return [text for text in boxes if _CELL.fullmatch(text)][:1]
-    chosen = (one for one in elements if {"selected", "showing"} <= one.states)
-    return [called(one) for one in chosen if one.role in ITEMS and called(one)]
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:

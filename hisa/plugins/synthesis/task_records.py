@@ -45,8 +45,8 @@ class Instruction(_Record):
     analysis: str = ""
     high: str
     """The task: High-Level-Instruction."""
-    acts: tuple[Act, ...] = ()
-    """The way that it was written for, saves included."""
+    steps: tuple[int, ...] = ()
+    """The triples of the way that it was written for, from a fresh start, in order."""
     sort: Literal["task", "question", "information", "navigation", "content"] = "task"
     turn: str = ""
     """Of the model that wrote it."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.screen.observation import Element
+from hisa.screen.roles import FIELDS
 
-__all__ = ["ITEMS", "acts_of", "on_look", "ways_to"]
+__all__ = ["CELL", "ITEMS", "acts_of", "on_look", "selected", "way_of", "ways_to"]
 
+CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
 """Elements that are selected, for something to be done with them."""
 
@@ -33,14 +36,24 @@ def ways_to(exploration: Exploration, triple: Triple) -> list[tuple[Triple, ...]
             needed.insert(0, step)
     ends = (path[at:] for at in range(1, len(path)) if path[at].act.name)
     ways = dict.fromkeys((*ends, tuple(needed), path))
+    joined = (way for way in ways if _joins(exploration, way))
+    return sorted((_as_needed(exploration, way) for way in joined), key=len)
+
+
+def way_of(exploration: Exploration, steps: Iterable[int]) -> tuple[Triple, ...]:
+    """The way whose triples have these numbers."""
+    of = {triple.number: triple for triple in exploration.triples}
+    return _as_needed(exploration, [of[number] for number in steps])
+
+
+def _as_needed(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple, ...]:
+    """A way that saves only where a document changed."""
     documents = set(exploration.subject.documents)
-    return sorted(
-        (
-            tuple(step if _writes(step, documents) else _unsaved(step) for step in way)
-            for way in ways
-            if _joins(exploration, way)
-        ),
-        key=len,
+    return tuple(
+        step
+        if documents & {change.fact.place for change in step.differences.facts}
+        else step.model_copy(update={"saved": False})
+        for step in way
     )
 
 
@@ -76,20 +89,16 @@ def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
     """Whether a state offers a triple's control, with the same things selected as then."""
     there = exploration.elements(exploration.states[state])
     then = exploration.elements(exploration.states[triple.before])
-    return _selected(there) == _selected(then) and on_look(exploration, triple.act, state)
+    return selected(there) == selected(then) and on_look(exploration, triple.act, state)
 
 
-def _selected(elements: Sequence[Element]) -> set[str]:
-    items = (element for element in elements if element.role in ITEMS)
-    return {called(item) for item in items if {"selected", "showing"} <= item.states}
-
-
-def _writes(step: Triple, documents: set[str]) -> bool:
-    return any(change.fact.place in documents for change in step.differences.facts)
-
-
-def _unsaved(step: Triple) -> Triple:
-    return step.model_copy(update={"saved": False})
+def selected(elements: Sequence[Element]) -> list[str]:
+    """The names of selected items; in a spreadsheet, the cell that the name box holds."""
+    if any(one.role == "table cell" and CELL.fullmatch(one.name) for one in elements):
+        boxes = (one.text.strip() for one in elements if one.role in FIELDS)
+        return [text for text in boxes if CELL.fullmatch(text)][:1]
+    chosen = (one for one in elements if {"selected", "showing"} <= one.states)
+    return [called(one) for one in chosen if one.role in ITEMS and called(one)]
 
 
 def _aside(step: Triple) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates, men
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof
-from hisa.plugins.synthesis.ways_there import acts_of
+from hisa.plugins.synthesis.ways_there import acts_of, way_of
 from hisa.text.redact import redact
 
 if TYPE_CHECKING:
@@ -131,13 +131,16 @@ class _Writing:
         name = self.written.writer
         refused = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
         done = {number for one in refused for number in one.triples}
-        done |= {n for one in self._own() if one.acts not in self.failed for n in one.triples}
+        done |= {n for one in self._own() if not self._failed(one.steps) for n in one.triples}
         left = [one for one in self.effects if done.isdisjoint(one.triples)]
         return sorted(left, key=lambda one: not one.lasting)[: self.wish.limit]
 
     def _ways_left(self, effect: Effect) -> list[tuple[Triple, ...]]:
         ways = self.ways[effect.id]
-        return [way for way in ways if acts_of(self.exploration, way) not in self.failed]
+        return [way for way in ways if not self._failed(step.number for step in way)]
+
+    def _failed(self, steps: Iterable[int]) -> bool:
+        return acts_of(self.exploration, way_of(self.exploration, steps)) in self.failed
 
     def _keep(self, made: Instruction | str, effect: Effect) -> None:
         """Write an instruction down, or the reason why there is none for an effect."""
@@ -216,12 +219,12 @@ class _Writing:
                 self.tell(f"{len(self._own(way))} of {self.wish.references} references, {way}")
 
     def _chains(self) -> None:
-        own = {(one.triples, one.acts): one for one in self._own()}
+        own = {one.steps: one for one in self._own()}
         parts = {
             effect: (own[key], way)
             for effect, ways in self.ways.items()
             for way in ways
-            if (key := ((way[-1].number,), acts_of(self.exploration, way))) in own
+            if (key := tuple(step.number for step in way)) in own
         }
         known = {one.triples for one in self._own("chain")}
         wish = self.wish

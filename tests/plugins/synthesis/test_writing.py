@@ -149,7 +149,7 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
     several = [
         Instruction(
             triples=(number,), writer="rules", sub="x", high=f"Do task number {number}.",
-            acts=acts_of(explored, ways_to(explored, triple(explored, number))[0]),
+            steps=tuple(step.number for step in ways_to(explored, triple(explored, number))[0]),
         )
         for number in (9, 10, 19, 22, 24)
     ]  # fmt: skip
