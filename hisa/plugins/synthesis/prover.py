@@ -15,6 +15,7 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
+from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.mutants import Draft, mutants, tail, unsaved
@@ -30,7 +31,7 @@ __all__ = ["NO_OP", "WANTED_MUTANTS", "Reason", "prove"]
 Reason = Literal[
     "the check has no score", "too few mutants", "no other way passes", "the start passes",
     "the acts cannot be repeated", "the end fails", "it cannot be undone", "undone, it passes",
-    "a mutant passes", "a fresh desktop differs",
+    "a mutant passes", "a fresh desktop differs", "it changes more than the check asks for",
 ]  # fmt: skip
 WANTED_MUTANTS = 3
 NO_OP = "; changed nothing"
@@ -158,6 +159,7 @@ class _Trial:
         await self._desktop.keep_start()
         await self._replay(self._candidate.acts, "end")
         await self._expect("end", 1, "the end fails")
+        await self._all_is_asked()
         self._part = "undone"
         self._undone_by = await self._undo()
         if not self._undone_by:
@@ -165,6 +167,15 @@ class _Trial:
             raise _Refused("it cannot be undone")
         await self._expect("undone", 0, "undone, it passes")
         await self._look_clean()
+
+    async def _all_is_asked(self) -> None:
+        """A task that leaves more behind than its check asks for would pass half done."""
+        differences, _ = await self._desktop.since_start()
+        asked = {change.fact for change in self._candidate.changes}
+        more = [one.fact for one in essential(differences.facts) if one.fact not in asked]
+        if more:
+            self._note(1, False, "; ".join(" ".join(fact) for fact in more))
+            raise _Refused("it changes more than the check asks for")
 
     async def _look_clean(self) -> None:
         """Whether all is as at the start; a document that was saved has a history, so it is not."""
