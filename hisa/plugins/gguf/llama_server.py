@@ -85,22 +85,20 @@ class LlamaServer:
             loading = self._ready is not None and not self._ready.done()
             if self._ready is None or not (loading or self.pid):
                 self._ready = Future()
-                keeper = threading.Thread(target=self._keep, args=(self._ready,), daemon=True)
-                keeper.start()
+                threading.Thread(target=self._keep, args=(self._ready,), daemon=True).start()
             return self._ready
 
-    def stop(self) -> None:
-        """End the child, if there is one; may be called twice."""
-        if (process := self._process) is None:
+    def stop(self, process: subprocess.Popen[bytes] | None = None) -> None:
+        """End a child, if there is one, by default the newest; may be called twice."""
+        if (process := process or self._process) is None:
             return
         assert process.stdin is not None
         with suppress(BrokenPipeError):
             process.stdin.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # without effect where it has ended
+        process.wait()
 
     def _keep(self, ready: Future[Endpoint]) -> None:
         """Start the child and wait for its end, in a thread of its own.
@@ -112,11 +110,12 @@ class LlamaServer:
             process = self._started(key)
             ready.set_result(Endpoint(f"{self._address(process)}/v1", key))
             process.wait()
-        except (ModelUnavailable, OSError, ValueError) as error:
-            ours = isinstance(error, ModelUnavailable)
-            cause = error if ours else ModelUnavailable(f"{self.wanted.name}: no server: {error}")
-            ready.set_exception(cause)
-        self.stop()
+            self.stop(process)  # by now another one may have been started
+        except ModelUnavailable as error:
+            ready.set_exception(error)
+        except (OSError, ValueError) as error:
+            self.stop()
+            ready.set_exception(ModelUnavailable(f"{self.wanted.name}: no server: {error}"))
 
     def _started(self, key: str) -> subprocess.Popen[bytes]:
         wanted, free = self.wanted, free_bytes()
@@ -174,8 +173,8 @@ class LlamaServer:
         reason = lines[0].partition(" E ")[2] or lines[0] if lines else error
         ended = f"ended by signal {-code}, as happens if memory is short" if code < 0 else ""
         words = safe_line("; ".join(filter(None, (ended, reason))), 300) or f"it ended with {code}"
-        message = f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: {words}"
-        return ModelUnavailable(message, fix=self._smaller())
+        words = f"{self.wanted.name}: llama.cpp cannot load {self.wanted.weights}: {words}"
+        return ModelUnavailable(words, fix=self._smaller())
 
     def _smaller(self) -> str:
         half = max(512, self.wanted.context // 2)
@@ -215,7 +214,8 @@ def _end_unused(server: LlamaServer) -> None:
             return
         _users.pop(server, None)
         _timers.pop(server, None)
-        _servers.pop(server.wanted, None)
+        if _servers.get(server.wanted) is server:
+            del _servers[server.wanted]
     server.stop()
 
 
