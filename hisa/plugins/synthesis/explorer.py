@@ -17,11 +17,19 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, UsageError
 from hisa.machine.patience import patience
-from hisa.plugins.synthesis import offers as screens
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Key, restored, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Choice, Key, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
+from hisa.plugins.synthesis.offers import (
+    ESCAPE,
+    at_rest,
+    confirms,
+    in_front,
+    offered_keys,
+    offers,
+    program_of,
+)
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
@@ -29,12 +37,8 @@ from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session"]
 
-_ACTS = 40
-"""On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
 _DEEP = 12
-"""Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
-_DEAD = 4
-"""Acts without effect in a dialog, one after the other, before it is left."""
+"""Acts from a fresh start: what is further off gives tasks that are tedious to prove."""
 _LATE = 1.0
 """Seconds that a late dialog gets before an act is said to change nothing."""
 _LATEST = 4.0
@@ -47,7 +51,7 @@ _ASTRAY = 3
 """Known ways that led elsewhere, one after the other, before a fresh desktop."""
 _CLOSE = Act(kind="press", keys=("alt", "f4"))
 """Closes the window of another program that was opened."""
-_FILLED = frozenset({"check box", "radio button", "menu item", "list item", "option", "switch"})
+_FILLED = frozenset({"check box", "radio button", "list item", "option", "switch"})
 """Roles of what a form is filled with, besides fields."""
 
 
@@ -59,31 +63,31 @@ class Session:
         settings: name the environment, and how tasks are set up.
         minutes: of wall time; a desktop that is being brought up is not cut short.
         most: new transitions to end after; None: only time ends it.
+        on_progress: called after each act.
     """
 
     def __init__(
-        self, exploration: Exploration, settings: Settings, minutes: float, most: int | None = None
-    ) -> None:
+        self, exploration: Exploration, settings: Settings, minutes: float, most: int | None,
+        on_progress: Callable[[Session], object],
+    ) -> None:  # fmt: skip
         triples = exploration.triples
         self.exploration, self.settings = exploration, settings
         self.frontier, self.noise = restored(exploration), Noise()
         self.transitions = self.desktops = self._repeated = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
-        self._on_progress: Callable[[Session], object] = lambda _: None
-        self._edges = {(one.before, one.act.key, one.after) for one in triples}
-        self._number = max((one.number for one in triples), default=-1)
-        self._desktop = max((one.desktop for one in triples), default=-1)
-        for one in triples:
-            self.noise.learn(one.act, one.differences.facts)
+        self._on_progress = on_progress
+        self._edges = {(triple.before, triple.act.key, triple.after) for triple in triples}
+        self._first_desktop = max((triple.desktop for triple in triples), default=-1) + 1
+        for triple in triples:
+            self.noise.learn(triple.act, triple.differences.facts)
 
-    async def explore(self, workers: int, on_progress: Callable[[Session], object]) -> None:
+    async def explore(self, workers: int) -> None:
         """Explore on several desktops at once; each triple is written when it is known.
 
         Raises:
             UsageError: the environment keeps what is done to it, or the subject cannot be set up.
             EnvironmentFailed: several desktops were lost one after the other.
         """
-        self._on_progress = on_progress
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(workers):
@@ -97,21 +101,16 @@ class Session:
         enough = self._most is not None and self.transitions >= self._most
         return enough or time.monotonic() >= self._began + 60 * self._minutes
 
-    @property
-    def per_minute(self) -> float:
-        """New transitions a minute, of all desktops together."""
-        return 60 * self.transitions / max(1.0, time.monotonic() - self._began)
-
     def numbers(self) -> dict[str, float]:
         """Counts; ``repeated`` acts were on the way to something new."""
-        rate = {"transitions": self.transitions, "per_minute": round(self.per_minute, 1)}
+        per_minute = 60 * self.transitions / max(1.0, time.monotonic() - self._began)
+        rate = {"transitions": self.transitions, "per_minute": round(per_minute, 1)}
         return rate | {"repeated": self._repeated, "desktops": self.desktops}
 
     def fresh_number(self) -> int:
         """The number of the next fresh desktop."""
         self.desktops += 1
-        self._desktop += 1
-        return self._desktop
+        return self._first_desktop + self.desktops - 1
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""
@@ -121,9 +120,9 @@ class Session:
             self._repeated += 1
         else:
             self._edges.add(edge)
-            self._number += 1
             self.transitions += 1
-            self.exploration.add(triple.model_copy(update={"number": self._number}))
+            number = len(self.exploration.triples)
+            self.exploration.add(triple.model_copy(update={"number": number}))
         self._on_progress(self)
 
 
@@ -136,10 +135,8 @@ class _Here:
     look: Observation
     facts: Facts
     state: State
-    acts: int = 0
-    dead: int = 0
-    """Acts without effect, one after the other."""
     escapes: int = 0
+    """Of the last acts, those that led back."""
     astray: int = 0
     filled: bool = False
     """Whether the act before filled something in."""
@@ -147,10 +144,9 @@ class _Here:
 
 class _Worker:
     def __init__(self, session: Session, number: int) -> None:
-        self._session = session
-        self._number = number
+        self._session, self._number = session, number
+        self._exploration, self._frontier = session.exploration, session.frontier
         self._subject = session.exploration.subject
-        self._frontier = session.frontier
 
     async def work(self) -> None:
         """Explore on one desktop after the other."""
@@ -175,48 +171,49 @@ class _Worker:
     async def _on_fresh_desktop(self, environment: Environment) -> None:
         """Set the subject up and go on until only another fresh desktop helps."""
         here = await self._start(environment)
-        while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
-            route = self._session.exploration.route(here.state.id) or ()
-            if len(route) > _DEEP and not here.filled:
+        while not self._session.over and here.astray < _ASTRAY:
+            choice = self._choose(here)
+            if choice is None:
                 return
-            acts = screens.offers(here.look, self._subject, self._frontier.program)
-            resting = screens.at_rest(here.look, self._frontier.program)
-            form = here.filled and (not resting or self._subject.domain == "browser")
-            back = acts and not resting and here.escapes < _ESCAPES
-            offered = [*acts, screens.ESCAPE] if back else acts
-            choice = self._frontier.choose(self._number, here.state.screen, offered, filled=form)
-            stuck = here.dead >= _DEAD and not resting  # something covers what is offered
-            worth = choice and (not choice.tries or not self._frontier.untried_from_root())
-            if choice and worth and not stuck:
-                here.escapes = 0 if choice.act != screens.ESCAPE else here.escapes + 1
-                await self._step(environment, here, choice.act)
-                astray = choice.then and choice.then not in self._offered(here.look)
-                here.astray = here.astray + 1 if astray and choice.act != screens.ESCAPE else 0
-                if choice.then and astray:
-                    self._frontier.forget(choice.act.key, choice.then)
-                continue
-            own = screens.in_front(here.look, self._frontier.program)
-            if here.escapes >= _ESCAPES or (acts and resting) or not here.look.windows:
-                return
-            here.escapes += 1
-            await self._step(environment, here, screens.ESCAPE if own and not resting else _CLOSE)
+            await self._step(environment, here, choice.act)
+            here.escapes = here.escapes + 1 if choice.act in (ESCAPE, _CLOSE) else 0
+            astray = choice.then and choice.then not in self._offered(here.look)
+            here.astray = here.astray + 1 if astray and choice.act != ESCAPE else 0
+            if choice.then and astray:
+                self._frontier.forget(choice.act.key, choice.then)
+
+    def _choose(self, here: _Here) -> Choice | None:
+        """The frontier's choice, else an act that leads back; None: only a fresh desktop helps."""
+        program, look = self._frontier.program, here.look
+        resting, acts = at_rest(look, program), offers(look, self._subject, program)
+        deep = len(self._exploration.route(here.state.id) or ()) > _DEEP
+        if here.escapes > _ESCAPES or (deep and not here.filled):
+            return None
+        form = here.filled and (not resting or self._subject.domain == "browser")
+        offered = acts if resting or not acts else [*acts, ESCAPE]
+        choice = self._frontier.choose(self._number, here.state.screen, offered, filled=form)
+        if choice and (not choice.tries or not self._frontier.untried_from_root()):
+            return choice
+        if (acts and resting) or not look.windows:
+            return None
+        own = in_front(look, program) and not resting
+        return Choice(ESCAPE if own else _CLOSE, None, 0)
+
+    def _offered(self, look: Observation) -> list[Key]:
+        return offered_keys(look, self._subject, self._frontier.program)
 
     async def _start(self, environment: Environment) -> _Here:
-        desktop, exploration = self._session.fresh_number(), self._session.exploration
         scorer = TaskScorer(settings=self._session.settings.tasks)
         await scorer.prepare(self._subject.task(), environment)
         look = await self._settled_start(environment)
         facts = await read_facts(environment)
         state = await self._state(look, facts, facts)
-        self._frontier.program = self._frontier.program or screens.program_of(look, self._subject)
+        self._frontier.program = self._frontier.program or program_of(look, self._subject)
         offered = frozenset(self._offered(look))
         root = self._frontier.root = self._frontier.root or offered
         if 2 * len(root & offered) >= len(root):  # else a late dialog or the like is in front
-            state = exploration.states[exploration.root]
-        return _Here(desktop, facts, look, facts, state)
-
-    def _offered(self, look: Observation) -> list[Key]:
-        return screens.offered_keys(look, self._subject, self._frontier.program)
+            state = self._exploration.states[self._exploration.root]
+        return _Here(self._session.fresh_number(), facts, look, facts, state)
 
     async def _settled_start(self, environment: Environment) -> Observation:
         """The first look that stays: a window that has come may still be filled."""
@@ -225,17 +222,17 @@ class _Worker:
             await asyncio.sleep(patience(0.5))
             look = await environment.observe(elements=True, settle=SETTLE)
             if look.complete and screen_id(look) == screen_id(before):
-                return look
+                break
             before = look
-        return before
+        return look
 
     async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
         self._frontier.begin(here.state.screen, act.key)
-        began, here.acts = time.monotonic(), here.acts + 1
-        element, before = find(act, here.look) if act.role else None, here.state.id
+        began, before = time.monotonic(), here.state.id
+        element = find(act, here.look) if act.role else None
         seen: dict[str, Any] = {"after": "", "differences": Differences()}
-        lost: HisaError | None = None
+        lost: EnvironmentFailed | None = None
         try:
             await perform(environment, act, element)
             seen = await self._see(environment, here)
@@ -243,63 +240,56 @@ class _Worker:
             seen["failed"] = str(error)[:500]
             lost = error if isinstance(error, EnvironmentFailed) else None
         box = element.box if element else None
-        sides = (box.left, box.top, box.right, box.bottom) if box else ()
+        sides = tuple(map(round, (box.left, box.top, box.right, box.bottom))) if box else None
         triple = Triple.model_validate(
-            {"number": 0, "desktop": here.desktop, "before": before, "act": act, **seen}
-            | {"box": tuple(map(round, sides)) or None}
-            | {"seconds": round(time.monotonic() - began, 2)}
+            {"number": 0, "desktop": here.desktop, "before": before, "act": act, "box": sides}
+            | {"seconds": round(time.monotonic() - began, 2), **seen}
         )
         self._session.add(triple)
-        here.dead = 0 if triple.differences else here.dead + 1
-        came = {one.role for one in triple.differences.elements if one.what == "came"}
-        fills = (act.kind == "type" or act.role in _FILLED) and not came & screens.DIALOGS
-        here.filled = bool(triple.differences) and fills and not screens.confirms(act)
         if lost:
             raise lost
+        effect = bool(triple.differences)
+        here.filled = effect and not confirms(act) and (act.kind == "type" or act.role in _FILLED)
         if not triple.failed:
-            idle = not triple.differences
-            self._frontier.learn(act.key, self._offered(here.look), idle=idle)
+            self._frontier.learn(act.key, self._offered(here.look), idle=not effect)
 
     async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
-        before, facts, saved, looks = here.look, here.facts, False, 0
-        differences = Differences()
-        while not differences and looks < 2:
-            if looks:
-                await asyncio.sleep(min(patience(_LATE), _LATEST))
-            looks += 1
+        before, facts, saved = here.look, here.facts, False
+        for looks in (1, 2):
             look = await environment.observe(elements=True, settle=SETTLE * looks)
             if not saved and self._to_be_saved(look) and not look.shows(before):
                 await perform(environment, Act(kind="press", keys=self._subject.save), None)
                 look = await environment.observe(elements=True, settle=SETTLE)
                 saved = True
             here.look, here.facts = look, await read_facts(environment)
-            differences = Differences(
-                facts=self._session.noise.without(changed(facts, here.facts)),
-                elements=element_changes(before, look),
-            )
-        here.state = await self._state(here.look, here.baseline, here.facts)
-        kept = differences.model_copy(update={"facts": changed(facts, here.facts)})
-        return {"after": here.state.id, "differences": kept, "saved": saved, "looks": looks}
+            facts_changed = changed(facts, here.facts)
+            differences = Differences(facts=facts_changed, elements=element_changes(before, look))
+            if differences.elements or self._session.noise.without(facts_changed):
+                break
+            if looks == 1:
+                await asyncio.sleep(min(patience(_LATE), _LATEST))
+        here.state = await self._state(look, here.baseline, here.facts)
+        kept = {"after": here.state.id, "differences": differences}
+        return {**kept, "saved": saved, "looks": looks}
 
     def _to_be_saved(self, look: Observation) -> bool:
         """Whether keys would save the main document, without a question."""
         if not (self._subject.save and self._subject.documents and look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and screens.at_rest(look, self._frontier.program)
+        return name in look.active.title and at_rest(look, self._frontier.program)
 
     async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
         """The state of a look, kept when it is new."""
-        exploration = self._session.exploration
-        changes = tuple(self._session.noise.without(changed(baseline, facts)))
+        changes = self._session.noise.without(changed(baseline, facts))
         screen = screen_id(look)
         name = state_id(screen, changes)
-        if name not in exploration.states:
-            windows = tuple(window.title for window in look.windows)
-            image, elements = await exploration.keep(look)
-            exploration.add_state(
+        if name not in self._exploration.states:
+            windows, size = tuple(one.title for one in look.windows), look.screen
+            image, elements = await self._exploration.keep(look)
+            self._exploration.add_state(
                 State(id=name, screen=screen, windows=windows, image=image, elements=elements,
-                      changed=changes, size=(look.screen.width, look.screen.height))
+                      changed=changes, size=(size.width, size.height))
             )  # fmt: skip
-        return exploration.states[name]
+        return self._exploration.states[name]

@@ -28,7 +28,6 @@ _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
 _MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
-_TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _IDLE = 2
@@ -44,7 +43,7 @@ def _title(title: str) -> str:
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
     windows = sorted(_title(window.title) for window in look.windows)
-    shown = [_told(one) for one in look.elements or () if {"showing", "visible"} & one.states]
+    shown = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
     return _hash([windows, sorted(filter(None, shown))])
 
 
@@ -53,7 +52,8 @@ def state_id(screen: str, changes: Iterable[Change]) -> str:
     return _hash([screen, sorted([*one.fact, one.after] for one in changes)])
 
 
-def _told(element: Element) -> list[str] | None:
+def _parts(element: Element) -> list[str] | None:
+    """The parts of an element that tell screens apart; None where it says nothing."""
     name = called(element)
     if element.role in _PASSING or not (name or element.text):
         return None
@@ -95,11 +95,9 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        selects = key[0] == "double_click" and key[1] in TEXTS
-        copies = re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE)
-        if again := "format" if selects else "paste" if copies else "":
-            for other in [one for one in self.counts if again in " ".join(one[2:]).casefold()]:
-                del self.counts[other]  # there is something for it now
+        if key[0] == "double_click" and key[1] in TEXTS:  # a word is selected: there is what to format
+            for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
+                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
@@ -125,24 +123,17 @@ class Frontier:
         offered: dict[Key, list[Act]] = {}
         for act in acts:
             offered.setdefault(act.key, []).append(act)
-        if filled:
-            ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
-            if ends:
-                key = min(ends, key=self.counts.__getitem__)
-                return Choice(offered[key][0], None, 0)
+        ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
+        if filled and ends:
+            return Choice(offered[min(ends, key=self.counts.__getitem__)][0], None, 0)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
-        depth = {
-            key: -len(listed[0].within) if "menu" in listed[0].role else 0
-            for key, listed in offered.items()
-        }
         targets = [
-            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), depth.get(key, 0),
-             at, key)
+            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), at, key)
             for at, (key, way) in enumerate(ways.items())
             if key not in others and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
-        ]  # fmt: skip
+        ]
         if not targets:
             return None
         count, *_, target = min(targets)
@@ -186,14 +177,11 @@ def look_of(exploration: Exploration, state: State) -> Observation:
     Raises:
         OSError, ValueError: a file is gone or damaged.
     """
-    elements = exploration.elements(state)
     screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
-    tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
-    active = {one.name for one in tops if "active" in one.states}
+    elements = exploration.elements(state)
+    active = {one.window for one in elements if one.parent == -1 and "active" in one.states}
     windows = tuple(Window(title, title, "", active=title in active) for title in state.windows)
-    width = max([screenshot.size.width, *(round(one.box.right) for one in tops)])
-    height = max([screenshot.size.height, *(round(one.box.bottom) for one in tops)])
-    return Observation(screenshot, Size(width, height), windows, elements)
+    return Observation(screenshot, Size(*state.size), windows, elements)
 
 
 def restored(exploration: Exploration) -> Frontier:

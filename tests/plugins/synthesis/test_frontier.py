@@ -12,10 +12,10 @@ from hisa.plugins.synthesis.frontier import Frontier, look_of, restored, screen_
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,
+    is_left_alone,
     offered_keys,
     offers,
     program_of,
-    reason_to_leave,
 )
 from hisa.plugins.synthesis.records import (
     Act,
@@ -156,7 +156,7 @@ def test_a_window_of_another_program_offers_nothing() -> None:
     ],
 )
 def test_dangerous_controls_are_left_alone(role: str, name: str, left: bool) -> None:
-    assert bool(reason_to_leave(element(role, name, 1, 0), PAD)) is left
+    assert is_left_alone(element(role, name, 1, 0), PAD) is left
 
 
 def test_a_page_of_this_machine_may_be_submitted() -> None:
@@ -164,8 +164,8 @@ def test_a_page_of_this_machine_may_be_submitted() -> None:
     page = PAD.model_copy(update={"domain": "browser", "setup": launch})
     away = page.model_copy(update={"setup": ({"launch": "chromium http://example.org/"},)})
     for name in ("Submit", "Send"):
-        assert not reason_to_leave(element("push button", name, 1, 0), page)
-        assert reason_to_leave(element("push button", name, 1, 0), away)
+        assert not is_left_alone(element("push button", name, 1, 0), page)
+        assert is_left_alone(element("push button", name, 1, 0), away)
 
 
 def test_a_window_beside_the_main_one_offers_nothing() -> None:
@@ -257,16 +257,6 @@ def test_a_holder_of_many_controls_takes_turns_with_others() -> None:
         names.append(choice.act.name)
         frontier.begin("", choice.act.key)
     assert names == ["f0", "f1", "f2", "f3", "f4", "f5", "Bold", "f6"]
-
-
-def test_there_is_something_to_paste_after_a_copy() -> None:
-    frontier = Frontier()
-    copy, paste = (Act(kind="click", role="menu item", name=name) for name in ("Copy", "Paste"))
-    frontier.begin("a", paste.key)
-    frontier.begin("a", copy.key)
-    choice = frontier.choose(0, "b", [copy, paste])
-    assert choice is not None
-    assert choice.act == paste
 
 
 async def kept(exploration: Exploration, seen: Observation) -> State:

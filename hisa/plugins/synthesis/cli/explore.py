@@ -70,9 +70,10 @@ def explore(
             fix="--env desktop, or --env vm:PROFILE",
         )
     exploration = Exploration.create(out, _subject(subject))
-    session, stopped = Session(exploration, settings, minutes, transitions), False
+    progress = (lambda _: None) if as_json else _progress()
+    session, stopped = Session(exploration, settings, minutes, transitions, progress), False
     try:
-        asyncio.run(session.explore(workers, (lambda _: None) if as_json else _progress()))
+        asyncio.run(session.explore(workers))
     except KeyboardInterrupt:
         stopped = True
     finally:
@@ -142,7 +143,7 @@ def _progress() -> Callable[[Session], None]:
             effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
             line = (
                 f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
-                f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
+                f"{session.numbers()['per_minute']} a minute, {effect:.0%} with effect, "
                 f"{session.desktops} desktops"
             )
             click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
