@@ -10,18 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms, offered_keys, program_of
-from hisa.plugins.synthesis.records import Act, Change, State
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms
+from hisa.plugins.synthesis.records import Act, Change
+from hisa.screen.observation import Element, Observation
 
-__all__ = ["Choice", "Frontier", "Key", "look_of", "restored", "screen_id", "state_id"]
+__all__ = ["Choice", "Frontier", "restored", "screen_id", "state_id"]
 
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
@@ -33,18 +32,14 @@ _SHARE = 6
 _IDLE = 2
 """Tries that one without effect counts for besides itself."""
 _CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
-
-
-def _title(title: str) -> str:
-    """A window's title without the mark of a change, times and process numbers."""
-    return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
+"""Times and process numbers."""
 
 
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(_title(window.title) for window in look.windows)
-    shown = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
-    return _hash([windows, sorted(filter(None, shown))])
+    windows = sorted(_lasting(window.title) for window in look.windows)
+    parts = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
+    return _hash([windows, sorted(filter(None, parts))])
 
 
 def state_id(screen: str, changes: Iterable[Change]) -> str:
@@ -59,7 +54,11 @@ def _parts(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, _title(name), _CLOCK.sub("#", element.text), *states]
+    return [element.role, _lasting(name), _CLOCK.sub("#", element.text), *states]
+
+
+def _lasting(title: str) -> str:
+    return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
 
 
 def _hash(value: object) -> str:
@@ -82,8 +81,6 @@ class Frontier:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()
         """Keys that the fresh start offers."""
-        self.program = ""
-        """The program that is explored, as elements tell; empty: not known yet."""
         self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
@@ -95,7 +92,9 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if key[0] == "double_click" and key[1] in TEXTS:  # a word is selected: there is what to format
+        if (
+            key[0] == "double_click" and key[1] in TEXTS
+        ):  # a word is selected: there is what to format
             for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
                 del self.counts[other]
 
@@ -171,34 +170,16 @@ def _holder(key: Key) -> str:
     return " ".join(key[:2]) if key[3].isdigit() else key[3]
 
 
-def look_of(exploration: Exploration, state: State) -> Observation:
-    """A state's look: its picture and elements. Of its windows it knows which was in front.
-
-    Raises:
-        OSError, ValueError: a file is gone or damaged.
-    """
-    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
-    elements = exploration.elements(state)
-    active = {one.window for one in elements if one.parent == -1 and "active" in one.states}
-    windows = tuple(Window(title, title, "", active=title in active) for title in state.windows)
-    return Observation(screenshot, Size(*state.size), windows, elements)
-
-
 def restored(exploration: Exploration) -> Frontier:
-    """The frontier as it was when the last triple was written.
+    """The frontier that an exploration's triples make.
 
-    Raises:
-        OSError, ValueError: a file of a state is gone or damaged.
+    What a state offered without being tried is learned again when a known way comes by.
     """
-    frontier, offered = Frontier(), dict[str, list[Key]]()
-    for state in exploration.states.values():
-        look = look_of(exploration, state)
-        frontier.program = frontier.program or program_of(look, exploration.subject)
-        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
-    frontier.root = frozenset(offered.get(exploration.root, ()))
+    frontier, done = Frontier(), defaultdict[str, list[Key]](list)
+    for triple in exploration.triples:
+        done[triple.before].append(triple.act.key)
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)
         if not triple.failed:
-            after = offered.get(triple.after, ())
-            frontier.learn(triple.act.key, after, idle=not triple.differences)
+            frontier.learn(triple.act.key, done[triple.after], idle=not triple.differences)
     return frontier

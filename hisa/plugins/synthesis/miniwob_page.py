@@ -1,4 +1,4 @@
-"""A page of MiniWoB++ as the file of a subject, with all that it loads; it begins by itself."""
+"""A page of MiniWoB++ as one file with all that it loads; it begins by itself."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hisa.machine.storage import replace_file
 
 __all__ = ["write_page"]
 
-_OURS = Path(__file__).with_name("subjects") / "miniwob"
+_BEGIN = Path(__file__).with_name("subjects") / "miniwob" / "begin.html"
 _LOADS = re.compile(r"""(src="|href="|url\("?)([\w./-]+\.(?:js|css|png))(?=["()])""")
 
 
-def write_page(name: str, folder: Path) -> None:
-    """Write ``page.html`` and its ``subject.yaml`` into a folder.
+def write_page(name: str, path: Path) -> str:
+    """Write a page; returns its title.
 
     Raises:
         UsageError: the package has no such page, or is not installed.
@@ -28,12 +28,11 @@ def write_page(name: str, folder: Path) -> None:
     page = Path(spec.origin if spec and spec.origin else "").parent / f"html/miniwob/{name}.html"
     if not re.fullmatch(r"[a-z0-9-]{1,32}", name) or not page.is_file():
         raise UsageError(f"no page {name[:99]!r} of MiniWoB++", fix=install_command("miniwob"))
-    text = page.read_text("utf-8") + (_OURS / "begin.html").read_text("utf-8")
-    title = (re.findall(r"<title>\s*([\w -]+?)\s*</title>", text) or [name])[0]
-    keys = (_OURS / "page.yaml").read_text("utf-8").replace("TITLE", title)
-    folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / "page.html", _with_loaded(text, page.parent).encode())
-    replace_file(folder / "subject.yaml", keys.encode())
+    text = page.read_text("utf-8") + _BEGIN.read_text("utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, _with_loaded(text, page.parent).encode())
+    title = re.search(r"<title>\s*([\w -]+?)\s*</title>", text)
+    return title[1] if title else name
 
 
 def _with_loaded(text: str, folder: Path) -> str:

@@ -14,7 +14,7 @@ from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
 
 __all__ = ["ESCAPE", "MENU_ITEMS", "TEXTS", "at_rest", "confirms", "in_front", "is_left_alone"]
-__all__ += ["offered_keys", "offers", "program_of"]
+__all__ += ["offered_keys", "offers"]
 
 ESCAPE = Act(kind="press", keys=("esc",))
 """Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
@@ -69,13 +69,12 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"path|location", ("/tmp",)),
     (r"date|birthday|deadline|due", ("2024-03-05",)),
     (r"time|hour", ("14:30",)),
-    (r"file ?name|save as", ("report.txt", "plan.txt")),
     (r"number|amount|price|quantity|size|width|height|count|age|line|column|row", ("12", "3")),
 )
 """Texts for fields by a word of their name or label; the subject's words for all others."""
 
 
-def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
+def offers(look: Observation, subject: Subject) -> list[Act]:
     """The acts that a look offers: texts, clicks, menus of things, and what ends a dialog.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
@@ -83,9 +82,9 @@ def offers(look: Observation, subject: Subject, program: str = "") -> list[Act]:
     open menu is none of the bar's. Else it is the window in front that counts, unless it is one
     beside the main window.
     """
-    elements, title = in_front(look, program), look.active.title if look.active else subject.main
+    elements, title = in_front(look), look.active.title if look.active else subject.main
     beside = subject.main not in title and any(subject.main in one.title for one in look.windows)
-    if beside and at_rest(look, program):
+    if beside and at_rest(look):
         return []
     entries = [one for one in elements if one.role in MENU_ITEMS and usable(one, look)]
     if entries:
@@ -123,36 +122,30 @@ def confirms(act: Act) -> bool:
     return act.role in _BUTTONS and _CONFIRM.match(act.name) is not None
 
 
-def offered_keys(look: Observation, subject: Subject, program: str = "") -> list[tuple[str, ...]]:
+def offered_keys(look: Observation, subject: Subject) -> list[tuple[str, ...]]:
     """The keys of what a look offers, and Escape's where it leaves something."""
-    keys = [act.key for act in offers(look, subject, program)]
-    return keys if at_rest(look, program) else [*keys, ESCAPE.key]
+    keys = [act.key for act in offers(look, subject)]
+    return keys if at_rest(look) else [*keys, ESCAPE.key]
 
 
-def program_of(look: Observation, subject: Subject) -> str:
-    """The program that the subject's main window is of, as its elements tell; empty: unknown."""
-    main = subject.main.casefold()
-    apps = (one.app for one in look.elements or () if main in one.window.casefold())
-    return next(filter(None, apps), "")
-
-
-def in_front(look: Observation, program: str = "") -> list[Element]:
+def in_front(look: Observation) -> list[Element]:
     """The elements of the window that has the focus; all where none is known to have it.
 
-    None of a window of another program, which this one may have opened: it is not explored.
-    The elements tell the window in front before its title does: messages may have none.
+    None of a window of another program than the lowest window's, which that one opened: it is not
+    explored. The elements tell the window in front before its title does: messages may have none.
     """
     elements = look.elements or ()
     tops = [one.window for one in elements if one.parent == -1 and "active" in one.states]
     active = tops[-1] if tops else look.active.title if look.active else None
     own = [one for one in elements if active is None or one.window in (active, "")] or elements
     apps = {one.app for one in own if one.window}
-    return [] if program and apps and program not in apps else list(own)
+    lowest = {one.app for one in elements if one.window in [w.title for w in look.windows[:1]]}
+    return [] if apps and lowest and apps.isdisjoint(lowest) else list(own)
 
 
-def at_rest(look: Observation, program: str = "") -> bool:
+def at_rest(look: Observation) -> bool:
     """Whether a window of the program is in front, without a dialog or an open menu."""
-    elements = [one for one in in_front(look, program) if {"showing", "visible"} & one.states]
+    elements = [one for one in in_front(look) if {"showing", "visible"} & one.states]
     return bool(elements) and not any(
         one.role in _DIALOGS or (one.role in MENU_ITEMS and usable(one, look)) for one in elements
     )
@@ -220,8 +213,6 @@ def _texts(element: Element, look: Observation, subject: Subject) -> Sequence[st
     """The texts for a field, by what it is called, or else what holds it: "Font Size"."""
     words = " ".join((element.name, element.label, element.description)).strip()
     words = words or (holders(element, look.elements or ()) or ("",))[-1]
-    if "file chooser" in _roles_above(element, look):
-        words = "file name"
     if element.role != "table cell" and not MULTI_LINE & element.states:
         for kind, texts in _KINDS:
             if re.search(kind, words, re.IGNORECASE):

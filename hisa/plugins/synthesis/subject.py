@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,10 @@ __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
 
 SUBJECTS = Path(__file__).with_name("subjects")
 """A folder for each subject that ships: ``subject.yaml`` and the files that its setup copies."""
+_BROWSER = (
+    "chromium --kiosk --no-first-run --no-default-browser-check --test-type --password-store=basic"
+    " --force-renderer-accessibility --disable-save-password-bubble --disable-features=Translate"
+)
 
 
 class Subject(BaseModel):
@@ -45,10 +52,8 @@ class Subject(BaseModel):
 
     def task(self) -> Task:
         """The start as a task, to be set up by `hisa.tasks.scorer.TaskScorer`."""
-        return Task(
-            id=self.name, instruction=f"Explore {self.title}.", domain=self.domain,
-            setup=self.setup, folder=self.folder,
-        )  # fmt: skip
+        instruction = f"Explore {self.title}."
+        return Task(self.name, instruction, self.domain, setup=self.setup, folder=self.folder)
 
 
 def subject_names() -> list[str]:
@@ -57,17 +62,23 @@ def subject_names() -> list[str]:
 
 
 def load_subject(name: str) -> Subject:
-    """A subject that ships, ``miniwob:PAGE``, or that of a file of the same keys.
+    """A subject that ships, ``miniwob:PAGE``, a page (an address or a file), or a subject's file.
 
     Raises:
         UsageError: there is none of that name, or it is wrong.
     """
-    path = SUBJECTS / name / "subject.yaml"
     if name.startswith("miniwob:"):
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        path = cache / "hisa" / "subjects" / name.replace(":", "-") / "subject.yaml"
-        write_page(name.removeprefix("miniwob:"), path.parent)
-    elif "/" in name or name.endswith((".yaml", ".yml")):
+        page = cache / "hisa" / "subjects" / name.replace(":", "-") / "page.html"
+        title = write_page(name.removeprefix("miniwob:"), page)
+        made = _page(name.replace(":", "-"), page, "--force-device-scale-factor=2")
+        return made.model_copy(update={"title": f'the page "{title}"', "main": title})
+    if re.fullmatch(r"(https?|file)://\S+", name) or name.lower().endswith((".html", ".htm")):
+        digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+        words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[-28:].strip("-")
+        return _page(f"{words}-{digest}", name if "://" in name else Path(name))
+    path = SUBJECTS / name / "subject.yaml"
+    if "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
         keys = yaml.safe_load(path.read_text("utf-8"))
@@ -79,3 +90,24 @@ def load_subject(name: str) -> Subject:
         raise UsageError(reason, fix="hisa explore mousepad --minutes 5 -o DIR") from error
     except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def _page(name: str, page: Path | str, options: str = "") -> Subject:
+    """A page in Chromium: a file, which is copied, or an address."""
+    address, folder, setup = str(page), "", list[dict[str, Any]]()
+    if isinstance(page, Path):
+        if not page.is_file():
+            raise UsageError(f"{page}: no such file", fix="hisa explore PAGE.html -o DIR")
+        address, folder = f"/home/user/Documents/{page.name}", str(page.resolve().parent)
+        setup.append({"copy": {"source": page.name, "path": f"~/Documents/{page.name}"}})
+    setup.append({"launch": f"{_BROWSER} {options} {shlex.quote(address)}"})
+    setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
+    return Subject(
+        name=name,
+        title=f"the page {str(page)[:80]}",
+        domain="browser",
+        setup=tuple(setup),
+        main="Chromium",
+        words=("Berlin", "42", "Ana"),
+        folder=folder,
+    )

@@ -8,14 +8,13 @@ import pytest
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.explored_numbers import report
-from hisa.plugins.synthesis.frontier import Frontier, look_of, restored, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Frontier, restored, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
     at_rest,
     is_left_alone,
     offered_keys,
     offers,
-    program_of,
 )
 from hisa.plugins.synthesis.records import (
     Act,
@@ -124,16 +123,15 @@ def test_a_message_whose_window_has_no_title_is_in_front() -> None:
     message = element("alert", "Information", 9, -1, "active", "modal", window="Information")
     button = element("push button", "OK", 12, 5, window="Information")
     seen = look(*PLAIN.elements or (), message, button, front="", behind=("notes - Pad",))
-    assert named(offers(seen, PAD, "pad")) == [("click", "OK")]
+    assert named(offers(seen, PAD)) == [("click", "OK")]
 
 
 def test_a_window_of_another_program_offers_nothing() -> None:
     folder = element("icon", "march.txt", 10, 5, window="Files", app="files")
     top = element("frame", "Files", 9, -1, "active", window="Files", app="files")
     seen = look(*PLAIN.elements or (), top, folder, front="Files", behind=("notes - Pad",))
-    assert program_of(seen, PAD) == "pad"
-    assert offers(seen, PAD, "pad") == []
-    assert not at_rest(seen, "pad")
+    assert offers(seen, PAD) == []
+    assert not at_rest(seen)
 
 
 @pytest.mark.parametrize(
@@ -291,9 +289,7 @@ async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
     exploration.close()
 
     again = Exploration.open(tmp_path)
-    assert offers(look_of(again, again.states[opened.id]), PAD) == offers(OPEN, PAD)
     frontier = restored(again)
-    assert frontier.root == frozenset(offered_keys(PLAIN, PAD))
     assert (frontier.counts[view.key], frontier.counts[ruler.key]) == (2, 3)  # without effect
     numbers = report(again)
     assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
