@@ -62,7 +62,7 @@ class Session:
         self.transitions = self.desktops = self._repeated = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
         self._edges = {(triple.before, triple.act.key, triple.after) for triple in triples}
-        self._earlier_desktops = max((triple.desktop for triple in triples), default=-1)
+        self.earlier_desktops = max((triple.desktop for triple in triples), default=-1)
         for triple in triples:
             self.noise.learn(triple.act, triple.differences.facts)
 
@@ -112,22 +112,16 @@ class Session:
                 async with open_environment(self.settings.environment) as environment:
                     if "throw_away" not in environment.capabilities:
                         raise UsageError(f"{environment.name} keeps what exploring does to it")
-                    await self._on_fresh_desktop(worker, environment)
                     while not self.over:
-                        await environment.reset()
-                        await self._on_fresh_desktop(worker, environment)
+                        await _Desktop(self, worker, environment).explore()
+                        if not self.over:
+                            await environment.reset()
             except EnvironmentFailed:
                 failures = failures + 1 if self.transitions == done else 1
                 if failures >= _FAILURES:
                     raise
             finally:
                 self.frontier.release(worker)
-
-    async def _on_fresh_desktop(self, worker: int, environment: Environment) -> None:
-        self.desktops += 1
-        desktop = _Desktop(self, worker, environment, self._earlier_desktops + self.desktops)
-        await desktop.start()
-        await desktop.explore()
 
 
 class _Desktop:
@@ -141,16 +135,32 @@ class _Desktop:
     facts: Facts
     state: State
 
-    def __init__(
-        self, session: Session, worker: int, environment: Environment, number: int
-    ) -> None:
-        self._session, self._worker, self._number = session, worker, number
+    def __init__(self, session: Session, worker: int, environment: Environment) -> None:
+        self._session, self._worker = session, worker
         self._environment, self._exploration = environment, session.exploration
         self._frontier, self._subject = session.frontier, session.exploration.subject
+        session.desktops += 1
+        self._number = session.earlier_desktops + session.desktops
         self._filled = False
         """Whether the act before filled something in."""
 
-    async def start(self) -> None:
+    async def explore(self) -> None:
+        """Set the subject up, and go on until only another fresh desktop helps."""
+        await self._start()
+        escapes = astray = 0
+        while not self._session.over and astray < _ASTRAY and escapes <= _ESCAPES:
+            choice = self._choose()
+            if choice is None:
+                return
+            await self._step(choice.act)
+            escapes = escapes + 1 if choice.act in (screens.ESCAPE, _CLOSE) else 0
+            if choice.then and choice.then not in self._offered():
+                self._frontier.forget(choice.act.key, choice.then)
+                astray += choice.act != screens.ESCAPE
+            else:
+                astray = 0
+
+    async def _start(self) -> None:
         """Set the subject up, and wait until its window is filled."""
         scorer = TaskScorer(settings=self._session.settings.tasks)
         await scorer.prepare(self._subject.task(), self._environment)
@@ -167,21 +177,6 @@ class _Desktop:
         root = self._frontier.root = self._frontier.root or offered
         if 2 * len(root & offered) >= len(root):  # else a late dialog is in front
             self.state = self._exploration.states[self._exploration.root]
-
-    async def explore(self) -> None:
-        """Go on until only another fresh desktop helps."""
-        escapes = astray = 0
-        while not self._session.over and astray < _ASTRAY and escapes <= _ESCAPES:
-            choice = self._choose()
-            if choice is None:
-                return
-            await self._step(choice.act)
-            escapes = escapes + 1 if choice.act in (screens.ESCAPE, _CLOSE) else 0
-            if choice.then and choice.then not in self._offered():
-                self._frontier.forget(choice.act.key, choice.then)
-                astray += choice.act != screens.ESCAPE
-            else:
-                astray = 0
 
     def _choose(self) -> Choice | None:
         """The frontier's choice, else an act that leads back; None: only a fresh desktop helps."""
@@ -265,15 +260,9 @@ class _Desktop:
         name = state_id(screen, changes)
         if name not in self._exploration.states:
             image, elements = await self._exploration.keep(self.look)
-            self._exploration.add_state(
-                State(
-                    id=name,
-                    screen=screen,
-                    windows=tuple(window.title for window in self.look.windows),
-                    image=image,
-                    elements=elements,
-                    size=(self.look.screen.width, self.look.screen.height),
-                    changed=changes,
-                )
-            )
+            windows = tuple(window.title for window in self.look.windows)
+            size = self.look.screen.width, self.look.screen.height
+            kept = {"image": image, "elements": elements, "windows": windows, "size": size}
+            state = State.model_validate({"id": name, "screen": screen, "changed": changes} | kept)
+            self._exploration.add_state(state)
         self.state = self._exploration.states[name]

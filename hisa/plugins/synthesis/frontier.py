@@ -26,18 +26,19 @@ Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
-_MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _IDLE = 2
 """Tries that one without effect counts for besides itself."""
-_CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
-"""Times and process numbers."""
+_MARKS = re.compile(
+    r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)|\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}"
+)
+"""Marks of a change, times and process numbers, which come and go by themselves as well."""
 
 
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(_lasting(window.title) for window in look.windows)
+    windows = sorted(_MARKS.sub("", window.title) for window in look.windows)
     parts = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
     return _hash([windows, sorted(filter(None, parts))])
 
@@ -54,11 +55,7 @@ def _parts(element: Element) -> list[str] | None:
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, _lasting(name), _CLOCK.sub("#", element.text), *states]
-
-
-def _lasting(title: str) -> str:
-    return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
+    return [element.role, _MARKS.sub("", name), _MARKS.sub("", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -92,9 +89,7 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if (
-            key[0] == "double_click" and key[1] in TEXTS
-        ):  # a word is selected: there is what to format
+        if key[0] == "double_click" and key[1] in TEXTS:  # there is a word to format now
             for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
                 del self.counts[other]
 
@@ -138,9 +133,8 @@ class Frontier:
         count, *_, target = min(targets)
         way = ways[target]
         self._claimed[worker] = target
-        alike = offered[way[0]]
-        act = alike[self.counts[way[0]] % len(alike)]
-        return Choice(act, way[1] if len(way) > 1 else None, count)
+        alike, then = offered[way[0]], way[1] if len(way) > 1 else None
+        return Choice(alike[self.counts[way[0]] % len(alike)], then, count)
 
     def release(self, worker: int) -> None:
         """A worker is on the way to nothing."""
