@@ -33,10 +33,9 @@ _LATE, _LATEST = 1.0, 4.0
 """Seconds that a late dialog gets before an act is said to change nothing; on a busy machine."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
-_ESCAPES = 3
-"""A list, the dialog that it is in, and the dialog under that."""
-_ASTRAY = 3
-"""Known ways that led elsewhere, one after the other, before a fresh desktop."""
+_LOST = 3
+"""Acts that led back or astray, one after the other, before a fresh desktop: out of a list, its
+dialog, and the dialog under that."""
 _CLOSE = Act(kind="press", keys=("alt", "f4"))
 """Closes the window of another program that was opened."""
 _FILLED = frozenset({"check box", "radio button", "list item", "option", "switch"})
@@ -61,7 +60,6 @@ class Session:
         self.frontier, self.noise = restored(exploration), Noise()
         self.transitions = self.desktops = self._repeated = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
-        self._edges = {(triple.before, triple.act.key, triple.after) for triple in triples}
         self.earlier_desktops = max((triple.desktop for triple in triples), default=-1)
         for triple in triples:
             self.noise.learn(triple.act, triple.differences.facts)
@@ -96,10 +94,10 @@ class Session:
         """Write a triple down, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
-        if edge in self._edges and not triple.failed:
+        known = ((one.before, one.act.key, one.after) for one in self.exploration.triples)
+        if edge in known and not triple.failed:
             self._repeated += 1
         else:
-            self._edges.add(edge)
             self.transitions += 1
             self.exploration.add(triple)
 
@@ -147,18 +145,13 @@ class _Desktop:
     async def explore(self) -> None:
         """Set the subject up, and go on until only another fresh desktop helps."""
         await self._start()
-        escapes = astray = 0
-        while not self._session.over and astray < _ASTRAY and escapes <= _ESCAPES:
-            choice = self._choose()
-            if choice is None:
-                return
+        lost = 0
+        while not self._session.over and lost <= _LOST and (choice := self._choose()):
             await self._step(choice.act)
-            escapes = escapes + 1 if choice.act in (screens.ESCAPE, _CLOSE) else 0
-            if choice.then and choice.then not in self._offered():
+            astray = choice.then is not None and choice.then not in self._offered()
+            if choice.then and astray:
                 self._frontier.forget(choice.act.key, choice.then)
-                astray += choice.act != screens.ESCAPE
-            else:
-                astray = 0
+            lost = lost + 1 if astray or choice.act in (screens.ESCAPE, _CLOSE) else 0
 
     async def _start(self) -> None:
         """Set the subject up, and wait until its window is filled."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from hisa.plugins.synthesis.doing import above, act_on, called, holders, usable
+from hisa.plugins.synthesis.doing import above, act_on, called, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.observation import Element, Observation
@@ -63,15 +63,6 @@ _GO_ON = re.compile(r"\s*(\.\.\.|…|$|this\b|the\b|[A-Z])")
 """May follow such a name: "Print…", "About Mousepad", not "Close bracket" or "Help text"."""
 _EFFECTS = frozenset({"pay", "send", "install", "security"})
 """Left alone, of what the core's policy says a button does: deleting is undone by a reset."""
-_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"e-?mail", ("ana@example.org",)),
-    (r"url|address bar|web ?site|homepage", ("http://localhost/",)),
-    (r"path|location", ("/tmp",)),
-    (r"date|birthday|deadline|due", ("2024-03-05",)),
-    (r"time|hour", ("14:30",)),
-    (r"number|amount|price|quantity|size|width|height|count|age|line|column|row", ("12", "3")),
-)
-"""Texts for fields by a word of their name or label; the subject's words for all others."""
 
 
 def offers(look: Observation, subject: Subject) -> list[Act]:
@@ -99,15 +90,13 @@ def _of_open_menus(
     entries: Iterable[Element], elements: Iterable[Element], look: Observation
 ) -> list[Element]:
     """The menus and entries that a click may meet; not open menus, which it would close."""
-    everything = look.elements or ()
-    opened = {id(one) for entry in entries for one in above(entry, everything)}
-    bars = {id(one) for one in everything if one.role == "menu bar"}
-    others = set() if bars & opened else bars
+    opened = [holder for entry in entries for holder in above(entry, look.elements or ())]
+    bar = any(one.role == "menu bar" for one in opened)
     return [
         one
         for one in elements
-        if one.role in MENU_ITEMS | {"menu"} and id(one) not in opened
-        if not others & {id(holder) for holder in above(one, everything)}
+        if one.role in MENU_ITEMS | {"menu"} and one not in opened
+        if bar or "menu bar" not in _roles_above(one, look)
     ]
 
 
@@ -199,7 +188,7 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
     if cell or part or role == "spin button" or (role in FIELDS and "editable" in element.states):
         bar = not many and "tool bar" in _roles_above(element, look)
         keys = ("enter",) if cell or bar or (role in _ENTERED and not page) else ()
-        for text in _texts(element, look, subject):
+        for text in ("12", "3") if role == "spin button" else subject.words or ("Berlin",):
             yield act_on(element, look, "type", text=text, keys=keys)
     if role in _CLICKED and (name or role in _UNNAMED) and not (page and role == "table cell"):
         yield act_on(element, look, "click")
@@ -207,19 +196,6 @@ def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[
         yield act_on(element, look, "double_click")
     if role in _RIGHT and not page and (role != "text" or many):
         yield act_on(element, look, "right_click")
-
-
-def _texts(element: Element, look: Observation, subject: Subject) -> Sequence[str]:
-    """The texts for a field, by what it is called, or else what holds it: "Font Size"."""
-    words = " ".join((element.name, element.label, element.description)).strip()
-    words = words or (holders(element, look.elements or ()) or ("",))[-1]
-    if element.role != "table cell" and not MULTI_LINE & element.states:
-        for kind, texts in _KINDS:
-            if re.search(kind, words, re.IGNORECASE):
-                return texts
-        if element.role == "spin button":
-            return ("12", "3")
-    return subject.words or ("Berlin",)
 
 
 def _roles_above(element: Element, look: Observation) -> set[str]:

@@ -115,7 +115,7 @@ def test_only_the_window_in_front_counts() -> None:
     )  # fmt: skip
     assert not at_rest(seen)
     assert named(offers(seen, PAD)) == [
-        ("type", "ana@example.org"), ("click", "Wrap"), ("click", "Close")
+        ("type", "Berlin"), ("type", "42"), ("click", "Wrap"), ("click", "Close")
     ]  # fmt: skip
 
 
