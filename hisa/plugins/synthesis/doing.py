@@ -65,9 +65,8 @@ def usable(element: Element, look: Observation) -> bool:
     """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top."""
     box, centre = element.box, element.box.centre
     drawn = {"showing", "visible"} & element.states and min(box.width, box.height) >= 2
-    if not drawn or not {"sensitive", "enabled"} & element.states:
-        return False
-    if not (0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height):
+    inside = 0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height
+    if not drawn or not inside or not {"sensitive", "enabled"} & element.states:
         return False
     if element.role == "menu":  # an open menu lies over everything
         return True

@@ -118,8 +118,6 @@ class Session:
                 failures = failures + 1 if self.transitions == done else 1
                 if failures >= _FAILURES:
                     raise
-            finally:
-                self.frontier.release(worker)
 
 
 class _Desktop:

@@ -136,10 +136,6 @@ class Frontier:
         alike, then = offered[way[0]], way[1] if len(way) > 1 else None
         return Choice(alike[self.counts[way[0]] % len(alike)], then, count)
 
-    def release(self, worker: int) -> None:
-        """A worker is on the way to nothing."""
-        self._claimed.pop(worker, None)
-
     def untried_from_root(self) -> bool:
         """Whether known ways lead from a fresh start to an act that nobody tried."""
         skipped = {*self._claimed.values(), ESCAPE.key}
