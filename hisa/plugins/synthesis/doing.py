@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.actions import Action, Button, Click, Hotkey, Press, Scroll, Write
+from hisa.actions import Action, Button, Click, Hotkey, Press, Write
 from hisa.errors import ModelFacingError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.records import Act
@@ -15,21 +15,19 @@ from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT, MULTI_LINE
 
-__all__ = [
-    "PATIENCE", "SETTLE", "ActFailed", "act_on", "actions_of", "alike", "called", "find", "holders",
-    "perform", "replay", "usable",
-]  # fmt: skip
+__all__ = ["SETTLE", "ActFailed", "above", "act_on", "actions_of", "alike", "called", "find"]
+__all__ += ["holders", "perform", "replay", "usable"]
 
 _HOLDERS = frozenset(
     {"menu", "dialog", "alert", "file chooser", "tool bar", "page tab", "list item", "table row"}
     | {"panel", "grouping", "section", "form", "popup menu", "option pane", "internal frame"}
 )
 """Roles whose names tell alike elements apart."""
+_DRAWN_IN = frozenset({"static", "label", "image", "icon"})
 SETTLE = 0.6
 """Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
-PATIENCE = 4.0
+_PATIENCE = 4.0
 """Seconds for an element to come; dialogs of a busy office program take that long."""
-_POLL = 0.4
 
 
 class ActFailed(ModelFacingError):
@@ -43,54 +41,46 @@ def called(element: Element) -> str:
     return element.text[:80]
 
 
+def above(element: Element, elements: Sequence[Element]) -> Iterator[Element]:
+    """The elements that hold one, innermost first; at most 60, for trees that run in a circle."""
+    at = element.parent
+    for _ in range(60):
+        if at is None or not 0 <= at < len(elements):
+            return
+        yield elements[at]
+        at = elements[at].parent
+
+
 def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
     """The names of what holds an element, outermost first; windows are not among them."""
-    names: list[str] = []
-    at, seen = element.parent, 0
-    while at is not None and 0 <= at < len(elements) and seen < 60:
-        holder, seen = elements[at], seen + 1
-        if holder.name and holder.role in _HOLDERS and holder.name != element.name:
-            names.append(holder.name[:80])
-        at = holder.parent
+    names = [
+        one.name[:80]
+        for one in above(element, elements)
+        if one.name and one.role in _HOLDERS and one.name != element.name
+    ]
     return tuple(reversed(names))
 
 
 def usable(element: Element, look: Observation) -> bool:
     """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top."""
-    box, states = element.box, element.states
-    if not ({"showing", "visible"} & states) or box.width < 2 or box.height < 2:
+    box, centre = element.box, element.box.centre
+    drawn = {"showing", "visible"} & element.states and min(box.width, box.height) >= 2
+    inside = 0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height
+    if not drawn or not inside or not {"sensitive", "enabled"} & element.states:
         return False
-    if {"sensitive", "enabled"}.isdisjoint(states):
-        return False
-    centre = box.centre
-    if not (0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height):
-        return False
-    if element.role == "menu" and _in_menu(element, look):
+    if element.role == "menu":  # an open menu lies over everything
         return True
     top = element_at(centre, look)
-    return top is None or top is element or _inside(top, element) or top.role in LAYOUT
-
-
-def _in_menu(element: Element, look: Observation) -> bool:
-    """Whether a menu is an entry of an open one, which lies over everything as its others do."""
-    elements, at = look.elements or (), element.parent
-    return at is not None and 0 <= at < len(elements) and elements[at].role == "menu"
-
-
-def _inside(top: Element, element: Element) -> bool:
-    return top.box == element.box or top.role in {"static", "label", "image", "icon"}
+    return top is None or top.box == element.box or top.role in LAYOUT | _DRAWN_IN
 
 
 def act_on(element: Element, look: Observation, kind: str, **more: object) -> Act:
     """The act on an element of a look, told so that `find` finds it on another one."""
-    within = holders(element, look.elements or ())
-    name = called(element)
+    within, name = holders(element, look.elements or ()), called(element)
     same = alike(element.role, name, within, look)
     nth = next((at for at, one in enumerate(same) if one is element), 0)
-    return Act.model_validate(
-        {"kind": kind, "role": element.role, "name": name, "within": within, "nth": nth}
-        | {"window": element.window, **more}
-    )
+    of_it = {"role": element.role, "name": name, "within": within, "window": element.window}
+    return Act.model_validate({"kind": kind, "nth": nth} | of_it | more)
 
 
 def find(act: Act, look: Observation) -> Element | None:
@@ -111,24 +101,17 @@ def alike(role: str, name: str, within: tuple[str, ...] | None, look: Observatio
     same = [
         one
         for one in elements
-        if one.role == role
-        and called(one) == name
-        and {"showing", "visible"} & one.states
-        and (within is None or holders(one, elements) == within)
+        if (one.role, called(one)) == (role, name) and {"showing", "visible"} & one.states
+        if within is None or holders(one, elements) == within
     ]
     return sorted(same, key=lambda one: (one.box.top, one.box.left))
 
 
 async def perform(environment: Environment, act: Act, element: Element | None) -> None:
-    """Do an act.
-
-    Args:
-        environment: where.
-        act: what is done.
-        element: found for it on a look of just now; None where the act needs none.
+    """Do an act on the element that `find` has for it; None where it needs none.
 
     Raises:
-        ActFailed: it needs an element.
+        ActFailed: it needs one.
         ActionRefused, EnvironmentFailed: as `Environment.act`.
     """
     if element is None and act.role:
@@ -142,8 +125,6 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"
         yield Click(at, button=button, count=2 if act.kind == "double_click" else 1)
-    elif act.kind == "scroll":
-        yield Scroll(dy=act.lines, at=at)
     elif act.kind == "type":
         if at and element:
             yield Click(at)
@@ -155,7 +136,7 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
 
 
 async def replay(
-    environment: Environment, acts: Iterable[Act], *, wait: float = PATIENCE
+    environment: Environment, acts: Iterable[Act], *, wait: float = _PATIENCE
 ) -> Observation:
     """Do acts one after the other, each found on a fresh look and waited for so many seconds.
 
@@ -170,7 +151,7 @@ async def replay(
     for act in acts:
         element, limit = find(act, look) if act.role else None, Deadline(wait)
         while act.role and element is None and not limit.passed:
-            await asyncio.sleep(_POLL)
+            await asyncio.sleep(0.4)
             look = await environment.observe(elements=True, settle=SETTLE)
             element = find(act, look)
         await perform(environment, act, element)

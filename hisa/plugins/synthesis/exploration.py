@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections import deque
+from collections import defaultdict, deque
 from functools import lru_cache
 from pathlib import Path
 from typing import Self, TypeVar
@@ -112,12 +112,8 @@ class Exploration:
         image = await asyncio.to_thread(lambda: look.screenshot.sha256)
         plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
         elements = hashlib.sha256(plain).hexdigest()
-        for path, content in (
-            (self.folder / "images" / f"{image}.png", look.screenshot.png),
-            (self.folder / "elements" / f"{elements}.json", plain),
-        ):
-            if not path.exists():
-                replace_file(path, content)
+        replace_file(self.folder / "images" / f"{image}.png", look.screenshot.png)
+        replace_file(self.folder / "elements" / f"{elements}.json", plain)
         return image, elements
 
     def add_state(self, state: State) -> None:
@@ -145,24 +141,19 @@ class Exploration:
 
     def route(self, state: str) -> list[Triple] | None:
         """The fewest triples from a fresh start to a state; None: no way is known."""
-        came: dict[str, Triple | None] = {self.root: None}
+        ways: dict[str, list[Triple]] = {self.root: []}
         queue = deque([self.root])
-        ways: dict[str, list[Triple]] = {}
+        leaving: dict[str, list[Triple]] = defaultdict(list)
         for triple in self.triples:
             if not triple.failed:
-                ways.setdefault(triple.before, []).append(triple)
-        while queue and state not in came:
-            for triple in ways.get(queue.popleft(), ()):
-                if triple.after not in came:
-                    came[triple.after] = triple
+                leaving[triple.before].append(triple)
+        while queue and state not in ways:
+            here = queue.popleft()
+            for triple in leaving[here]:
+                if triple.after not in ways:
+                    ways[triple.after] = [*ways[here], triple]
                     queue.append(triple.after)
-        if state not in came:
-            return None
-        steps: list[Triple] = []
-        while (last := came[state]) is not None:
-            steps.append(last)
-            state = last.before
-        return steps[::-1]
+        return ways.get(state)
 
     def acts_to(self, triple: Triple) -> tuple[Act, ...] | None:
         """The acts from a fresh start to the end of a triple, saves included; None: no way."""
@@ -170,5 +161,5 @@ class Exploration:
         if route is None:
             return None
         save = Act(kind="press", keys=self.subject.save)
-        steps = [(one.act, one.saved and save.keys) for one in (*route, triple)]
-        return tuple(act for done, saved in steps for act in ((done, save) if saved else (done,)))
+        pairs = ((one.act, save) if one.saved else (one.act,) for one in (*route, triple))
+        return tuple(act for pair in pairs for act in pair)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hisa.plugins.synthesis.doing import called, holders
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import MENU_ITEMS, reason_to_leave
+from hisa.plugins.synthesis.offers import MENU_ITEMS, is_left_alone
 
 __all__ = ["report"]
 
@@ -17,8 +17,8 @@ def report(exploration: Exploration) -> dict[str, Any]:
 
     Returns:
         ``without_effect`` and ``lasting`` (files or settings changed, noise counted) are shares of
-        the acts done, 0 to 1; ``per_minute_and_desktop`` leaves out set-ups; ``unreached`` states
-        have no way from a fresh start; ``menus`` counts entries, ``left`` ones as dangerous.
+        the acts done, 0 to 1; ``per_minute_and_desktop`` leaves out set-ups; ``menus`` counts
+        entries, ``left`` ones as dangerous.
 
     Raises:
         OSError, ValueError: a file of a state is gone or damaged.
@@ -34,9 +34,7 @@ def report(exploration: Exploration) -> dict[str, Any]:
         "fresh_desktops": len({one.desktop for one in exploration.triples}),
         "without_effect": round(sum(not one.differences for one in done) / count, 3),
         "lasting": round(sum(bool(one.differences.facts) for one in done) / count, 3),
-        "looked_twice": sum(one.looks > 1 for one in done),
         "per_minute_and_desktop": round(60 * len(done) / max(1.0, seconds), 1),
-        "unreached": sum(exploration.route(one) is None for one in exploration.states),
         "kinds": dict(Counter(one.act.kind for one in done).most_common()),
         "menus": _menus(exploration),
     }
@@ -44,12 +42,12 @@ def report(exploration: Exploration) -> dict[str, Any]:
 
 def _menus(exploration: Exploration) -> dict[str, dict[str, int]]:
     entries: dict[tuple[str, ...], dict[str, bool]] = defaultdict(dict)
-    for state in {state.elements: state for state in exploration.states.values()}.values():
+    for state in exploration.states.values():
         elements = exploration.elements(state)
         for one in elements:
             menu = holders(one, elements) if one.role in MENU_ITEMS and called(one) else ()
             if menu and {"showing", "visible"} & one.states:
-                entries[menu][called(one)] = bool(reason_to_leave(one, exploration.subject))
+                entries[menu][called(one)] = is_left_alone(one, exploration.subject)
     tried = {(one.act.within, one.act.name) for one in exploration.triples}
     return {
         " > ".join(menu): {

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from hisa.config import Settings
@@ -20,7 +18,7 @@ from hisa.machine.patience import patience
 from hisa.plugins.synthesis import offers as screens
 from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import Key, restored, screen_id, state_id
+from hisa.plugins.synthesis.frontier import Choice, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
@@ -29,25 +27,18 @@ from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session"]
 
-_ACTS = 40
-"""On one desktop: settings pile up, and ways from a fresh start get long. Chosen by hand."""
 _DEEP = 12
-"""Acts from a fresh start: what is found further off gives tasks that are tedious to prove."""
-_DEAD = 4
-"""Acts without effect in a dialog, one after the other, before it is left."""
-_LATE = 1.0
-"""Seconds that a late dialog gets before an act is said to change nothing."""
-_LATEST = 4.0
-"""However busy the machine: most acts that changed nothing at first change nothing at all."""
+"""Acts from a fresh start: what is further off gives tasks that are tedious to prove."""
+_LATE, _LATEST = 1.0, 4.0
+"""Seconds that a late dialog gets before an act is said to change nothing; on a busy machine."""
 _FAILURES = 3
 """Desktops lost one after the other before exploring ends."""
-_ESCAPES = 3
-"""A list, the dialog that it is in, and the dialog under that."""
-_ASTRAY = 3
-"""Known ways that led elsewhere, one after the other, before a fresh desktop."""
+_LOST = 3
+"""Acts that led back or astray, one after the other, before a fresh desktop: out of a list, its
+dialog, and the dialog under that."""
 _CLOSE = Act(kind="press", keys=("alt", "f4"))
 """Closes the window of another program that was opened."""
-_FILLED = frozenset({"check box", "radio button", "menu item", "list item", "option", "switch"})
+_FILLED = frozenset({"check box", "radio button", "list item", "option", "switch"})
 """Roles of what a form is filled with, besides fields."""
 
 
@@ -69,25 +60,21 @@ class Session:
         self.frontier, self.noise = restored(exploration), Noise()
         self.transitions = self.desktops = self._repeated = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
-        self._on_progress: Callable[[Session], object] = lambda _: None
-        self._edges = {(one.before, one.act.key, one.after) for one in triples}
-        self._number = max((one.number for one in triples), default=-1)
-        self._desktop = max((one.desktop for one in triples), default=-1)
-        for one in triples:
-            self.noise.learn(one.act, one.differences.facts)
+        self.earlier_desktops = max((triple.desktop for triple in triples), default=-1)
+        for triple in triples:
+            self.noise.learn(triple.act, triple.differences.facts)
 
-    async def explore(self, workers: int, on_progress: Callable[[Session], object]) -> None:
+    async def explore(self, workers: int) -> None:
         """Explore on several desktops at once; each triple is written when it is known.
 
         Raises:
             UsageError: the environment keeps what is done to it, or the subject cannot be set up.
             EnvironmentFailed: several desktops were lost one after the other.
         """
-        self._on_progress = on_progress
         try:
             async with asyncio.TaskGroup() as group:
-                for number in range(workers):
-                    group.create_task(_Worker(self, number).work())
+                for worker in range(workers):
+                    group.create_task(self._work(worker))
         except* HisaError as errors:
             raise errors.exceptions[0] from None
 
@@ -97,209 +84,176 @@ class Session:
         enough = self._most is not None and self.transitions >= self._most
         return enough or time.monotonic() >= self._began + 60 * self._minutes
 
-    @property
-    def per_minute(self) -> float:
-        """New transitions a minute, of all desktops together."""
-        return 60 * self.transitions / max(1.0, time.monotonic() - self._began)
-
     def numbers(self) -> dict[str, float]:
         """Counts; ``repeated`` acts were on the way to something new."""
-        rate = {"transitions": self.transitions, "per_minute": round(self.per_minute, 1)}
+        per_minute = 60 * self.transitions / max(1.0, time.monotonic() - self._began)
+        rate = {"transitions": self.transitions, "per_minute": round(per_minute, 1)}
         return rate | {"repeated": self._repeated, "desktops": self.desktops}
-
-    def fresh_number(self) -> int:
-        """The number of the next fresh desktop."""
-        self.desktops += 1
-        self._desktop += 1
-        return self._desktop
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
-        if edge in self._edges and not triple.failed:
+        known = ((one.before, one.act.key, one.after) for one in self.exploration.triples)
+        if edge in known and not triple.failed:
             self._repeated += 1
         else:
-            self._edges.add(edge)
-            self._number += 1
             self.transitions += 1
-            self.exploration.add(triple.model_copy(update={"number": self._number}))
-        self._on_progress(self)
+            self.exploration.add(triple)
 
-
-@dataclass
-class _Here:
-    """Where a worker is: what it saw last, and as which state that counts."""
-
-    desktop: int
-    baseline: Facts
-    look: Observation
-    facts: Facts
-    state: State
-    acts: int = 0
-    dead: int = 0
-    """Acts without effect, one after the other."""
-    escapes: int = 0
-    astray: int = 0
-    filled: bool = False
-    """Whether the act before filled something in."""
-
-
-class _Worker:
-    def __init__(self, session: Session, number: int) -> None:
-        self._session = session
-        self._number = number
-        self._subject = session.exploration.subject
-        self._frontier = session.frontier
-
-    async def work(self) -> None:
+    async def _work(self, worker: int) -> None:
         """Explore on one desktop after the other."""
         failures = 0
-        while not self._session.over:
-            done = self._session.transitions
+        while not self.over:
+            done = self.transitions
             try:
-                async with open_environment(self._session.settings.environment) as environment:
+                async with open_environment(self.settings.environment) as environment:
                     if "throw_away" not in environment.capabilities:
                         raise UsageError(f"{environment.name} keeps what exploring does to it")
-                    await self._on_fresh_desktop(environment)
-                    while not self._session.over:
-                        await environment.reset()
-                        await self._on_fresh_desktop(environment)
+                    while not self.over:
+                        await _Desktop(self, worker, environment).explore()
+                        if not self.over:
+                            await environment.reset()
             except EnvironmentFailed:
-                failures = failures + 1 if self._session.transitions == done else 1
+                failures = failures + 1 if self.transitions == done else 1
                 if failures >= _FAILURES:
                     raise
-            finally:
-                self._frontier.release(self._number)
 
-    async def _on_fresh_desktop(self, environment: Environment) -> None:
-        """Set the subject up and go on until only another fresh desktop helps."""
-        here = await self._start(environment)
-        while not self._session.over and here.acts < _ACTS and here.astray < _ASTRAY:
-            route = self._session.exploration.route(here.state.id) or ()
-            if len(route) > _DEEP and not here.filled:
-                return
-            acts = screens.offers(here.look, self._subject, self._frontier.program)
-            resting = screens.at_rest(here.look, self._frontier.program)
-            form = here.filled and (not resting or self._subject.domain == "browser")
-            back = acts and not resting and here.escapes < _ESCAPES
-            offered = [*acts, screens.ESCAPE] if back else acts
-            choice = self._frontier.choose(self._number, here.state.screen, offered, filled=form)
-            stuck = here.dead >= _DEAD and not resting  # something covers what is offered
-            worth = choice and (not choice.tries or not self._frontier.untried_from_root())
-            if choice and worth and not stuck:
-                here.escapes = 0 if choice.act != screens.ESCAPE else here.escapes + 1
-                await self._step(environment, here, choice.act)
-                astray = choice.then and choice.then not in self._offered(here.look)
-                here.astray = here.astray + 1 if astray and choice.act != screens.ESCAPE else 0
-                if choice.then and astray:
-                    self._frontier.forget(choice.act.key, choice.then)
-                continue
-            own = screens.in_front(here.look, self._frontier.program)
-            if here.escapes >= _ESCAPES or (acts and resting) or not here.look.windows:
-                return
-            here.escapes += 1
-            await self._step(environment, here, screens.ESCAPE if own and not resting else _CLOSE)
 
-    async def _start(self, environment: Environment) -> _Here:
-        desktop, exploration = self._session.fresh_number(), self._session.exploration
+class _Desktop:
+    """A fresh start of the subject, and where exploring it has come to since.
+
+    ``look``, ``facts`` and ``state`` are the last ones; ``baseline`` the facts of the start.
+    """
+
+    look: Observation
+    baseline: Facts
+    facts: Facts
+    state: State
+
+    def __init__(self, session: Session, worker: int, environment: Environment) -> None:
+        self._session, self._worker = session, worker
+        self._environment, self._exploration = environment, session.exploration
+        self._frontier, self._subject = session.frontier, session.exploration.subject
+        session.desktops += 1
+        self._number = session.earlier_desktops + session.desktops
+        self._filled = False
+        """Whether the act before filled something in."""
+
+    async def explore(self) -> None:
+        """Set the subject up, and go on until only another fresh desktop helps."""
+        await self._start()
+        lost = 0
+        while not self._session.over and lost <= _LOST and (choice := self._choose()):
+            await self._step(choice.act)
+            astray = choice.then is not None and choice.then not in self._offered()
+            if choice.then and astray:
+                self._frontier.forget(choice.act.key, choice.then)
+            lost = lost + 1 if astray or choice.act in (screens.ESCAPE, _CLOSE) else 0
+
+    async def _start(self) -> None:
+        """Set the subject up, and wait until its window is filled."""
         scorer = TaskScorer(settings=self._session.settings.tasks)
-        await scorer.prepare(self._subject.task(), environment)
-        look = await self._settled_start(environment)
-        facts = await read_facts(environment)
-        state = await self._state(look, facts, facts)
-        self._frontier.program = self._frontier.program or screens.program_of(look, self._subject)
-        offered = frozenset(self._offered(look))
-        root = self._frontier.root = self._frontier.root or offered
-        if 2 * len(root & offered) >= len(root):  # else a late dialog or the like is in front
-            state = exploration.states[exploration.root]
-        return _Here(desktop, facts, look, facts, state)
-
-    def _offered(self, look: Observation) -> list[Key]:
-        return screens.offered_keys(look, self._subject, self._frontier.program)
-
-    async def _settled_start(self, environment: Environment) -> Observation:
-        """The first look that stays: a window that has come may still be filled."""
-        before = await environment.observe(elements=True, settle=SETTLE)
-        for _ in range(6):
+        await scorer.prepare(self._subject.task(), self._environment)
+        screen = ""
+        for _ in range(7):
+            self.look = await self._observe()
+            if self.look.complete and screen_id(self.look) == screen:
+                break
+            screen = screen_id(self.look)
             await asyncio.sleep(patience(0.5))
-            look = await environment.observe(elements=True, settle=SETTLE)
-            if look.complete and screen_id(look) == screen_id(before):
-                return look
-            before = look
-        return before
+        self.baseline = self.facts = await read_facts(self._environment)
+        await self._keep_state()
+        offered = frozenset(self._offered())
+        root = self._frontier.root = self._frontier.root or offered
+        if 2 * len(root & offered) >= len(root):  # else a late dialog is in front
+            self.state = self._exploration.states[self._exploration.root]
 
-    async def _step(self, environment: Environment, here: _Here, act: Act) -> None:
+    def _choose(self) -> Choice | None:
+        """The frontier's choice, else an act that leads back; None: only a fresh desktop helps."""
+        deep = len(self._exploration.route(self.state.id) or ()) > _DEEP
+        if deep and not self._filled:
+            return None
+        acts, resting = screens.offers(self.look, self._subject), screens.at_rest(self.look)
+        form = self._filled and (not resting or self._subject.domain == "browser")
+        offered = acts if resting or not acts else [*acts, screens.ESCAPE]
+        choice = self._frontier.choose(self._worker, self.state.screen, offered, filled=form)
+        if choice and (not choice.tries or not self._frontier.untried_from_root()):
+            return choice
+        if (acts and resting) or not self.look.windows:
+            return None
+        own = screens.in_front(self.look) and not resting
+        return Choice(screens.ESCAPE if own else _CLOSE, None, 0)
+
+    async def _step(self, act: Act) -> None:
         """Do an act, see what it changed, and write both down."""
-        self._frontier.begin(here.state.screen, act.key)
-        began, here.acts = time.monotonic(), here.acts + 1
-        element, before = find(act, here.look) if act.role else None, here.state.id
-        seen: dict[str, Any] = {"after": "", "differences": Differences()}
-        lost: HisaError | None = None
+        self._frontier.begin(self.state.screen, act.key)
+        began, before = time.monotonic(), self.state.id
+        element = find(act, self.look) if act.role else None
+        lost: EnvironmentFailed | None = None
         try:
-            await perform(environment, act, element)
-            seen = await self._see(environment, here)
+            await perform(self._environment, act, element)
+            seen = await self._see()
         except (ActFailed, ActionRefused, EnvironmentFailed) as error:
-            seen["failed"] = str(error)[:500]
+            seen = {"after": "", "differences": Differences(), "failed": str(error)[:500]}
             lost = error if isinstance(error, EnvironmentFailed) else None
         box = element.box if element else None
-        sides = (box.left, box.top, box.right, box.bottom) if box else ()
+        sides = tuple(map(round, (box.left, box.top, box.right, box.bottom))) if box else None
         triple = Triple.model_validate(
-            {"number": 0, "desktop": here.desktop, "before": before, "act": act, **seen}
-            | {"box": tuple(map(round, sides)) or None}
-            | {"seconds": round(time.monotonic() - began, 2)}
+            {"number": len(self._exploration.triples), "desktop": self._number, "before": before}
+            | {"act": act, "box": sides, "seconds": round(time.monotonic() - began, 2), **seen}
         )
         self._session.add(triple)
-        here.dead = 0 if triple.differences else here.dead + 1
-        came = {one.role for one in triple.differences.elements if one.what == "came"}
-        fills = (act.kind == "type" or act.role in _FILLED) and not came & screens.DIALOGS
-        here.filled = bool(triple.differences) and fills and not screens.confirms(act)
         if lost:
             raise lost
+        effect = bool(triple.differences)
+        self._filled = effect and (act.kind == "type" or act.role in _FILLED)
         if not triple.failed:
-            idle = not triple.differences
-            self._frontier.learn(act.key, self._offered(here.look), idle=idle)
+            self._frontier.learn(act.key, self._offered(), idle=not effect)
 
-    async def _see(self, environment: Environment, here: _Here) -> dict[str, Any]:
+    async def _see(self) -> dict[str, Any]:
         """Look at what an act left, save and read facts; twice where nothing changed at first."""
-        before, facts, saved, looks = here.look, here.facts, False, 0
-        differences = Differences()
-        while not differences and looks < 2:
-            if looks:
+        look, facts, saved = self.look, self.facts, False
+        for looks in (1, 2):
+            self.look = await self._observe(looks)
+            if not saved and self._to_be_saved() and not self.look.shows(look):
+                save = Act(kind="press", keys=self._subject.save)
+                await perform(self._environment, save, None)
+                self.look, saved = await self._observe(), True
+            self.facts = await read_facts(self._environment)
+            changes = changed(facts, self.facts)
+            differences = Differences(facts=changes, elements=element_changes(look, self.look))
+            if differences.elements or self._session.noise.without(changes):
+                break
+            if looks == 1:
                 await asyncio.sleep(min(patience(_LATE), _LATEST))
-            looks += 1
-            look = await environment.observe(elements=True, settle=SETTLE * looks)
-            if not saved and self._to_be_saved(look) and not look.shows(before):
-                await perform(environment, Act(kind="press", keys=self._subject.save), None)
-                look = await environment.observe(elements=True, settle=SETTLE)
-                saved = True
-            here.look, here.facts = look, await read_facts(environment)
-            differences = Differences(
-                facts=self._session.noise.without(changed(facts, here.facts)),
-                elements=element_changes(before, look),
-            )
-        here.state = await self._state(here.look, here.baseline, here.facts)
-        kept = differences.model_copy(update={"facts": changed(facts, here.facts)})
-        return {"after": here.state.id, "differences": kept, "saved": saved, "looks": looks}
+        await self._keep_state()
+        seen = {"after": self.state.id, "differences": differences}
+        return {**seen, "saved": saved, "looks": looks}
 
-    def _to_be_saved(self, look: Observation) -> bool:
+    async def _observe(self, stretch: int = 1) -> Observation:
+        return await self._environment.observe(elements=True, settle=SETTLE * stretch)
+
+    def _offered(self) -> list[tuple[str, ...]]:
+        return screens.offered_keys(self.look, self._subject)
+
+    def _to_be_saved(self) -> bool:
         """Whether keys would save the main document, without a question."""
-        if not (self._subject.save and self._subject.documents and look.active):
+        if not (self._subject.save and self._subject.documents and self.look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
-        return name in look.active.title and screens.at_rest(look, self._frontier.program)
+        return name in self.look.active.title and screens.at_rest(self.look)
 
-    async def _state(self, look: Observation, baseline: Facts, facts: Facts) -> State:
-        """The state of a look, kept when it is new."""
-        exploration = self._session.exploration
-        changes = tuple(self._session.noise.without(changed(baseline, facts)))
-        screen = screen_id(look)
+    async def _keep_state(self) -> None:
+        """Take the look for the state, and keep it when it is new."""
+        changes = self._session.noise.without(changed(self.baseline, self.facts))
+        screen = screen_id(self.look)
         name = state_id(screen, changes)
-        if name not in exploration.states:
-            windows = tuple(window.title for window in look.windows)
-            image, elements = await exploration.keep(look)
-            exploration.add_state(
-                State(id=name, screen=screen, windows=windows, image=image, elements=elements,
-                      changed=changes, size=(look.screen.width, look.screen.height))
-            )  # fmt: skip
-        return exploration.states[name]
+        if name not in self._exploration.states:
+            image, elements = await self._exploration.keep(self.look)
+            windows = tuple(window.title for window in self.look.windows)
+            size = self.look.screen.width, self.look.screen.height
+            kept = {"image": image, "elements": elements, "windows": windows, "size": size}
+            state = State.model_validate({"id": name, "screen": screen, "changed": changes} | kept)
+            self._exploration.add_state(state)
+        self.state = self._exploration.states[name]

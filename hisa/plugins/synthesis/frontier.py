@@ -10,42 +10,37 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms, offered_keys, program_of
-from hisa.plugins.synthesis.records import Act, Change, State
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms
+from hisa.plugins.synthesis.records import Act, Change
+from hisa.screen.observation import Element, Observation
 
-__all__ = ["Choice", "Frontier", "Key", "look_of", "restored", "screen_id", "state_id"]
+__all__ = ["Choice", "Frontier", "restored", "screen_id", "state_id"]
 
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
-_MARKS = re.compile(r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)", re.IGNORECASE)
-_TOPS = frozenset({"frame", "dialog", "alert", "window", "file chooser"})
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _IDLE = 2
 """Tries that one without effect counts for besides itself."""
-_CLOCK = re.compile(r"\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}")
-
-
-def _title(title: str) -> str:
-    """A window's title without the mark of a change, times and process numbers."""
-    return _CLOCK.sub("#", _MARKS.sub("", title.strip()))
+_MARKS = re.compile(
+    r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)|\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}"
+)
+"""Marks of a change, times and process numbers, which come and go by themselves as well."""
 
 
 def screen_id(look: Observation) -> str:
     """The hash of windows and named elements with their states and values."""
-    windows = sorted(_title(window.title) for window in look.windows)
-    shown = [_told(one) for one in look.elements or () if {"showing", "visible"} & one.states]
-    return _hash([windows, sorted(filter(None, shown))])
+    windows = sorted(_MARKS.sub("", window.title) for window in look.windows)
+    parts = [_parts(one) for one in look.elements or () if {"showing", "visible"} & one.states]
+    return _hash([windows, sorted(filter(None, parts))])
 
 
 def state_id(screen: str, changes: Iterable[Change]) -> str:
@@ -53,13 +48,14 @@ def state_id(screen: str, changes: Iterable[Change]) -> str:
     return _hash([screen, sorted([*one.fact, one.after] for one in changes)])
 
 
-def _told(element: Element) -> list[str] | None:
+def _parts(element: Element) -> list[str] | None:
+    """The parts of an element that tell screens apart; None where it says nothing."""
     name = called(element)
     if element.role in _PASSING or not (name or element.text):
         return None
     kept = {"selected"} if element.role.endswith(("menu", "menu item")) else set()
     states = [one for one in _STATES if one in element.states - kept]
-    return [element.role, _title(name), _CLOCK.sub("#", element.text), *states]
+    return [element.role, _MARKS.sub("", name), _MARKS.sub("", element.text), *states]
 
 
 def _hash(value: object) -> str:
@@ -82,8 +78,6 @@ class Frontier:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()
         """Keys that the fresh start offers."""
-        self.program = ""
-        """The program that is explored, as elements tell; empty: not known yet."""
         self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
@@ -95,11 +89,9 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        selects = key[0] == "double_click" and key[1] in TEXTS
-        copies = re.match(r"_?(copy|cut)\b", key[2], re.IGNORECASE)
-        if again := "format" if selects else "paste" if copies else "":
-            for other in [one for one in self.counts if again in " ".join(one[2:]).casefold()]:
-                del self.counts[other]  # there is something for it now
+        if key[0] == "double_click" and key[1] in TEXTS:  # there is a word to format now
+            for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
+                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
@@ -125,36 +117,24 @@ class Frontier:
         offered: dict[Key, list[Act]] = {}
         for act in acts:
             offered.setdefault(act.key, []).append(act)
-        if filled:
-            ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
-            if ends:
-                key = min(ends, key=self.counts.__getitem__)
-                return Choice(offered[key][0], None, 0)
+        ends = [a.key for a in acts if confirms(a) and (screen, a.key) not in self._tried]
+        if filled and ends:
+            return Choice(offered[min(ends, key=self.counts.__getitem__)][0], None, 0)
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
-        depth = {
-            key: -len(listed[0].within) if "menu" in listed[0].role else 0
-            for key, listed in offered.items()
-        }
         targets = [
-            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), depth.get(key, 0),
-             at, key)
+            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), at, key)
             for at, (key, way) in enumerate(ways.items())
             if key not in others and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
-        ]  # fmt: skip
+        ]
         if not targets:
             return None
         count, *_, target = min(targets)
         way = ways[target]
         self._claimed[worker] = target
-        alike = offered[way[0]]
-        act = alike[self.counts[way[0]] % len(alike)]
-        return Choice(act, way[1] if len(way) > 1 else None, count)
-
-    def release(self, worker: int) -> None:
-        """A worker is on the way to nothing."""
-        self._claimed.pop(worker, None)
+        alike, then = offered[way[0]], way[1] if len(way) > 1 else None
+        return Choice(alike[self.counts[way[0]] % len(alike)], then, count)
 
     def untried_from_root(self) -> bool:
         """Whether known ways lead from a fresh start to an act that nobody tried."""
@@ -180,37 +160,16 @@ def _holder(key: Key) -> str:
     return " ".join(key[:2]) if key[3].isdigit() else key[3]
 
 
-def look_of(exploration: Exploration, state: State) -> Observation:
-    """A state's look: its picture and elements. Of its windows it knows which was in front.
-
-    Raises:
-        OSError, ValueError: a file is gone or damaged.
-    """
-    elements = exploration.elements(state)
-    screenshot = Screenshot.from_png(exploration.picture(state).read_bytes())
-    tops = [one for one in elements if one.role in _TOPS and one.parent in (-1, None)]
-    active = {one.name for one in tops if "active" in one.states}
-    windows = tuple(Window(title, title, "", active=title in active) for title in state.windows)
-    width = max([screenshot.size.width, *(round(one.box.right) for one in tops)])
-    height = max([screenshot.size.height, *(round(one.box.bottom) for one in tops)])
-    return Observation(screenshot, Size(width, height), windows, elements)
-
-
 def restored(exploration: Exploration) -> Frontier:
-    """The frontier as it was when the last triple was written.
+    """The frontier that an exploration's triples make.
 
-    Raises:
-        OSError, ValueError: a file of a state is gone or damaged.
+    What a state offered without being tried is learned again when a known way comes by.
     """
-    frontier, offered = Frontier(), dict[str, list[Key]]()
-    for state in exploration.states.values():
-        look = look_of(exploration, state)
-        frontier.program = frontier.program or program_of(look, exploration.subject)
-        offered[state.id] = offered_keys(look, exploration.subject, frontier.program)
-    frontier.root = frozenset(offered.get(exploration.root, ()))
+    frontier, done = Frontier(), defaultdict[str, list[Key]](list)
+    for triple in exploration.triples:
+        done[triple.before].append(triple.act.key)
     for triple in exploration.triples:
         frontier.begin(exploration.states[triple.before].screen, triple.act.key)
         if not triple.failed:
-            after = offered.get(triple.after, ())
-            frontier.learn(triple.act.key, after, idle=not triple.differences)
+            frontier.learn(triple.act.key, done[triple.after], idle=not triple.differences)
     return frontier

@@ -5,7 +5,7 @@ Pages load nothing and have no script; their texts come from screens, and are es
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +23,6 @@ from hisa.runs.wording import one_line
 
 __all__ = ["Graph", "graph_of", "write_graph", "write_page"]
 
-_MOST_BANDS = 14
 _MOST_SHOWN = 250
 """Triples on the page, those with a lasting effect first; the others are counted."""
 
@@ -44,31 +43,20 @@ class Graph(NamedTuple):
 
 def graph_of(exploration: Exploration) -> Graph:
     """The graph of states, laid out."""
-    titles = {
-        key: [title.lstrip("*•● ") for title in state.windows] or ["no window"]
-        for key, state in exploration.states.items()
-    }
-    usual = titles.get(exploration.root, [])
-    window = {
-        key: next((title for title in names if title not in usual), names[0])
-        for key, names in titles.items()
-    }
-    most = {name for name, _ in Counter(window.values()).most_common(_MOST_BANDS)}
     cells: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for key, name in window.items():
-        band = name if name in most else "other windows"
-        cells[band][len(exploration.route(key) or ())].append(key)
+    for key, state in exploration.states.items():
+        title = state.windows[-1].lstrip("*•● ") if state.windows else "no window"
+        cells[title][len(exploration.route(key) or ())].append(key)
     bands, places, top = [], {}, 0
     for name, columns in cells.items():
         bands.append((name, top))
         for column, keys in columns.items():
             places.update({key: (column, top + 1 + row) for row, key in enumerate(keys)})
         top += max(map(len, columns.values())) + 1
-    moves = [one for one in exploration.triples if not one.failed and one.before != one.after]
-    moves.sort(key=lambda one: bool(one.differences.facts))
-    edges = {(one.before, one.after): one for one in moves}
-    columns_in_all = 1 + max((column for column, _ in places.values()), default=0)
-    return Graph(bands, places, list(edges.values()), columns_in_all, top)
+    moves = sorted(exploration.triples, key=lambda one: bool(one.differences.facts))
+    edges = {(one.before, one.after): one for one in moves if one.before != one.after}
+    width = 1 + max((column for column, _ in places.values()), default=0)
+    return Graph(bands, places, list(edges.values()), width, top)
 
 
 def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path:
@@ -78,25 +66,23 @@ def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path
         OSError: it cannot be written.
     """
     done = [one for one in exploration.triples if not one.failed]
-    shown = sorted((t for t in done if t.differences), key=lambda t: not t.differences.facts)
-    return write_page(
-        exploration, "graph", shown[:_MOST_SHOWN], (480, 270),
-        numbers=numbers,
-        graph=graph_of(exploration),
-        kinds=sorted({one.act.kind for one in done}),
-        more=shown[_MOST_SHOWN:],
-        idle=[one for one in done if not one.differences],
-        failed=[one for one in exploration.triples if one.failed],
-    )  # fmt: skip
+    effective = [one for one in done if one.differences]
+    effective.sort(key=lambda one: not one.differences.facts)
+    values = {
+        "numbers": numbers,
+        "graph": graph_of(exploration),
+        "kinds": sorted({one.act.kind for one in done}),
+        "more": effective[_MOST_SHOWN:],
+        "idle": [one for one in done if not one.differences],
+        "failed": [one for one in exploration.triples if one.failed],
+    }
+    return write_page(exploration, "graph", effective[:_MOST_SHOWN], (480, 270), **values)
 
 
 def write_page(
-    exploration: Exploration,
-    name: str,
-    triples: Iterable[Triple],
-    size: tuple[int, int],
+    exploration: Exploration, name: str, triples: Iterable[Triple], size: tuple[int, int],
     **values: object,
-) -> Path:
+) -> Path:  # fmt: skip
     """Write ``NAME.html`` from the template ``NAME_page``, with the pictures of some triples.
 
     Pictures are of at most ``size``, width and height in pixels; ``values`` are the template's.
@@ -104,8 +90,7 @@ def write_page(
     Raises:
         OSError: it cannot be written.
     """
-    triples = list(triples)
-    page = templates(Path(__file__).resolve().parent)
+    triples, page = list(triples), templates(Path(__file__).resolve().parent)
     page.filters |= {"act": act_in_words, "line": one_line, "yaml": as_yaml}
     states = [exploration.states.get(end) for one in triples for end in (one.before, one.after)]
     files = {state.image: exploration.picture(state) for state in states if state}

@@ -6,9 +6,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = [
-    "Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts", "State", "Triple",
-]  # fmt: skip
+__all__ = ["Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts"]
+__all__ += ["State", "Triple"]
 
 FactKind = Literal["file", "text", "gsettings", "ini", "xcu", "json", "document", "row"]
 """How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
@@ -50,15 +49,12 @@ class Act(_Record):
     """What is typed; in place of what a field of one line holds."""
     keys: tuple[str, ...] = ()
     """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
-    lines: int = 0
-    """Of the wheel; positive is up."""
     tool: str = ""
-    """A tool's name, and its arguments as JSON in ``text``."""
 
     @property
     def key(self) -> tuple[str, ...]:
         """The same for the same act on the same control, whatever a title or a value is by now."""
-        return (self.kind, self.role, self.name, *self.within, str(self.nth), *self.keys, self.tool)
+        return (self.kind, self.role, self.name, *self.within, str(self.nth), *self.keys)
 
 
 class Change(_Record):

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.util
+import mimetypes
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +16,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
-from hisa.plugins.synthesis.miniwob_page import write_page
+from hisa.machine.parts import install_command
+from hisa.machine.storage import replace_file
 from hisa.protocols import Task
 
 __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
 
 SUBJECTS = Path(__file__).with_name("subjects")
 """A folder for each subject that ships: ``subject.yaml`` and the files that its setup copies."""
+_MINIWOB = SUBJECTS / "miniwob" / "begin.html"
+_LOADS = re.compile(r"""(src="|href="|url\("?)([\w./-]+\.(?:js|css|png))(?=["()])""")
+_BROWSER = (
+    "chromium --kiosk --no-first-run --no-default-browser-check --test-type --password-store=basic"
+    " --force-renderer-accessibility --disable-save-password-bubble --disable-features=Translate"
+)
 
 
 class Subject(BaseModel):
@@ -38,17 +51,15 @@ class Subject(BaseModel):
     save: tuple[str, ...] = ()
     """Keys that save the document without a question; empty: nothing to save."""
     words: tuple[str, ...] = ()
-    """Texts for fields, besides those that the kind of a field asks for."""
+    """Texts for fields, which take turns: words, a number, a date where forms ask for one."""
     leave: tuple[str, ...] = ()
     """Names of controls that are left alone here, besides those that are dangerous anywhere."""
     folder: str = ""
 
     def task(self) -> Task:
         """The start as a task, to be set up by `hisa.tasks.scorer.TaskScorer`."""
-        return Task(
-            id=self.name, instruction=f"Explore {self.title}.", domain=self.domain,
-            setup=self.setup, folder=self.folder,
-        )  # fmt: skip
+        instruction = f"Explore {self.title}."
+        return Task(self.name, instruction, self.domain, setup=self.setup, folder=self.folder)
 
 
 def subject_names() -> list[str]:
@@ -57,17 +68,23 @@ def subject_names() -> list[str]:
 
 
 def load_subject(name: str) -> Subject:
-    """A subject that ships, ``miniwob:PAGE``, or that of a file of the same keys.
+    """A subject that ships, ``miniwob:PAGE``, a page (an address or a file), or a subject's file.
 
     Raises:
         UsageError: there is none of that name, or it is wrong.
     """
-    path = SUBJECTS / name / "subject.yaml"
     if name.startswith("miniwob:"):
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        path = cache / "hisa" / "subjects" / name.replace(":", "-") / "subject.yaml"
-        write_page(name.removeprefix("miniwob:"), path.parent)
-    elif "/" in name or name.endswith((".yaml", ".yml")):
+        page = cache / "hisa" / "subjects" / name.replace(":", "-") / "page.html"
+        title = _write_miniwob(name.removeprefix("miniwob:"), page)
+        made = _page(name.replace(":", "-"), page, "--force-device-scale-factor=2")
+        return made.model_copy(update={"title": f'the page "{title}"', "main": title})
+    if re.fullmatch(r"(https?|file)://\S+", name) or name.lower().endswith((".html", ".htm")):
+        digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+        words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[-28:].strip("-")
+        return _page(f"{words}-{digest}", name if "://" in name else Path(name))
+    path = SUBJECTS / name / "subject.yaml"
+    if "/" in name or name.endswith((".yaml", ".yml")):
         path = Path(name)
     try:
         keys = yaml.safe_load(path.read_text("utf-8"))
@@ -79,3 +96,49 @@ def load_subject(name: str) -> Subject:
         raise UsageError(reason, fix="hisa explore mousepad --minutes 5 -o DIR") from error
     except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def _page(name: str, page: Path | str, options: str = "") -> Subject:
+    """A page in Chromium: a file, which is copied, or an address."""
+    address, folder, setup = str(page), "", list[dict[str, Any]]()
+    if isinstance(page, Path):
+        if not page.is_file():
+            raise UsageError(f"{page}: no such file", fix="hisa explore PAGE.html -o DIR")
+        address, folder = f"/home/user/Documents/{page.name}", str(page.resolve().parent)
+        setup.append({"copy": {"source": page.name, "path": f"~/Documents/{page.name}"}})
+    setup.append({"launch": f"{_BROWSER} {options} {shlex.quote(address)}"})
+    setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
+    return Subject(
+        name=name,
+        title=f"the page {str(page)[:80]}",
+        domain="browser",
+        setup=tuple(setup),
+        main="Chromium",
+        words=("Berlin", "42", "Ana"),
+        folder=folder,
+    )
+
+
+def _write_miniwob(name: str, path: Path) -> str:
+    """Write a page of MiniWoB++ as one file that begins by itself; returns its title."""
+    spec = importlib.util.find_spec("miniwob")
+    page = Path(spec.origin if spec and spec.origin else "").parent / f"html/miniwob/{name}.html"
+    if not re.fullmatch(r"[a-z0-9-]{1,32}", name) or not page.is_file():
+        raise UsageError(f"no page {name[:99]!r} of MiniWoB++", fix=install_command("miniwob"))
+    text = page.read_text("utf-8") + _MINIWOB.read_text("utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, _with_loaded(text, page.parent).encode())
+    title = re.search(r"<title>\s*([\w -]+?)\s*</title>", text)
+    return title[1] if title else name
+
+
+def _with_loaded(text: str, folder: Path) -> str:
+    def loaded(match: re.Match[str]) -> str:
+        file = folder / match[2]
+        data = file.read_bytes()
+        if file.suffix == ".css":
+            data = _with_loaded(data.decode(), file.parent).encode()
+        kind = mimetypes.guess_type(file.name)[0]
+        return f"{match[1]}data:{kind};base64,{base64.b64encode(data).decode()}"
+
+    return _LOADS.sub(loaded, text)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +11,11 @@ from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.explorer import Session
-    from hisa.plugins.synthesis.subject import Subject
 
 __all__ = ["explore"]
 
 _SECONDS = 10.0
-"""Between two lines of progress where standard error is no terminal."""
+"""Between two lines of progress."""
 
 
 @click.command()
@@ -61,90 +56,46 @@ def explore(
     from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.explorer import Session
     from hisa.plugins.synthesis.graph_page import write_graph
+    from hisa.plugins.synthesis.subject import load_subject
 
-    file, given = ctx.meta["hisa.settings"]
-    settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
+    file, options = ctx.meta["hisa.settings"]
+    settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
     if not settings.environment.throw_away:
-        raise UsageError(
-            f"{settings.environment.kind!r} keeps what exploring does to it: every button is tried",
-            fix="--env desktop, or --env vm:PROFILE",
-        )
-    exploration = Exploration.create(out, _subject(subject))
+        reason = f"{settings.environment.kind!r} keeps what exploring does to it"
+        raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
+    exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, settings, minutes, transitions), False
     try:
-        asyncio.run(session.explore(workers, (lambda _: None) if as_json else _progress()))
+        asyncio.run(_explore(session, workers, quiet=as_json))
     except KeyboardInterrupt:
         stopped = True
     finally:
         exploration.close()
-    if sys.stderr.isatty() and not as_json:
-        click.echo(err=True)
     numbers = report(exploration) | {"session": session.numbers()}
     write_graph(exploration, numbers)
     if as_json:
         print_json(numbers)
-        return int(stopped)
-    for key, value in numbers.items():
-        parts = value.items() if isinstance(value, dict) else ()
-        for name, counts in parts if key == "menus" else ((key.replace("_", " "), value),):
-            shown = counts.items() if isinstance(counts, dict) else ()
-            say(f"{name:<24} {', '.join(f'{k} {v}' for k, v in shown) or counts}")
-    if stopped:
-        say("stopped; the same command goes on from here", err=True)
-    say(f"next: hisa synth write {out}", err=True)
+    else:
+        _say_numbers(numbers)
+        say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
     return int(stopped)
 
 
-def _subject(text: str) -> Subject:
-    """Read what is to be explored: an application's name, a page, or a file.
+async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
+    """Explore, with a line of progress on standard error now and then."""
+    import asyncio
 
-    Raises:
-        UsageError: it is none of them.
-    """
-    import hashlib
-    import re
-
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.subject import Subject, load_subject
-
-    setup: list[dict[str, Any]] = []
-    path, address = Path(text), text
-    if "://" not in text and path.suffix.lower() in (".html", ".htm"):
-        if not path.is_file():
-            raise UsageError(f"{text}: no such file", fix="hisa explore PAGE.html -o DIR")
-        setup = [{"copy": {"source": path.name, "path": f"~/Documents/{path.name}"}}]
-        address = f"/home/user/Documents/{path.name}"
-    elif not re.match(r"(https?|file)://[^\s]+$", text):
-        return load_subject(text)
-    launch = "chromium --no-first-run --password-store=basic --force-renderer-accessibility --kiosk"
-    setup += [
-        {"launch": f"{launch} {shlex.quote(address)}"},
-        {"wait_window": {"title": "Chromium", "seconds": 60}},
-    ]
-    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[-28:].strip("-")
-    digest = hashlib.sha256(text.encode()).hexdigest()[:6]
-    return Subject(
-        name=f"{name}-{digest}", title=f"the page {text[:80]}", domain="browser",
-        setup=tuple(setup), main="Chromium", words=("Berlin", "42", "Ana"),
-        folder=str(path.resolve().parent) if len(setup) > 2 else "",
-    )  # fmt: skip
+    work = asyncio.create_task(session.explore(workers))
+    while not (await asyncio.wait([work], timeout=_SECONDS))[0]:
+        if not quiet:
+            counts = ", ".join(f"{name} {count}" for name, count in session.numbers().items())
+            say(f"{len(session.exploration.states)} states, {counts}", err=True)
+    await work
 
 
-def _progress() -> Callable[[Session], None]:
-    """A line on standard error: written over on a terminal, else a new one now and then."""
-    over, due = sys.stderr.isatty(), 0.0
-
-    def show(session: Session) -> None:
-        nonlocal due
-        if over or time.monotonic() >= due:
-            due = time.monotonic() + _SECONDS
-            triples = session.exploration.triples
-            effect = sum(bool(one.differences) for one in triples) / max(1, len(triples))
-            line = (
-                f"{len(session.exploration.states)} states, {session.transitions} new transitions, "
-                f"{session.per_minute:.1f} a minute, {effect:.0%} with effect, "
-                f"{session.desktops} desktops"
-            )
-            click.echo(f"\r\x1b[K{line}" if over else line, err=True, nl=not over)
-
-    return show
+def _say_numbers(numbers: dict[str, Any]) -> None:
+    """One line for each number, and for each menu."""
+    lines = {key.replace("_", " "): value for key, value in numbers.items() if key != "menus"}
+    for name, value in (lines | numbers["menus"]).items():
+        parts = value.items() if isinstance(value, dict) else ()
+        say(f"{name:<24} {', '.join(f'{part} {count}' for part, count in parts) or value}")
