@@ -1,7 +1,4 @@
-"""Near misses of a candidate's acts, built from what exploration saw: a good check fails for each.
-
-What is not saved is `unsaved`, apart from the others, since it lies on the way to the end.
-"""
+"""Near misses of a candidate's acts, built from what exploration saw: a good check fails for each."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from hisa.plugins.synthesis.frontier import look_of
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 
-__all__ = ["MENU_ITEMS", "Draft", "mutants", "tail", "unsaved"]
+__all__ = ["MENU_ITEMS", "Draft", "is_save", "mutants", "tail"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -29,10 +26,15 @@ _FAMILIES = (
     frozenset({"menu"}),
 )
 """Controls that a person mistakes for one another."""
-_CELL = re.compile(r"(\$?[A-Z]{1,3}\$?)([0-9]{1,7})")
 _FILE = re.compile(r"\S*\w\.[A-Za-z][A-Za-z0-9]{1,4}|[~/]\S+")
 _NEIGHBOURS = 5
 """Neighbours of one control that are tried, the nearest first."""
+
+_SAVE_AS = (
+    Act(kind="press", keys=("ctrl", "shift", "s")),
+    Act(kind="press", keys=("ctrl", "a")),
+)
+"""Acts that ask for another file, and empty the field for its name, which has the focus."""
 
 
 class Draft(NamedTuple):
@@ -59,24 +61,17 @@ def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
     return [draft for draft in chain(*zip_longest(*rows.values())) if draft is not None]
 
 
-def unsaved(candidate: Candidate, exploration: Exploration) -> Draft | None:
-    """The acts before the last save; None: nothing is saved at the end."""
-    acts = candidate.acts
-    if len(acts) < 2 or not _is_save(acts[-1], exploration):
-        return None
-    return Draft("nothing saved", acts[:-1], "the last save is left out")
-
-
 def tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
     """The last act that is no save, with the menus that lead to it and what saves it."""
-    last = max((at for at, act in enumerate(acts) if not _is_save(act, exploration)), default=0)
+    last = max((at for at, act in enumerate(acts) if not is_save(act, exploration)), default=0)
     first = last
     while acts[last].role in MENU_ITEMS and first and acts[first - 1].role == "menu":
         first -= 1
     return acts[first:]
 
 
-def _is_save(act: Act, exploration: Exploration) -> bool:
+def is_save(act: Act, exploration: Exploration) -> bool:
+    """Whether an act saves the subject's document."""
     return act.kind == "press" and act.keys == exploration.subject.save != ()
 
 
@@ -87,11 +82,14 @@ def _drafts(
     documents = exploration.subject.documents
     for at, act in reversed(list(enumerate(acts))):
         here, after = acts[:at], acts[at + 1 :]
-        if _is_save(act, exploration):
+        if is_save(act, exploration):
+            if here and not after:
+                yield Draft("nothing saved", here, "the last save is left out")
             if documents and not after:
                 name = _other_name(documents[0], draw)
                 made = f"test -e ~/{shlex.quote(name.removeprefix('~/'))}"
-                yield Draft("other file", (*here, *_save_as(name)), f"saved as {name}", made)
+                typed = Act(kind="type", text=name, keys=("enter",))
+                yield Draft("other file", (*here, *_SAVE_AS, typed), f"saved as {name}", made)
             continue
         if act.role == "menu" and after and after[0].role in MENU_ITEMS | {"menu"}:
             continue
@@ -99,7 +97,7 @@ def _drafts(
             yield Draft(kind, (*here, other, *after), detail)
         led = len(tail(acts[: at + 1], exploration))
         rest = (*acts[: at + 1 - led], *after)
-        if not all(_is_save(one, exploration) for one in rest):
+        if not all(is_save(one, exploration) for one in rest):
             yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
 
 
@@ -122,14 +120,12 @@ def _texts(text: str, words: tuple[str, ...], draw: random.Random) -> Iterator[t
     """Other texts of the same kind, the nearest first."""
     if _FILE.fullmatch(text):
         yield "other file", _other_name(text, draw)
-    elif cell := _CELL.fullmatch(text):
-        yield "other cell", f"{cell[1]}{int(cell[2]) + 1}"
-    else:
-        number = re.fullmatch(r"-?[0-9]{1,15}", text)
-        near = str(int(text) + 1) if number else text[:-1] or "x"
-        others = [word for word in words if word != text]
-        for other in (near, *draw.sample(others, min(2, len(others))), f"{text} x"):
-            yield "other value", other
+        return
+    number = re.fullmatch(r"-?[0-9]{1,15}", text)
+    near = str(int(text) + 1) if number else text[:-1] or "x"
+    others = [word for word in words if word != text]
+    for other in (near, *draw.sample(others, min(2, len(others))), f"{text} x"):
+        yield "other value", other
 
 
 def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[Act]:
@@ -169,12 +165,3 @@ def _other_name(path: str, draw: random.Random) -> str:
     stem, dot, ending = name.rpartition(".")
     number = draw.randrange(2, 10)
     return f"{folder}{slash}" + (f"{stem}-{number}{dot}{ending}" if stem else f"{ending}-{number}")
-
-
-def _save_as(path: str) -> tuple[Act, ...]:
-    """Acts that give the document another file; the dialog's field for names has the focus."""
-    return (
-        Act(kind="press", keys=("ctrl", "shift", "s")),
-        Act(kind="press", keys=("ctrl", "a")),
-        Act(kind="type", text=path, keys=("enter",)),
-    )

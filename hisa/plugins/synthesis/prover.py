@@ -17,7 +17,7 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.mutants import Draft, mutants, tail, unsaved
+from hisa.plugins.synthesis.mutants import Draft, is_save, mutants, tail
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import NoScore, ProofDesktop
 from hisa.plugins.synthesis.records import Act
@@ -25,13 +25,8 @@ from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
-__all__ = ["NO_OP", "WANTED_MUTANTS", "Reason", "prove"]
+__all__ = ["NO_OP", "WANTED_MUTANTS", "prove"]
 
-Reason = Literal[
-    "the check has no score", "too few mutants", "no other way passes", "the start passes",
-    "the acts cannot be repeated", "the end fails", "it cannot be undone", "undone, it passes",
-    "a mutant passes", "a fresh desktop differs",
-]  # fmt: skip
 WANTED_MUTANTS = 3
 NO_OP = "; changed nothing"
 """Ends the detail of a mutant that left everything as it was; of such, one counts."""
@@ -46,7 +41,7 @@ _PARTS: tuple[Literal["start", "end", "undone", "fresh"], ...] = ("start", "end"
 class _Refused(Exception):
     """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason, detail)
         self.reason, self.detail = reason, detail
 
@@ -71,7 +66,7 @@ class _Trial:
         self._candidate = candidate
         self._exploration = exploration
         self._mutants = mutants(candidate, exploration)
-        self._unsaved = unsaved(candidate, exploration)
+        self._saved = is_save(candidate.acts[-1], exploration)
         self._stages: list[Stage] = []
         self._done: list[Mutant] = []
         self._ways: list[OtherWay] = []
@@ -118,7 +113,7 @@ class _Trial:
             check_possible(task_of(self._exploration, self._candidate), settings.tasks)
         except UsageError as error:
             raise _Refused("the check has no score", str(error)) from error
-        if len(self._mutants) + bool(self._unsaved) < WANTED_MUTANTS:
+        if len(self._mutants) < WANTED_MUTANTS:
             raise _Refused("too few mutants", "exploration saw nothing to make them of")
         if not list(other_ways(self._candidate, self._exploration)):
             raise _Refused("no other way passes", "exploration saw none")
@@ -127,7 +122,7 @@ class _Trial:
         name = _PARTS[min(len(self._stages), len(_PARTS) - 1)]
         self._stages.append(Stage(name=name, held=held, score=score, detail=detail[:1000]))
 
-    async def _expect(self, wanted: Literal[0, 1], reason: Reason) -> None:
+    async def _expect(self, wanted: Literal[0, 1], reason: str) -> None:
         score = await self._desktop.score(wanted)
         self._note(score, score == wanted, self._desktop.detail)
         if score != wanted:
@@ -158,7 +153,7 @@ class _Trial:
         if not self._undone_by:
             raise _Refused("it cannot be undone", "neither by hand nor from a shell")
         await self._expect(0, "undone, it passes")
-        if not self._unsaved:
+        if not self._saved:
             self._clean = not (await self._desktop.since_start())[0]
 
     async def _undo(self) -> str:
@@ -183,7 +178,7 @@ class _Trial:
             yield "the same act", tail(candidate.acts, self._exploration)
         if changes:
             back = Act(kind="press", keys=("ctrl", "z"))
-            for times in (1, 3) if self._unsaved else ():
+            for times in (1, 3) if self._saved else ():
                 yield "ctrl z", (*[back] * times, candidate.acts[-1])
             return
         for one in candidate.elements:  # of several, another one was chosen before
@@ -194,9 +189,8 @@ class _Trial:
 
     async def _near_misses(self) -> None:
         """All of the mutants are done, though one that passes is enough to refuse."""
-        wanted = WANTED_MUTANTS - bool(self._unsaved)
         for draft in self._mutants[:_DRAFTS]:
-            if self._counted >= wanted:
+            if self._counted >= WANTED_MUTANTS:
                 break
             await self._ready()
             try:
@@ -207,18 +201,15 @@ class _Trial:
             self._not_done += not done
             if done:
                 await self._take(draft)
-        self._judge_mutants(wanted)
+        if not all(one.killed for one in self._done):
+            raise _Refused("a mutant passes")
+        if self._counted < WANTED_MUTANTS:
+            raise _Refused("too few mutants")
 
     @property
     def _counted(self) -> int:
         without_change = sum(one.detail.endswith(NO_OP) for one in self._done)
         return len(self._done) - max(without_change - 1, 0)
-
-    def _judge_mutants(self, wanted: int) -> None:
-        if not all(one.killed for one in self._done):
-            raise _Refused("a mutant passes")
-        if self._counted < wanted:
-            raise _Refused("too few mutants")
 
     async def _take(self, draft: Draft) -> None:
         """Score a mutant that was done; one whose end is right is none."""
@@ -234,18 +225,10 @@ class _Trial:
         self._done.append(mutant)
 
     async def _second_desktop(self) -> None:
-        """A fresh desktop agrees; on the way there, nothing is saved yet."""
         self._clean = False
         await self._ready()
-        acts = self._candidate.acts
-        if self._unsaved:
-            await self._replay(self._unsaved.acts)
-            await self._take(self._unsaved)
-            self._judge_mutants(WANTED_MUTANTS)
-            acts = acts[-1:]
-        await self._replay(acts)
+        await self._replay(self._candidate.acts)
         await self._expect(1, "a fresh desktop differs")
-        self._clean = False
 
     async def _otherwise(self) -> None:
         for kind, way in other_ways(self._candidate, self._exploration):

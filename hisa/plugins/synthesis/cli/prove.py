@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.task_records import Candidate, Mutant, Proof
+    from hisa.plugins.synthesis.task_records import Candidate, Proof
 
 __all__ = ["Queue", "prove", "sums"]
 
@@ -54,8 +54,7 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     from hisa.plugins.synthesis.exploration import Exploration
 
     file, assignments = ctx.meta["hisa.settings"]
-    over = {"environment": {"kind": env}} if env else {}
-    settings = load(file, assignments, overrides=over)
+    settings = load(file, assignments, overrides={"environment": {"kind": env}} if env else {})
     if not settings.environment.throw_away:
         kind = settings.environment.kind
         raise UsageError(f"{kind!r} keeps what each proof does to it", fix="--env desktop")
@@ -70,16 +69,22 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
 
 def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
-    """Prove what waits, alone in the folder; the exit status."""
+    """Prove what waits, alone in the folder, until a signal ends it; the exit status."""
     from hisa.machine.storage import Lock
 
     path = folder / ".prove.lock"
     lock = Lock.take(path)
     if lock is None:
         raise UsageError(f"{folder}: process {Lock.holder(path)} is proving there")
+
+    async def work() -> None:
+        if task := asyncio.current_task():
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        await queue.run(**how)
+
     try:
-        asyncio.run(queue.run(**how))
-    except KeyboardInterrupt:
+        asyncio.run(work())
+    except (KeyboardInterrupt, asyncio.CancelledError):
         say_error("stopped: what was in hand is lost, the same command goes on")
         return 1
     finally:
@@ -115,8 +120,6 @@ class Queue:
     ) -> None:
         """Prove what is waiting, in order; a proof is written down before anything is said of it.
 
-        SIGTERM ends it as Ctrl-C does: the desktops are taken down.
-
         Args:
             workers: desktops at once.
             limit: candidates that are begun at most.
@@ -147,8 +150,6 @@ class Queue:
                 words = safe_line(candidate.instruction, 70)
                 self._say(f"{done}/{total}  {outcome}: {words}  {rest:.0f} min left")
 
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(workers, total)):
@@ -156,7 +157,6 @@ class Queue:
         except* UsageError as errors:
             raise errors.exceptions[0] from None
         finally:
-            loop.remove_signal_handler(signal.SIGTERM)
             file.close()
 
     async def _prove(self, candidate: Candidate, file: AppendOnlyFile) -> str:
@@ -191,25 +191,22 @@ class Queue:
 
 
 def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
-    """Counts over proofs: proved, refused by reason, and mutants that the check told, by kind."""
+    """Counts over proofs: proved, refused by reason, and mutants that the check told."""
     from hisa.plugins.synthesis.prover import NO_OP
-
-    def killed(mutants: list[Mutant]) -> dict[str, int]:
-        changed = sum(not one.detail.endswith(NO_OP) for one in mutants)
-        right = sum(one.killed for one in mutants)
-        return {"killed": right, "changed": changed, "of": len(mutants)}
 
     mutants = [mutant for proof in proofs for mutant in proof.mutants]
     proved = [proof for proof in proofs if proof.proved]
     ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
-    kinds = sorted({one.kind for one in mutants})
     return {
         "candidates": candidates,
         "tried": len(proofs),
         "proved": len(proved),
         "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
-        "mutants": killed(mutants),
-        "mutants_by_kind": {kind: killed([m for m in mutants if m.kind == kind]) for kind in kinds},
+        "mutants": {
+            "killed": sum(one.killed for one in mutants),
+            "changed": sum(not one.detail.endswith(NO_OP) for one in mutants),
+            "of": len(mutants),
+        },
         "equivalent": sum(proof.equivalent for proof in proofs),
         "not_done": sum(proof.not_done for proof in proofs),
         "other_ways": dict(Counter(ways)),
@@ -225,10 +222,8 @@ def _print(summary: dict[str, Any], folder: Path) -> None:
         say(f"  {count} of {tried} refused: {reason}")
     if tried < candidates:
         say(f"  {candidates - tried} of {candidates} are not tried yet")
-    kinds = {"mutants that the first check told": summary["mutants"]}
-    kinds |= {f"  {kind}": counts for kind, counts in summary["mutants_by_kind"].items()}
-    for kind, counts in kinds.items():
-        say(f"{kind}: {counts['killed']} of {counts['of']}; {counts['changed']} changed something")
+    killed, changed, of = summary["mutants"].values()
+    say(f"the first check told {killed} of {of} mutants; {changed} changed something")
     say(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
     if summary["proved"]:
         say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
