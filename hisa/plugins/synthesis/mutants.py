@@ -1,4 +1,4 @@
-"""Near misses of a candidate's acts, built from what exploration saw: a good check fails for each."""
+"""Near misses of a candidate's acts, from what exploration saw: a good check fails for each."""
 
 from __future__ import annotations
 

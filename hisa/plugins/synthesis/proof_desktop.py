@@ -125,12 +125,8 @@ class ProofDesktop:
 
     async def undone(self) -> bool:
         """Whether the candidate's facts, or elements without such, are as at the start."""
-        limit = Deadline(max(self._late, _POLL))
-        while not self._is_at("before", *await self._state()):
-            if limit.passed:
-                return False
-            await asyncio.sleep(_POLL)
-        return True
+        await asyncio.sleep(max(self._late, patience(_POLL)))
+        return self._is_at("before", *await self._state())
 
     def _is_at(self, side: Side, facts: Facts, look: Observation) -> bool:
         """Whether what the candidate changes is as at its start or its end."""

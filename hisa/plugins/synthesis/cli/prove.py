@@ -104,13 +104,12 @@ class Queue:
         from hisa.plugins.synthesis.task_records import Candidate, Proof
 
         self._exploration, self._settings, self._quiet = exploration, settings, quiet
-        self._path, self._tasks = exploration.folder / "proofs.jsonl", exploration.folder / "tasks"
-        path = exploration.folder / "candidates.jsonl"
-        self.candidates = {one.id: one for one in read_records(path, Candidate)}
-        if not self.candidates:
-            folder = exploration.folder
+        self._folder = folder = exploration.folder
+        candidates = read_records(folder / "candidates.jsonl", Candidate)
+        self.candidates = {one.id: one for one in candidates}
+        if not candidates:
             raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
-        proofs = {one.candidate: one for one in read_records(self._path, Proof)}
+        proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
         self.proofs = [one for one in proofs.values() if one.candidate in self.candidates]
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
@@ -131,12 +130,9 @@ class Queue:
         from hisa.machine.storage import AppendOnlyFile
 
         known = {proof.candidate for proof in self.proofs}
-        for proof in self.proofs:
-            if not (self._tasks / proof.candidate).exists():
-                self._write_task(proof)
         ordered = sorted(self.candidates.values(), key=lambda one: not one.changes)
         waiting = deque([one for one in ordered if one.id not in known][:limit])
-        file = AppendOnlyFile(self._path)
+        file = AppendOnlyFile(self._folder / "proofs.jsonl")
         total, began = len(waiting), time.monotonic()
         end = began + 60 * (math.inf if minutes is None else minutes)
         self._say(f"{total} to prove, {len(known)} are there already")
@@ -163,6 +159,7 @@ class Queue:
         """Prove one, and write that down; the outcome in words."""
         from hisa.plugins.synthesis.exploration import append_record
         from hisa.plugins.synthesis.prover import prove
+        from hisa.plugins.synthesis.task_files import write_task
 
         for _ in range(_TRIES):
             try:
@@ -171,19 +168,14 @@ class Queue:
                 outcome = f"a desktop broke ({str(error)[:500]})"
                 self._say(outcome)
                 continue
+            if proof.proved:  # a stop between the two proves it again, and replaces the task
+                write_task(self._folder / "tasks", self._exploration, candidate, proof)
             append_record(file, proof)
             self.proofs.append(proof)
-            self._write_task(proof)
             word = "proved" if proof.proved else f"refused, {proof.reason}"
             return f"{word} in {proof.seconds:.0f} s"
         self.left += 1
         return "left for another time"
-
-    def _write_task(self, proof: Proof) -> None:
-        from hisa.plugins.synthesis.task_files import write_task
-
-        if proof.proved:
-            write_task(self._tasks, self._exploration, self.candidates[proof.candidate], proof)
 
     def _say(self, line: str) -> None:
         if not self._quiet:
