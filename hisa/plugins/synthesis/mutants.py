@@ -15,7 +15,7 @@ from hisa.plugins.synthesis.frontier import look_of
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 
-__all__ = ["MENU_ITEMS", "Draft", "is_save", "mutants", "tail"]
+__all__ = ["MENU_ITEMS", "Draft", "mutants", "tail"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -63,15 +63,14 @@ def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
 
 def tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
     """The last act that is no save, with the menus that lead to it and what saves it."""
-    last = max((at for at, act in enumerate(acts) if not is_save(act, exploration)), default=0)
+    last = max((at for at, act in enumerate(acts) if not _is_save(act, exploration)), default=0)
     first = last
     while acts[last].role in MENU_ITEMS and first and acts[first - 1].role == "menu":
         first -= 1
     return acts[first:]
 
 
-def is_save(act: Act, exploration: Exploration) -> bool:
-    """Whether an act saves the subject's document."""
+def _is_save(act: Act, exploration: Exploration) -> bool:
     return act.kind == "press" and act.keys == exploration.subject.save != ()
 
 
@@ -82,7 +81,7 @@ def _drafts(
     documents = exploration.subject.documents
     for at, act in reversed(list(enumerate(acts))):
         here, after = acts[:at], acts[at + 1 :]
-        if is_save(act, exploration):
+        if _is_save(act, exploration):
             if here and not after:
                 yield Draft("nothing saved", here, "the last save is left out")
             if documents and not after:
@@ -97,7 +96,7 @@ def _drafts(
             yield Draft(kind, (*here, other, *after), detail)
         led = len(tail(acts[: at + 1], exploration))
         rest = (*acts[: at + 1 - led], *after)
-        if not all(is_save(one, exploration) for one in rest):
+        if not all(_is_save(one, exploration) for one in rest):
             yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
 
 

@@ -21,7 +21,7 @@ from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["NoScore", "ProofDesktop", "telling"]
+__all__ = ["ProofDesktop", "Refused", "telling"]
 
 _LATE = 6.0
 """Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
@@ -31,8 +31,12 @@ _KEPT = "/tmp/.kept-at-start.tar"
 Side = Literal["before", "after"]
 
 
-class NoScore(Exception):
-    """The check could not be carried out."""
+class Refused(Exception):
+    """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
 
 
 class ProofDesktop:
@@ -89,7 +93,7 @@ class ProofDesktop:
         believed only after longer than the right end has ever taken to show.
 
         Raises:
-            NoScore: the check could not be carried out.
+            Refused: the check could not be carried out.
         """
         if not wanted:
             await asyncio.sleep(self._late + patience(_POLL))
@@ -99,7 +103,7 @@ class ProofDesktop:
             scoring = await self._scorer.score(self._task, self.environment, "succeeded")
             self.detail = scoring.detail
             if scoring.value is None:
-                raise NoScore(scoring.detail)
+                raise Refused("the check has no score", scoring.detail)
             if scoring.value == wanted or limit.passed:
                 break
             await asyncio.sleep(_POLL)

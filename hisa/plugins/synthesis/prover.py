@@ -17,9 +17,9 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.mutants import Draft, is_save, mutants, tail
+from hisa.plugins.synthesis.mutants import Draft, mutants, tail
 from hisa.plugins.synthesis.other_ways import other_ways
-from hisa.plugins.synthesis.proof_desktop import NoScore, ProofDesktop
+from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
@@ -36,14 +36,6 @@ _BINARY = frozenset({"true", "false", "0", "1", "on", "off", "yes", "no"})
 _WAYS_OUT = (("esc",), ("esc",), ("alt", "left"), ("f5",), ("ctrl", "w"))
 """Keys that leave a menu, one inside another, a page, what a page holds, a tab."""
 _PARTS: tuple[Literal["start", "end", "undone", "fresh"], ...] = ("start", "end", "undone", "fresh")
-
-
-class _Refused(Exception):
-    """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason, detail)
-        self.reason, self.detail = reason, detail
 
 
 async def prove(candidate: Candidate, exploration: Exploration, settings: Settings) -> Proof:
@@ -66,7 +58,7 @@ class _Trial:
         self._candidate = candidate
         self._exploration = exploration
         self._mutants = mutants(candidate, exploration)
-        self._saved = is_save(candidate.acts[-1], exploration)
+        self._save = Act(kind="press", keys=exploration.subject.save)
         self._stages: list[Stage] = []
         self._done: list[Mutant] = []
         self._ways: list[OtherWay] = []
@@ -88,10 +80,8 @@ class _Trial:
                 await self._near_misses()
                 await self._second_desktop()
                 await self._otherwise()
-        except _Refused as refused:
+        except Refused as refused:
             reason, detail = refused.reason, refused.detail
-        except NoScore as error:
-            reason, detail = "the check has no score", str(error)
         if detail:
             self._note(None, False, detail)
         return Proof(
@@ -112,11 +102,11 @@ class _Trial:
         try:
             check_possible(task_of(self._exploration, self._candidate), settings.tasks)
         except UsageError as error:
-            raise _Refused("the check has no score", str(error)) from error
+            raise Refused("the check has no score", str(error)) from error
         if len(self._mutants) < WANTED_MUTANTS:
-            raise _Refused("too few mutants", "exploration saw nothing to make them of")
+            raise Refused("too few mutants", "exploration saw nothing to make them of")
         if not list(other_ways(self._candidate, self._exploration)):
-            raise _Refused("no other way passes", "exploration saw none")
+            raise Refused("no other way passes", "exploration saw none")
 
     def _note(self, score: float | None, held: bool, detail: str) -> None:
         name = _PARTS[min(len(self._stages), len(_PARTS) - 1)]
@@ -126,13 +116,13 @@ class _Trial:
         score = await self._desktop.score(wanted)
         self._note(score, score == wanted, self._desktop.detail)
         if score != wanted:
-            raise _Refused(reason)
+            raise Refused(reason)
 
     async def _replay(self, acts: tuple[Act, ...]) -> None:
         try:
             await replay(self._desktop.environment, acts)
         except ModelFacingError as error:
-            raise _Refused("the acts cannot be repeated", str(error)) from error
+            raise Refused("the acts cannot be repeated", str(error)) from error
 
     async def _ready(self) -> None:
         """A desktop as at the start; it is not, after what is done next."""
@@ -151,9 +141,9 @@ class _Trial:
         await self._expect(1, "the end fails")
         self._undone_by = await self._undo()
         if not self._undone_by:
-            raise _Refused("it cannot be undone", "neither by hand nor from a shell")
+            raise Refused("it cannot be undone", "neither by hand nor from a shell")
         await self._expect(0, "undone, it passes")
-        if not self._saved:
+        if self._save not in self._candidate.acts:
             self._clean = not (await self._desktop.since_start())[0]
 
     async def _undo(self) -> str:
@@ -178,8 +168,8 @@ class _Trial:
             yield "the same act", tail(candidate.acts, self._exploration)
         if changes:
             back = Act(kind="press", keys=("ctrl", "z"))
-            for times in (1, 3) if self._saved else ():
-                yield "ctrl z", (*[back] * times, candidate.acts[-1])
+            for times in (1, 3) if self._save in candidate.acts else ():
+                yield "ctrl z", (*[back] * times, self._save)
             return
         for one in candidate.elements:  # of several, another one was chosen before
             if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
@@ -202,9 +192,9 @@ class _Trial:
             if done:
                 await self._take(draft)
         if not all(one.killed for one in self._done):
-            raise _Refused("a mutant passes")
+            raise Refused("a mutant passes")
         if self._counted < WANTED_MUTANTS:
-            raise _Refused("too few mutants")
+            raise Refused("too few mutants")
 
     @property
     def _counted(self) -> int:
@@ -241,4 +231,4 @@ class _Trial:
             self._ways.append(OtherWay(kind=kind, passed=passed, detail=detail))
             if passed:
                 return
-        raise _Refused("no other way passes")
+        raise Refused("no other way passes")
