@@ -96,6 +96,8 @@ async def _by_keys(desktop: ProofDesktop) -> str:
             replaced.append(await _by_tab(environment, act))
         else:
             await replay(environment, [act])
+    if not replaced:
+        raise ActFailed("nothing of it can be done by keys alone")
     return "; ".join(replaced)
 
 
