@@ -1,7 +1,4 @@
-"""Near misses of a candidate's acts, built from what exploration saw: a good check fails for each.
-
-What is not saved is `unsaved`, apart from the others, since it lies on the way to the end.
-"""
+"""Near misses of a candidate's acts, from what exploration saw: a good check fails for each."""
 
 from __future__ import annotations
 
@@ -14,13 +11,11 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import act_on, alike, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
+from hisa.plugins.synthesis.frontier import look_of
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Element, Observation, Screenshot
-from hisa.screen.roles import MULTI_LINE
 
-__all__ = ["MENU_ITEMS", "Draft", "mutants", "tail", "unsaved"]
+__all__ = ["MENU_ITEMS", "Draft", "mutants", "tail"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -31,10 +26,15 @@ _FAMILIES = (
     frozenset({"menu"}),
 )
 """Controls that a person mistakes for one another."""
-_CELL = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _FILE = re.compile(r"\S*\w\.[A-Za-z][A-Za-z0-9]{1,4}|[~/]\S+")
 _NEIGHBOURS = 5
 """Neighbours of one control that are tried, the nearest first."""
+
+_SAVE_AS = (
+    Act(kind="press", keys=("ctrl", "shift", "s")),
+    Act(kind="press", keys=("ctrl", "a")),
+)
+"""Acts that ask for another file, and empty the field for its name, which has the focus."""
 
 
 class Draft(NamedTuple):
@@ -42,9 +42,9 @@ class Draft(NamedTuple):
 
     kind: str
     acts: tuple[Act, ...]
-    detail: str = ""
-    done_if: str = ""
-    """A bash line that ends with 0 where the acts did what they are for; empty: no such line."""
+    detail: str
+    done_if: str = "true"
+    """A bash line that ends with 0 where the acts did what they are for."""
 
 
 def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
@@ -55,18 +55,10 @@ def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
     draw, known = random.Random(candidate.id), {candidate.acts}
     rows: dict[str, list[Draft]] = {}
     for draft in _drafts(candidate.acts, exploration, draw):
-        if draft.acts and draft.acts not in known:
+        if draft.acts not in known:
             known.add(draft.acts)
             rows.setdefault(draft.kind, []).append(draft)
     return [draft for draft in chain(*zip_longest(*rows.values())) if draft is not None]
-
-
-def unsaved(candidate: Candidate, exploration: Exploration) -> Draft | None:
-    """The acts before the last save; None: nothing is saved at the end."""
-    acts = candidate.acts
-    if len(acts) < 2 or not _is_save(acts[-1], exploration):
-        return None
-    return Draft("nothing saved", acts[:-1], "the last save is left out")
 
 
 def tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
@@ -86,25 +78,26 @@ def _drafts(
     acts: tuple[Act, ...], exploration: Exploration, draw: random.Random
 ) -> Iterator[Draft]:
     """Every place but saves and menus that only lead on: another act there, or none."""
-    leads = MENU_ITEMS | {"menu"}
+    documents = exploration.subject.documents
     for at, act in reversed(list(enumerate(acts))):
         here, after = acts[:at], acts[at + 1 :]
         if _is_save(act, exploration):
-            for document in exploration.subject.documents[:1] if not after else ():
-                name = _other_name(document, draw)
-                yield Draft("other file", (*here, *_save_as(name)), f"saved as {name}", _made(name))
-        elif act.role != "menu" or not after or after[0].role not in leads:
-            for kind, other, detail in _others(act, exploration, draw):
-                yield Draft(kind, (*here, other, *after), detail)
-            for field in _fields(act, exploration, draw) if act.role == "push button" else ():
-                detail = f'{field.text!r} in "{field.name}" before'
-                yield Draft("other value", (*here, field, *acts[at:]), detail)
-            if here and after:
-                rest = (*here, *after)
-                yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
-    shorter = acts[: len(acts) - len(tail(acts, exploration))]
-    if shorter and not any(_is_save(act, exploration) for act in acts):
-        yield Draft("half way", shorter, "the last act is left out")
+            if here and not after:
+                yield Draft("nothing saved", here, "the last save is left out")
+            if documents and not after:
+                name = _other_name(documents[0], draw)
+                made = f"test -e ~/{shlex.quote(name.removeprefix('~/'))}"
+                typed = Act(kind="type", text=name, keys=("enter",))
+                yield Draft("other file", (*here, *_SAVE_AS, typed), f"saved as {name}", made)
+            continue
+        if act.role == "menu" and after and after[0].role in MENU_ITEMS | {"menu"}:
+            continue
+        for kind, other, detail in _others(act, exploration, draw):
+            yield Draft(kind, (*here, other, *after), detail)
+        led = len(tail(acts[: at + 1], exploration))
+        rest = (*acts[: at + 1 - led], *after)
+        if not all(_is_save(one, exploration) for one in rest):
+            yield Draft("left out", rest, f'no {act.kind} of "{act.name or act.text}"')
 
 
 def _others(
@@ -124,22 +117,14 @@ def _others(
 
 def _texts(text: str, words: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, str]]:
     """Other texts of the same kind, the nearest first."""
-    others = [word for word in words if word != text]
     if _FILE.fullmatch(text):
         yield "other file", _other_name(text, draw)
-        yield "other file", _other_name(text, draw, folder="/tmp")
-    elif cell := _CELL.fullmatch(text):
-        column, row = cell.groups()
-        yield "other cell", f"{column}{int(row) + 1}"
-        yield "other cell", f"{column[:-1]}{chr((ord(column[-1]) - 64) % 26 + 65)}{row}"
-    else:
-        if re.fullmatch(r"-?[0-9]{1,15}", text):
-            yield "other value", str(int(text) + draw.choice([1, 10]))
-        elif len(text) > 2:
-            yield "other value", text[:-1]
-        for word in draw.sample(others, min(2, len(others))):
-            yield "other value", word
-        yield "other value", f"{text} {draw.choice(others or ['x'])}"
+        return
+    number = re.fullmatch(r"-?[0-9]{1,15}", text)
+    near = str(int(text) + 1) if number else text[:-1] or "x"
+    others = [word for word in words if word != text]
+    for other in (near, *draw.sample(others, min(2, len(others))), f"{text} x"):
+        yield "other value", other
 
 
 def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[Act]:
@@ -148,67 +133,34 @@ def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[
     First those of the same group, then the rest of the window; last, what is known to change
     nothing.
     """
-    look, target = _place(act, exploration)
-    if target is None:
+    before = next((one.before for one in exploration.triples if one.act.key == act.key), "")
+    if before not in exploration.states:
         return []
-    elements = look.elements or ()
+    look = look_of(exploration, exploration.states[before])
+    elements, same = look.elements or (), alike(act.role, act.name, act.within, look)
+    if not same:
+        return []
+    target = same[min(act.nth, len(same) - 1)]
     at, within = elements.index(target), holders(target, elements)
     dead = {one.act.key for one in exploration.triples if not one.failed and not one.differences}
-    order: list[tuple[tuple[bool, bool, int], Act]] = []
-    for place, one in enumerate(elements):
-        apart = holders(one, elements) != within
-        if (
-            one.role in family
-            and one.window == target.window
-            and called(one) not in ("", act.name, *exploration.subject.leave)
-            and {"showing", "visible"} & one.states
-            and {"sensitive", "enabled"} & one.states
-        ):
-            other = act_on(one, look, act.kind, text=act.text, keys=act.keys)
-            order.append(((other.key in dead, apart, abs(place - at)), other))
-    return [other for _, other in sorted(order, key=lambda one: one[0])[:_NEIGHBOURS]]
+    places = [
+        place
+        for place, one in enumerate(elements)
+        if one.role in family
+        and one.window == target.window
+        and called(one) not in ("", act.name, *exploration.subject.leave)
+        and {"showing", "visible"} & one.states
+        and {"sensitive", "enabled"} & one.states
+    ]
+    places.sort(key=lambda place: (holders(elements[place], elements) != within, abs(place - at)))
+    more = {"text": act.text, "keys": act.keys}
+    acts = [act_on(elements[place], look, act.kind, **more) for place in places]
+    return sorted(acts, key=lambda other: other.key in dead)[:_NEIGHBOURS]
 
 
-def _fields(act: Act, exploration: Exploration, draw: random.Random) -> Iterator[Act]:
-    """Acts that type something else into the fields of one line in a button's window."""
-    look, target = _place(act, exploration)
-    for one in look.elements or ():
-        shown = {"showing", "visible"} & one.states and "editable" in one.states
-        if target and shown and one.window == target.window and not MULTI_LINE & one.states:
-            for text in draw.sample(exploration.subject.words, 1):
-                yield act_on(one, look, "type", text=text)
-
-
-def _place(act: Act, exploration: Exploration) -> tuple[Observation, Element | None]:
-    """A look that has the act's element, and the element; none: nobody saw it."""
-    elements: tuple[Element, ...] = ()
-    for triple in exploration.triples:
-        if triple.act.key == act.key and triple.before in exploration.states:
-            elements = exploration.elements(exploration.states[triple.before])
-            break
-    look = Observation(Screenshot.from_rgb(Size(1, 1), bytes(3)), Size(1, 1), elements=elements)
-    same = alike(act.role, act.name, act.within, look)
-    return look, same[min(act.nth, len(same) - 1)] if same else None
-
-
-def _other_name(path: str, draw: random.Random, folder: str = "") -> str:
-    """The same kind of file beside a path, or the same name in another folder."""
-    there, slash, name = path.rpartition("/")
-    if folder:
-        return f"{folder}/{name or path}"
+def _other_name(path: str, draw: random.Random) -> str:
+    """The same kind of file beside a path."""
+    folder, slash, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
     number = draw.randrange(2, 10)
-    return f"{there}{slash}" + (f"{stem}-{number}{dot}{ending}" if stem else f"{ending}-{number}")
-
-
-def _made(path: str) -> str:
-    return f"test -e ~/{shlex.quote(path.removeprefix('~/'))}"
-
-
-def _save_as(path: str) -> tuple[Act, ...]:
-    """Acts that give the document another file; the dialog's field for names has the focus."""
-    return (
-        Act(kind="press", keys=("ctrl", "shift", "s")),
-        Act(kind="press", keys=("ctrl", "a")),
-        Act(kind="type", text=path, keys=("enter",)),
-    )
+    return f"{folder}{slash}" + (f"{stem}-{number}{dot}{ending}" if stem else f"{ending}-{number}")

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hisa.config import Settings
-from hisa.errors import ModelFacingError, ToolFailed, UsageError
+from hisa.errors import ToolFailed, UsageError
 from hisa.machine.patience import Deadline, patience
-from hisa.plugins.synthesis.doing import SETTLE, alike, replay
+from hisa.plugins.synthesis.doing import SETTLE, alike
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.records import Act, Change, Differences, ElementChange, Facts
+from hisa.plugins.synthesis.records import Change, Differences, ElementChange, Facts
 from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_files import task_of
 from hisa.plugins.synthesis.task_records import Candidate
@@ -21,7 +21,7 @@ from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["NoScore", "ProofDesktop", "telling"]
+__all__ = ["ProofDesktop", "Refused", "telling"]
 
 _LATE = 6.0
 """Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
@@ -31,25 +31,30 @@ _KEPT = "/tmp/.kept-at-start.tar"
 Side = Literal["before", "after"]
 
 
-class NoScore(Exception):
-    """The check could not be carried out."""
+class Refused(Exception):
+    """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
 
 
 class ProofDesktop:
     """An entered environment, for one candidate; what is done on it is thrown away.
 
-    ``started`` counts fresh starts; ``detail`` says why the last score is what it is.
+    ``detail`` says why the last score is what it is.
     """
 
     def __init__(
         self, environment: Environment, candidate: Candidate, past: Exploration, settings: Settings
     ) -> None:
         self.environment, self.candidate = environment, candidate
-        self.started, self.detail = 0, ""
-        self.task = task_of(past, candidate)
+        self.detail = ""
+        self._task = task_of(past, candidate)
         self._late = 0.0
+        """The longest that the right end ever took to show, in seconds."""
         self._scorer = TaskScorer(settings=settings.tasks)
-        self._start: tuple[Facts, Observation] | None = None
+        self._start: tuple[Facts, Observation]
         self._noise = Noise()
         for triple in past.triples:
             self._noise.learn(triple.act, triple.differences.facts)
@@ -61,16 +66,14 @@ class ProofDesktop:
             EnvironmentFailed: it does not come up, or the subject does not.
         """
         await self.environment.reset()
-        await self._scorer.prepare(self.task, self.environment)
-        self.started += 1
+        await self._scorer.prepare(self._task, self.environment)
 
     async def keep_start(self) -> None:
         """Remember the state, and keep a copy of the files that will change."""
         self._start = await self._state()
-        paths = [place for one in self.candidate.changes if (place := _path(one))]
-        if paths:
-            files = " ".join(dict.fromkeys(paths))
-            await self.environment.execute(f"tar cf {_KEPT} -P --ignore-failed-read -- {files}")
+        if paths := dict.fromkeys(filter(None, map(_path, self.candidate.changes))):
+            keep = f"tar cf {_KEPT} -P --ignore-failed-read -- {' '.join(paths)}"
+            await self.environment.execute(keep)
 
     async def require_no_network(self) -> None:
         """Refuse a machine that could reach others: a proof holds only for what it has itself.
@@ -83,24 +86,24 @@ class ProofDesktop:
             name = self.environment.name
             raise UsageError(f"{name} has a network: proofs need one without", fix="--env desktop")
 
-    async def score(self, wanted: Literal[0, 1], *, acted: bool = True) -> float:
+    async def score(self, wanted: Literal[0, 1]) -> float:
         """The score once programs are at rest.
 
         Another one than is wanted is looked at again for some seconds: programs write late. A 0 is
         believed only after longer than the right end has ever taken to show.
 
         Raises:
-            NoScore: the check could not be carried out.
+            Refused: the check could not be carried out.
         """
-        if acted and not wanted:
+        if not wanted:
             await asyncio.sleep(self._late + patience(_POLL))
-        limit = Deadline(_LATE if acted else 0.0)
+        limit = Deadline(_LATE)
         while True:
             began = limit.waited
-            scoring = await self._scorer.score(self.task, self.environment, "succeeded")
+            scoring = await self._scorer.score(self._task, self.environment, "succeeded")
             self.detail = scoring.detail
             if scoring.value is None:
-                raise NoScore(scoring.detail)
+                raise Refused("the check has no score", scoring.detail)
             if scoring.value == wanted or limit.passed:
                 break
             await asyncio.sleep(_POLL)
@@ -115,57 +118,42 @@ class ProofDesktop:
     async def since_start(self) -> tuple[Differences, bool]:
         """The differences from the first start, and whether they are the candidate's end.
 
-        The check is not asked. A file's hash counts only where nothing else is known of it.
+        The check is not asked.
         """
-        assert self._start is not None, "keep_start comes first"
         facts, look = await self._state()
         differences = Differences(
             facts=self._noise.without(changed(self._start[0], facts)),
             elements=element_changes(self._start[1], look),
         )
-        if changes := telling(self.candidate.changes):
-            return differences, all(facts.get(one.fact) == one.after for one in changes)
-        return differences, all(element_is(one, look, "after") for one in self.candidate.elements)
+        return differences, self._is_at("after", facts, look)
 
     async def undone(self) -> bool:
         """Whether the candidate's facts, or elements without such, are as at the start."""
-        limit = Deadline(max(self._late, _POLL))
-        while not await self._undone():
-            if limit.passed:
-                return False
-            await asyncio.sleep(_POLL)
-        return True
+        await asyncio.sleep(max(self._late, patience(_POLL)))
+        return self._is_at("before", *await self._state())
 
-    async def _undone(self) -> bool:
+    def _is_at(self, side: Side, facts: Facts, look: Observation) -> bool:
+        """Whether what the candidate changes is as at its start or its end."""
         if changes := telling(self.candidate.changes):
-            facts, start = await read_facts(self.environment), (self._start or ({},))[0]
-            return all(facts.get(one.fact) == start.get(one.fact) for one in changes)
-        look = await self.environment.observe(elements=True, settle=SETTLE)
-        return all(element_is(one, look, "before") for one in self.candidate.elements)
+            return all(facts.get(one.fact) == self._value(one, side) for one in changes)
+        return all(_element_is(one, look, side) for one in self.candidate.elements)
 
-    async def undo(self, acts: Iterable[Act]) -> bool:
-        """Do acts that should bring the start back; whether they did."""
-        try:
-            await replay(self.environment, acts)
-        except ModelFacingError:
-            return False
-        return await self.undone()
+    def _value(self, change: Change, side: Side) -> str | None:
+        return self._start[0].get(change.fact) if side == "before" else change.after
 
     async def write(self, side: Side) -> None:
-        """Set the facts from a shell; before, files that no command writes are put back.
+        """Set the facts from a shell; before, files are put back from the copy.
 
         Raises:
             ToolFailed: not all of them can be set so, or a command failed.
         """
         lines: dict[str, None] = {}
         for change in telling(self.candidate.changes):
-            fact, path = change.fact, _path(change)
-            value = (self._start or ({},))[0].get(fact) if side == "before" else change.after
-            line = write_command(fact, value)
-            if side == "before" and path:
+            line = write_command(change.fact, self._value(change, side))
+            if side == "before" and (path := _path(change)):
                 line = f"rm -rf -- {path}; ! tar tf {_KEPT} -P {path} || tar xf {_KEPT} -P {path}"
             if line is None:
-                raise ToolFailed(f"no shell command sets {' '.join(fact)}")
+                raise ToolFailed(f"no shell command sets {' '.join(change.fact)}")
             lines[line] = None
         if not lines:
             raise ToolFailed("nothing that a shell command sets")
@@ -187,7 +175,7 @@ def telling(changes: Iterable[Change]) -> list[Change]:
     return [one for one in listed if one.fact.kind != "file"] or listed
 
 
-def element_is(change: ElementChange, look: Observation, side: Side) -> bool:
+def _element_is(change: ElementChange, look: Observation, side: Side) -> bool:
     """Whether an element is as before or after a change; states that stayed are not asked for."""
     same = alike(change.role, change.name, None, look)
     if change.what in ("came", "went"):
@@ -197,5 +185,5 @@ def element_is(change: ElementChange, look: Observation, side: Side) -> bool:
         here, there = there, here
     if change.what == "value":
         return any(one.text == here for one in same)
-    has, lacks = set(here.split()), set(there.split()) - set(here.split())
-    return any(has - set(there.split()) <= one.states and not lacks & one.states for one in same)
+    has, lacks = set(here.split()) - set(there.split()), set(there.split()) - set(here.split())
+    return any(has <= one.states and not lacks & one.states for one in same)

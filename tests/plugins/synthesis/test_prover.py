@@ -22,7 +22,7 @@ from hisa.plugins.synthesis import prover
 from hisa.plugins.synthesis.cli.prove import Queue, sums
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.mutants import mutants, unsaved
+from hisa.plugins.synthesis.mutants import mutants
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop
 from hisa.plugins.synthesis.prover import WANTED_MUTANTS, prove
 from hisa.plugins.synthesis.records import Act, Change, Fact
@@ -74,8 +74,8 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     assert all(one.held for one in proof.stages)
     assert proof.undone_by == "ctrl z"
     killed = {one.kind: one.killed for one in proof.mutants}
-    assert killed == {"other file": True, "other value": False}
-    assert sums([proof], 1)["mutants"] == {"killed": 1, "changed": 2, "of": 2}
+    assert killed == {"nothing saved": True, "other file": True, "other value": False}
+    assert sums([proof], 1)["mutants"] == {"killed": 2, "changed": 3, "of": 3}
 
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
@@ -143,9 +143,8 @@ async def test_files_without_a_command_are_put_back(pads: Exploration) -> None:
 @on_one_loop
 async def test_mutants_are_near_and_hopeless_is_refused_at_once(pads: Exploration) -> None:
     drafts = mutants(typed(pads), pads)
-    assert [draft.kind for draft in drafts[:3]] == ["other file", "other value", "other value"]
+    assert [draft.kind for draft in drafts[:3]] == ["nothing saved", "other file", "other value"]
     assert len({draft.acts for draft in drafts} | {typed(pads).acts}) == len(drafts) + 1
-    assert (unsaved(typed(pads), pads) or drafts[0]).kind == "nothing saved"
     proof = await prove(line_numbers(pads, acts=ABSENT), pads, Settings())
     assert (proof.reason, proof.desktops) == ("too few mutants", 0)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import signal
 import time
 from collections import Counter, deque
 from pathlib import Path
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.task_records import Candidate, Mutant, Proof
+    from hisa.plugins.synthesis.task_records import Candidate, Proof
 
 __all__ = ["Queue", "prove", "sums"]
 
@@ -49,35 +51,45 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
     from hisa.config import load
-    from hisa.machine.storage import Lock
     from hisa.plugins.synthesis.exploration import Exploration
 
     file, assignments = ctx.meta["hisa.settings"]
-    over = {"environment": {"kind": env}} if env else {}
-    settings = load(file, assignments, overrides=over)
+    settings = load(file, assignments, overrides={"environment": {"kind": env}} if env else {})
     if not settings.environment.throw_away:
         kind = settings.environment.kind
         raise UsageError(f"{kind!r} keeps what each proof does to it", fix="--env desktop")
     queue = Queue(Exploration.open(folder), settings, quiet=as_json)
-    lock = Lock.take(folder / ".prove.lock")
-    if lock is None:
-        raise UsageError(
-            f"{folder}: process {Lock.holder(folder / '.prove.lock')} is proving there"
-        )
-    try:
-        asyncio.run(queue.run(**how))
-        status = 3 if queue.left else 0
-    except KeyboardInterrupt:
-        say_error("stopped: what was in hand is lost, the same command goes on")
-        status = 1
-    finally:
-        lock.release()
+    status = _run(queue, folder, how)
     summary = sums(queue.proofs, len(queue.candidates))
     if as_json:
         print_json(summary)
-    for line in [] if as_json else _lines(summary, folder):
-        say(line)
+    else:
+        _print(summary, folder)
     return status
+
+
+def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
+    """Prove what waits, alone in the folder, until a signal ends it; the exit status."""
+    from hisa.machine.storage import Lock
+
+    path = folder / ".prove.lock"
+    lock = Lock.take(path)
+    if lock is None:
+        raise UsageError(f"{folder}: process {Lock.holder(path)} is proving there")
+
+    async def work() -> None:
+        if task := asyncio.current_task():
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        await queue.run(**how)
+
+    try:
+        asyncio.run(work())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say_error("stopped: what was in hand is lost, the same command goes on")
+        return 1
+    finally:
+        lock.release()
+    return 3 if queue.left else 0
 
 
 class Queue:
@@ -92,20 +104,15 @@ class Queue:
         from hisa.plugins.synthesis.task_records import Candidate, Proof
 
         self._exploration, self._settings, self._quiet = exploration, settings, quiet
-        folder = exploration.folder
-        candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
+        self._folder = folder = exploration.folder
+        candidates = read_records(folder / "candidates.jsonl", Candidate)
+        self.candidates = {one.id: one for one in candidates}
         if not candidates:
             raise UsageError(f"{folder}: no candidates yet", fix=f"hisa synth write {folder}")
         proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
-        self.candidates = sorted(candidates.values(), key=lambda one: not one.changes)
-        self.proofs = [one for one in proofs.values() if one.candidate in candidates]
+        self.proofs = [one for one in proofs.values() if one.candidate in self.candidates]
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
-        self._by_id = candidates
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            say(line, err=True)
 
     async def run(
         self, *, workers: int = 1, limit: int | None = None, minutes: float | None = None
@@ -123,24 +130,19 @@ class Queue:
         from hisa.machine.storage import AppendOnlyFile
 
         known = {proof.candidate for proof in self.proofs}
-        for proof in self.proofs:
-            self._write(proof, again=False)
-        waiting = deque([one for one in self.candidates if one.id not in known][:limit])
-        total, began, tries = len(waiting), time.monotonic(), Counter[str]()
+        ordered = sorted(self.candidates.values(), key=lambda one: not one.changes)
+        waiting = deque([one for one in ordered if one.id not in known][:limit])
+        file = AppendOnlyFile(self._folder / "proofs.jsonl")
+        total, began = len(waiting), time.monotonic()
+        end = began + 60 * (math.inf if minutes is None else minutes)
         self._say(f"{total} to prove, {len(known)} are there already")
-        file = AppendOnlyFile(self._exploration.folder / "proofs.jsonl")
 
         async def work() -> None:
-            while waiting and (minutes is None or time.monotonic() < began + 60 * minutes):
+            while waiting and time.monotonic() < end:
                 candidate = waiting.popleft()
-                tries[candidate.id] += 1
                 outcome = await self._prove(candidate, file)
-                if outcome.startswith("a desktop broke"):
-                    last = tries[candidate.id] == _TRIES
-                    self.left += last
-                    waiting.extend([] if last else [candidate])
-                done = len(self.proofs) - len(known)
-                rest = (total - done) * (time.monotonic() - began) / max(done, 1) / 60
+                done = len(self.proofs) - len(known) + self.left
+                rest = (total - done) * (time.monotonic() - began) / done / 60
                 words = safe_line(candidate.instruction, 70)
                 self._say(f"{done}/{total}  {outcome}: {words}  {rest:.0f} min left")
 
@@ -157,68 +159,63 @@ class Queue:
         """Prove one, and write that down; the outcome in words."""
         from hisa.plugins.synthesis.exploration import append_record
         from hisa.plugins.synthesis.prover import prove
-
-        try:
-            proof = await prove(candidate, self._exploration, self._settings)
-        except EnvironmentFailed as error:
-            return f"a desktop broke ({str(error)[:500]})"
-        append_record(file, proof)
-        self.proofs.append(proof)
-        self._write(proof, again=True)
-        word = "proved" if proof.proved else f"refused, {proof.reason}"
-        return f"{word} in {proof.seconds:.0f} s"
-
-    def _write(self, proof: Proof, *, again: bool) -> None:
-        """Write the files of a proved task; those that are there only where ``again`` says so."""
         from hisa.plugins.synthesis.task_files import write_task
 
-        tasks = self._exploration.folder / "tasks"
-        if proof.proved and (again or not (tasks / proof.candidate).exists()):
-            write_task(tasks, self._exploration, self._by_id[proof.candidate], proof)
+        for _ in range(_TRIES):
+            try:
+                proof = await prove(candidate, self._exploration, self._settings)
+            except EnvironmentFailed as error:
+                outcome = f"a desktop broke ({str(error)[:500]})"
+                self._say(outcome)
+                continue
+            if proof.proved:  # a stop between the two proves it again, and replaces the task
+                write_task(self._folder / "tasks", self._exploration, candidate, proof)
+            append_record(file, proof)
+            self.proofs.append(proof)
+            word = "proved" if proof.proved else f"refused, {proof.reason}"
+            return f"{word} in {proof.seconds:.0f} s"
+        self.left += 1
+        return "left for another time"
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            say(line, err=True)
 
 
 def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
-    """Counts over proofs: proved, refused by reason, and mutants that the check told, by kind."""
+    """Counts over proofs: proved, refused by reason, and mutants that the check told."""
+    from hisa.plugins.synthesis.prover import NO_OP
+
     mutants = [mutant for proof in proofs for mutant in proof.mutants]
     proved = [proof for proof in proofs if proof.proved]
+    ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
     return {
         "candidates": candidates,
         "tried": len(proofs),
         "proved": len(proved),
         "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
-        "mutants": _killed(mutants),
-        "mutants_by_kind": {
-            kind: _killed([one for one in mutants if one.kind == kind])
-            for kind in sorted({one.kind for one in mutants})
+        "mutants": {
+            "killed": sum(one.killed for one in mutants),
+            "changed": sum(not one.detail.endswith(NO_OP) for one in mutants),
+            "of": len(mutants),
         },
         "equivalent": sum(proof.equivalent for proof in proofs),
         "not_done": sum(proof.not_done for proof in proofs),
-        "other_ways": dict(Counter(w.kind for p in proved for w in p.other_ways if w.passed)),
+        "other_ways": dict(Counter(ways)),
         "seconds": round(sum(proof.seconds for proof in proofs), 1),
         "desktops": sum(proof.desktops for proof in proofs),
     }
 
 
-def _killed(mutants: list[Mutant]) -> dict[str, int]:
-    from hisa.plugins.synthesis.prover import NO_OP
-
-    changed = sum(not one.detail.endswith(NO_OP) for one in mutants)
-    return {"killed": sum(one.killed for one in mutants), "changed": changed, "of": len(mutants)}
-
-
-def _lines(summary: dict[str, Any], folder: Path) -> list[str]:
-    tried = summary["tried"]
-    seconds = summary["seconds"] / max(tried, 1)
-    lines = [f"{summary['proved']} of {tried} proved, {seconds:.0f} s each"]
-    lines += [f"  {count} of {tried} refused: {why}" for why, count in summary["refused"].items()]
-    if untried := summary["candidates"] - tried:
-        lines.append(f"  {untried} of {summary['candidates']} are not tried yet")
-    kinds = {"mutants that the first check told": summary["mutants"]}
-    kinds |= {f"  {kind}": count for kind, count in summary["mutants_by_kind"].items()}
-    for kind, count in kinds.items() if summary["mutants"]["of"] else ():
-        share = f"{count['killed']} of {count['of']}"
-        lines.append(f"{kind}: {share}; {count['changed']} changed something")
-    lines.append(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
+def _print(summary: dict[str, Any], folder: Path) -> None:
+    tried, candidates = summary["tried"], summary["candidates"]
+    say(f"{summary['proved']} of {tried} proved, {summary['seconds'] / max(tried, 1):.0f} s each")
+    for reason, count in summary["refused"].items():
+        say(f"  {count} of {tried} refused: {reason}")
+    if tried < candidates:
+        say(f"  {candidates - tried} of {candidates} are not tried yet")
+    killed, changed, of = summary["mutants"].values()
+    say(f"the first check told {killed} of {of} mutants; {changed} changed something")
+    say(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
     if summary["proved"]:
-        lines.append(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
-    return lines
+        say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
