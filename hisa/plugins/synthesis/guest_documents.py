@@ -103,16 +103,14 @@ class Styles:
         """Properties of a style and of those below it in plain words; empty: as usual."""
         return self.looks.get((family, name), {})
 
-    def resolved(self, family: str, name: str) -> dict[str, str]:
+    def resolved(self, family: str, name: str, depth: int = 30) -> dict[str, str]:
         """As `of`, worked out."""
-        merged: dict[str, str] = {}
-        for _ in range(30):
-            if (style := self.styles.get((family, name))) is None:
-                break
-            merged = self.plain(style) | merged
-            if not name:
-                break
-            name = style.get("parent-style-name", "")
+        style = self.styles.get((family, name))
+        if style is None or not depth:
+            return {}
+        below = style.get("parent-style-name", "")
+        merged = self.resolved(family, below, depth - 1) if name else {}
+        merged |= self.plain(style)
         if family == "paragraph" and merged.get("align") == "start":
             merged["align"] = ""
         return merged
@@ -135,20 +133,16 @@ class Styles:
             if "font-name" in values:
                 props["font"] = self.fonts.get(values["font-name"], values["font-name"])
         if (numbers := self.styles.get(("", style.get("data-style-name", "")))) is not None:
-            props["format"] = number_format(numbers)
+            kind = numbers.tag.removesuffix("-style")
+            props["format"] = "" if kind == "number" else kind
         return props
 
 
-def number_format(style: Element) -> str:
-    """A number format in words: its kind, and its parts with what they look like."""
-    marks = ("decimal-places", "style", "grouping", "color", "textual")
-    parts = [
-        ":".join(filter(None, [part.tag, *(part.get(mark) for mark in marks), part.text]))
-        for part in style
-        if part.tag != "map"
-    ]
-    words = " ".join([style.tag.removesuffix("-style"), *parts])
-    return "" if words == "number number" else words
+def unusual(own: dict[str, str], usual: dict[str, str]) -> Items:
+    """The properties in which a look differs from the usual one."""
+    for key in sorted(own.keys() | usual.keys()):
+        if own.get(key, "") != usual.get(key, ""):
+            yield key, own.get(key) or "none"
 
 
 def runs(node: Element, spans: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -189,6 +183,7 @@ def sheets(body: Element, styles: Styles) -> Items:
     """Facts of a workbook: its sheets, their cells, and which rows and columns are hidden."""
     tables = {table.get("name", ""): table for table in body.iterfind("table")}
     yield "sheets", json.dumps([*tables], ensure_ascii=False)
+    common = styles.of("table-cell", "Default")
     for sheet, table in tables.items():
         usual: dict[int, str] = {}
         for at, column in repeated(table.iter("table-column"), "columns"):
@@ -201,17 +196,9 @@ def sheets(body: Element, styles: Styles) -> Items:
             cells = (cell for cell in row if cell.tag in ("table-cell", "covered-table-cell"))
             for at, cell in repeated(cells, "columns"):
                 style = cell.get("style-name") or row.get("default-cell-style-name")
-                facts = (*cell_values(cell), *formatting(styles, style or usual.get(at, "")))
+                own = styles.of("table-cell", style or usual.get(at) or "Default")
+                facts = (*cell_values(cell), *unusual(own, common))
                 yield from ((f"{sheet}.{letters(at)}{line + 1}/{key}", v) for key, v in facts)
-
-
-def formatting(styles: Styles, name: str) -> Items:
-    """Properties of a cell's style that the document's usual cells do not have."""
-    usual = styles.of("table-cell", "Default")
-    own = styles.of("table-cell", name) if name else usual
-    for key in sorted(usual.keys() | own.keys()):
-        if usual.get(key, "") != own.get(key, ""):
-            yield key, own.get(key) or "none"
 
 
 def cell_values(cell: Element) -> Items:
@@ -236,37 +223,36 @@ def paragraphs(body: Element, styles: Styles) -> Items:
     Such a value has a line for each place, of what is there and the text that has it: no paragraph
     has a number, which one that comes before it would change.
     """
+    lists: dict[Element, str] = {}
+    for group in body.iter("list"):
+        style = styles.styles.get(("", group.get("style-name", "")))
+        if style is not None and len(style):
+            lists |= dict.fromkeys(group.iter(), style[0].tag.removeprefix("list-level-style-"))
     texts: list[str] = []
     looks: dict[str, list[str]] = {}
-    for node, listed in lines_of(body, "", styles):
-        name = node.get("style-name", "")
-        texts.append(text_in([node]))
+    for line in lines_of(body):
+        name = line.get("style-name", "")
+        texts.append(text_in([line]))
         common = styles.common(name)
         usual, whole = styles.of("paragraph", common), styles.of("paragraph", name)
-        own = {"style": common if common != "Standard" else "", "list": listed}
-        for key in WHOLE.values():
-            if usual.get(key, "") != whole.get(key, ""):
-                own[key] = whole.get(key) or "none"
+        own = {"style": common if common != "Standard" else "", "list": lists.get(line, "")}
+        own |= {key: value for key, value in unusual(whole, usual) if key in WHOLE.values()}
         for key, value in own.items():
             looks.setdefault(key, []).extend([f"{value} {texts[-1][:200]!r}"] if value else [])
         for key in CHARACTER.values():
-            parts = spread([*runs(node)], key, usual.get(key, ""), whole.get(key, ""), styles)
+            parts = spread([*runs(line)], key, usual.get(key, ""), whole.get(key, ""), styles)
             looks.setdefault(key, []).extend(parts)
     yield "text", "\n".join(texts)
     yield from ((key, "\n".join(places)) for key, places in sorted(looks.items()) if places)
 
 
-def lines_of(node: Element, listed: str, styles: Styles) -> Iterator[tuple[Element, str]]:
-    """The paragraphs of a text in order, with the kind of the list that holds each."""
+def lines_of(node: Element) -> Iterator[Element]:
+    """The paragraphs of a text in order."""
     for child in node:
         if child.tag in ("p", "h"):
-            yield child, listed
-        elif child.tag == "list":
-            style = styles.styles.get(("", child.get("style-name", "")))
-            kind = listed or "list" if style is None or not len(style) else style[0].tag
-            yield from lines_of(child, kind.removeprefix("list-level-style-"), styles)
+            yield child
         elif child.tag not in ("tracked-changes", "forms", "sequence-decls"):
-            yield from lines_of(child, listed, styles)
+            yield from lines_of(child)
 
 
 def spread(pieces: Pieces, key: str, usual: str, whole: str, styles: Styles) -> list[str]:

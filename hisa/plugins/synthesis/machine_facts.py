@@ -10,20 +10,22 @@ are ``bold`` or the like. What is as usual in a document is no fact.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.synthesis import guest_documents, guest_facts
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.records import Act, Change, ElementChange, Fact, FactKind, Facts
 from hisa.protocols import Environment
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 
 __all__ = ["Noise", "changed", "element_changes", "guest_source", "read_facts"]
 
@@ -39,12 +41,11 @@ class _Answer(BaseModel):
     cut: str = ""
 
 
-def guest_source() -> str:
-    """The program that reads the facts, to be run by the machine's own Python."""
-    folder = files("hisa.plugins.synthesis")
-    names = ("guest_documents.py", "guest_facts.py")
-    documents, rest = ((folder / name).read_text("utf-8") for name in names)
-    return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
+def guest_source(*parts: Any) -> str:
+    """The program that reads the facts, or only these of its parts, for a machine's own Python."""
+    sources = [inspect.getsource(part) for part in parts or (guest_documents, guest_facts)]
+    own = re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", "\n\n".join(sources))
+    return f"from __future__ import annotations\n\n{own}"
 
 
 async def read_facts(environment: Environment) -> Facts:
@@ -121,7 +122,10 @@ class Noise:
         return tuple(change for change in changes if not self.is_noise(change.fact))
 
 
-_Key = tuple[str, str, int]
+class _Look(NamedTuple):
+    window: str = ""
+    text: str = ""
+    states: str = ""
 
 
 def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
@@ -132,39 +136,28 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
     """
     old, new = _shown(before), _shown(after)
     changes: list[ElementChange] = []
-
-    def note(what: str, element: Element, was: str, now: str) -> None:
-        named = {"what": what, "role": element.role, "name": called(element)[:200]}
-        values = {"window": element.window[:200], "before": was[:4000], "after": now[:4000]}
-        changes.append(ElementChange.model_validate(named | values))
-
     for key in old.keys() | new.keys():
-        was, now = old.get(key), new.get(key)
-        if was is None or now is None:
-            if now is not None:
-                note("came", now, "", _states(now))
-            elif was is not None:
-                note("went", was, _states(was), "")
-            continue
-        if was.text != now.text:
-            note("value", now, was.text, now.text)
-        if _states(was) != _states(now):
-            note("states", now, _states(was), _states(now))
+        was, now = old.get(key, _Look()), new.get(key, _Look())
+        values = {"value": (was.text, now.text), "states": (was.states, now.states)}
+        values = {what: pair for what, pair in values.items() if pair[0] != pair[1]}
+        if key not in old or key not in new:
+            values = {"came" if key in new else "went": (was.states, now.states)}
+        named = {"role": key[0], "name": key[1][:200], "window": (now.window or was.window)[:200]}
+        for what, (left, came) in values.items():
+            change = {"what": what, "before": left[:4000], "after": came[:4000]}
+            changes.append(ElementChange.model_validate(named | change))
     order = ("states", "value", "came", "went")
-    changes.sort(key=lambda one: (order.index(one.what), one.role, one.name, one.after))
+    changes.sort(key=lambda c: (order.index(c.what), c.role, c.name, c.after))
     return tuple(changes[:_MOST_ELEMENTS])
 
 
-def _states(element: Element) -> str:
-    return " ".join(sorted(element.states & _STATES))
-
-
-def _shown(look: Observation) -> Mapping[_Key, Element]:
+def _shown(look: Observation) -> dict[tuple[str, str, int], _Look]:
     counts: Counter[tuple[str, str]] = Counter()
-    shown: dict[_Key, Element] = {}
+    shown = {}
     for element in look.elements or ():
-        name = called(element)
-        if {"showing", "visible"} & element.states and (name or element.text):
-            shown[element.role, name, counts[element.role, name]] = element
-            counts[element.role, name] += 1
+        named = element.role, called(element)
+        if {"showing", "visible"} & element.states and (named[1] or element.text):
+            states = " ".join(sorted(element.states & _STATES))
+            shown[(*named, counts[named])] = _Look(element.window, element.text, states)
+            counts[named] += 1
     return shown
