@@ -11,7 +11,6 @@ import io
 import json
 import re
 import zipfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -30,8 +29,7 @@ CHARACTER = {
 WHOLE = {
     "text-align": "align", "vertical-align": "valign", "wrap-option": "wrap", "break-before":
     "break", "text-indent": "indent", "margin-left": "margin", "line-height": "line-height",
-    "border": "border", "border-left": "border-left", "border-right": "border-right",
-    "border-top": "border-top", "border-bottom": "border-bottom", "background-color": "background",
+    "border": "border", "background-color": "background",
 }  # fmt: skip
 NOTHING = ("normal", "none", "transparent", "auto", "0cm", "0in", "no-wrap", "0% 100%", "100%")
 UNSPOKEN = ("annotation", "note", "frame", "custom-shape", "change")
@@ -75,12 +73,11 @@ def document(data: bytes) -> Items:
             parts.append(parsed(text))
     styles = Styles(*parts)
     for kind in parts[1].iterfind("body/*"):
-        sheet = kind.tag == "spreadsheet"
-        yield from sheets(kind, styles) if sheet else paragraphs(kind, styles)
-        many = Counter(node.tag for node in kind.iter())
-        for name in ("image", "object", *(() if sheet else ("table", "annotation", "note"))):
-            if many[name]:
-                yield f"{name}s", str(many[name])
+        reader = sheets if kind.tag == "spreadsheet" else paragraphs
+        yield from reader(kind, styles)
+        for name in ("image", "object"):
+            if many := len([*kind.iter(name)]):
+                yield f"{name}s", str(many)
 
 
 class Styles:
@@ -133,8 +130,7 @@ class Styles:
             if "font-name" in values:
                 props["font"] = self.fonts.get(values["font-name"], values["font-name"])
         if (numbers := self.styles.get(("", style.get("data-style-name", "")))) is not None:
-            kind = numbers.tag.removesuffix("-style")
-            props["format"] = "" if kind == "number" else kind
+            props["format"] = numbers.tag.removesuffix("number-style").removesuffix("-style")
         return props
 
 
@@ -159,9 +155,9 @@ def runs(node: Element, spans: tuple[str, ...] = ()) -> Iterator[tuple[str, tupl
         yield child.tail or "", spans
 
 
-def text_in(lines: Iterable[Element]) -> str:
-    """The text of paragraphs, a line each."""
-    return "\n".join("".join(piece for piece, _ in runs(line)) for line in lines)
+def text_in(line: Element) -> str:
+    """The text of a paragraph."""
+    return "".join(piece for piece, _ in runs(line))
 
 
 def letters(number: int) -> str:
@@ -205,16 +201,11 @@ def cell_values(cell: Element) -> Items:
     """Facts of a cell but for its formatting."""
     if kind := cell.get("value-type"):
         number = cell.get("value")
-        text = cell.get(f"{kind}-value") or text_in(cell.iterfind("p"))
+        text = cell.get(f"{kind}-value") or "\n".join(map(text_in, cell.iterfind("p")))
         yield "value", f"{float(number):.12g}" if number else text
     if formula := cell.get("formula"):
         source = re.sub(r"^\w+:=", "=", formula)
         yield "formula", re.sub(r"\[\.?([^\]:]*)(:?)\.?([^\]]*)\]", r"\1\2\3", source)
-    size = [cell.get(f"number-{way}-spanned", "1") for way in ("rows", "columns")]
-    if size != ["1", "1"]:
-        yield "merged", "x".join(size)
-    for note in cell.iterfind("annotation"):
-        yield "comment", text_in(note.iterfind("p"))
 
 
 def paragraphs(body: Element, styles: Styles) -> Items:
@@ -225,14 +216,13 @@ def paragraphs(body: Element, styles: Styles) -> Items:
     """
     lists: dict[Element, str] = {}
     for group in body.iter("list"):
-        style = styles.styles.get(("", group.get("style-name", "")))
-        if style is not None and len(style):
-            lists |= dict.fromkeys(group.iter(), style[0].tag.removeprefix("list-level-style-"))
+        for level in styles.styles.get(("", group.get("style-name", "")), ())[:1]:
+            lists |= dict.fromkeys(group.iter(), level.tag.removeprefix("list-level-style-"))
     texts: list[str] = []
     looks: dict[str, list[str]] = {}
     for line in lines_of(body):
         name = line.get("style-name", "")
-        texts.append(text_in([line]))
+        texts.append(text_in(line))
         common = styles.common(name)
         usual, whole = styles.of("paragraph", common), styles.of("paragraph", name)
         own = {"style": common if common != "Standard" else "", "list": lists.get(line, "")}

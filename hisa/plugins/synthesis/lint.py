@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -19,14 +18,11 @@ from hisa.plugins.synthesis.records import Change
 
 __all__ = ["lint"]
 
+_RULES: dict[str, str] = yaml.safe_load(
+    Path(__file__).with_name("lint_rules.yaml").read_text("utf-8")
+)
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
 _UNSAID = {"true", "false", "on", "off", "yes", "no", "none", "null", "uint32", "int32", "double"}
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> dict[str, re.Pattern[str]]:
-    rules = yaml.safe_load(Path(__file__).with_name("lint_rules.yaml").read_text("utf-8"))
-    return {reason: re.compile(rule, re.I | re.S) for reason, rule in rules.items()}
 
 
 def lint(
@@ -34,17 +30,14 @@ def lint(
 ) -> list[str]:
     """Reasons why an instruction is no good one for a task; empty where none is found.
 
-    Args:
-        instruction: the task.
-        changes: what its check asks for: each value must be named, and each document.
-        documents: files that a person knows by name, as paths; other files need no name.
+    Of ``changes``, what its check asks for, each value must be named, and each file that is one of
+    ``documents``, which a person knows by name.
     """
     bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
-    reasons = [
-        f"{reason}: {instruction[slice(*match.span())][:60]!r}"
-        for reason, rule in _patterns().items()
-        if (match := rule.search(bare))
-    ]
+    reasons = []
+    for reason, rule in _RULES.items():
+        if match := re.search(rule, bare, re.I | re.S):
+            reasons.append(f"{reason}: {instruction[slice(*match.span())][:60]!r}")
     named = _words(instruction)
     for change in changes:
         name = change.fact.place.rpartition("/")[2]

@@ -74,7 +74,6 @@ def test_every_kind_is_read(home: Path) -> None:
         ("document", "~/sales.ods", "Sheet1.B1/format"): "percentage",
         ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
         ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
-        ("document", "~/sales.ods", "Sheet1.B2/merged"): "1x2",
         ("document", "~/letter.odt", "text"): "Title\na bold word\nall\none",
         ("document", "~/letter.odt", "style"): "Heading 'Title'\nBody 'a bold word'\nBody 'all'",
         ("document", "~/letter.odt", "bold"): "true 'bold'\ntrue 'all'",
