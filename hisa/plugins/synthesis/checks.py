@@ -141,10 +141,8 @@ def _file(change: Change, everything: Sequence[Change]) -> dict[str, Any]:
         return {"command": f"test ! -e {path} && test ! -L {path} && echo gone", "equals": "gone"}
     if value == "folder":
         return {"command": f"test -d {path} && echo folder", "equals": "folder"}
-    if value.startswith("link "):
-        return {"command": f"readlink -- {path}", "equals": value[5:]}
     words = value.split()
-    if len(words) < 4:
+    if words[0] != "file" or len(words) < 4:
         raise _Uncheckable(f"of {change.fact.place} nothing is known but that it is there")
     if any(other.before == value and other.after is None for other in everything):  # moved
         return {"command": f"sha256sum < {path} | cut -c 1-16", "equals": words[2]}
@@ -154,29 +152,21 @@ def _file(change: Change, everything: Sequence[Change]) -> dict[str, Any]:
 
 def _of_elements(changes: Sequence[ElementChange]) -> tuple[dict[str, Any], ...]:
     """Checks of the first sort that there is: what is there now before what is not any more."""
-    named = [change for change in changes if change.name]
-    came = [_element(change) for change in named if change.what == "came"]
-    went = [_element(change, absent=True) for change in named if change.what == "went"]
-    values = [change for change in changes if change.what == "value" and change.after.strip()]
-    gained: list[dict[str, Any]] = []
-    lost: list[dict[str, Any]] = []
-    for change in named:
-        if change.what == "states":
-            if states := _states(change.before, change.after):
-                gained.append(_element(change, state=states))
-            if states := _states(change.after, change.before):
-                lost += [_element(change), _element(change, state=states, absent=True)]
-    ranks = (
-        [check for check in came if check["element"]["role"] in WINDOWS],
-        gained,
-        [_element(change, value=change.after) for change in values],
-        lost,
-        came,
-        [check for check in went if check["element"]["role"] in WINDOWS],
-        went,
-    )
-    best = next((checks for checks in ranks if checks), [])
-    return tuple(best[:_MOST_ELEMENTS])
+    sorts: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for change in changes:
+        if change.what == "value" and change.after.strip():
+            sorts[2].append(_element(change, value=change.after))
+        if change.what == "value" or not change.name:
+            continue
+        if change.what == "came":
+            sorts[0 if change.role in WINDOWS else 4].append(_element(change))
+        elif change.what == "went":
+            sorts[5 if change.role in WINDOWS else 6].append(_element(change, absent=True))
+        elif gained := _states(change.before, change.after):
+            sorts[1].append(_element(change, state=gained))
+        elif lost := _states(change.after, change.before):
+            sorts[3] += [_element(change), _element(change, state=lost, absent=True)]
+    return tuple(sorts[min(sorts, default=0)][:_MOST_ELEMENTS])
 
 
 def _element(change: ElementChange, **more: object) -> dict[str, Any]:

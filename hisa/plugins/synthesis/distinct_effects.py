@@ -35,16 +35,12 @@ _OF_THIS_MACHINE = re.compile(
 """Times, process numbers, random names, ports: no two machines agree on them."""
 
 
-def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> list[Effect]:
-    """The effects of an exploration, in the order in which they were first seen.
-
-    Noise is left out; where none is named, it is learned from the triples.
-    """
+def distinct_effects(exploration: Exploration) -> list[Effect]:
+    """The effects of an exploration but for noise, in the order in which they were first seen."""
     triples = [triple for triple in exploration.triples if not triple.failed]
-    if noise is None:
-        noise = Noise()
-        for triple in triples:
-            noise.learn(triple.act, triple.differences.facts)
+    noise = Noise()
+    for triple in triples:
+        noise.learn(triple.act, triple.differences.facts)
     root = exploration.states.get(exploration.root)
     start = exploration.elements(root) if root else ()
     effects: dict[str, Effect] = {}
@@ -55,10 +51,11 @@ def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> li
             kept = [change.model_dump() for change in changes]
             kept += [change.model_dump(exclude={"window"}) for change in elements]
             name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
-            known = effects.get(name)
-            alike = (*(known.triples if known else ()), triple.number)
-            first = known or Effect(id=name, changes=changes, elements=elements, triples=alike)
-            effects[name] = first.model_copy(update={"triples": alike})
+            first = effects.get(name) or Effect(
+                id=name, changes=changes, elements=elements, triples=()
+            )
+            alike = {"triples": (*first.triples, triple.number)}
+            effects[name] = first.model_copy(update=alike)
     return list(effects.values())
 
 

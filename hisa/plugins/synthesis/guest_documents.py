@@ -20,13 +20,10 @@ __all__ = ["Cut", "document", "parsed"]
 UNPACKED = 40_000_000
 Items = Iterator[tuple[str, str]]
 """Facts of one file: an item, and its value."""
-Pieces = list[tuple[str, tuple[str, ...]]]
-CHARACTER = {
+LOOKS = {
     "font-weight": "bold", "font-style": "italic", "text-underline-style": "underline",
     "text-line-through-style": "strike", "font-name": "font", "font-size": "size",
     "color": "color", "text-position": "position", "highlight": "highlight",
-}  # fmt: skip
-WHOLE = {
     "text-align": "align", "vertical-align": "valign", "wrap-option": "wrap", "break-before":
     "break", "text-indent": "indent", "margin-left": "margin", "line-height": "line-height",
     "border": "border", "background-color": "background",
@@ -87,14 +84,13 @@ class Styles:
         every = [*common.iterfind("styles/*"), *own.iterfind("automatic-styles/*")]
         faces = [*common.iter("font-face"), *own.iter("font-face")]
         self.styles = {(one.get("family", ""), one.get("name", "")): one for one in every}
-        self.named = {(one.get("family"), one.get("name")) for one in common.iterfind("styles/*")}
         self.fonts = {one.get("name"): one.get("font-family", "").strip("'\"") for one in faces}
+        self.common = {
+            one.get("name", ""): one.get("parent-style-name", "")
+            for one in own.iterfind("automatic-styles/*[@family='paragraph']")
+        }
+        """The named styles that automatic ones of paragraphs stand on."""
         self.looks = {key: self.resolved(*key) for key in self.styles}
-
-    def common(self, name: str) -> str:
-        """The named style of paragraphs that an automatic one stands on."""
-        style = None if ("paragraph", name) in self.named else self.styles.get(("paragraph", name))
-        return name if style is None else style.get("parent-style-name", "")
 
     def of(self, family: str, name: str) -> dict[str, str]:
         """Properties of a style and of those below it in plain words; empty: as usual."""
@@ -121,24 +117,15 @@ class Styles:
                 values["highlight"] = values.pop("background-color")
             if values.get("use-window-font-color") == "true":
                 values["color"] = ""
-            for key, name in (CHARACTER | WHOLE).items():
+            for key, name in LOOKS.items():
                 if key in values:
                     props[name] = "" if values[key] in NOTHING else values[key].lower()
-            for name in ("bold", "italic"):
-                if props.get(name):
-                    props[name] = "true"
+            props |= {name: "true" for name in ("bold", "italic") if props.get(name)}
             if "font-name" in values:
                 props["font"] = self.fonts.get(values["font-name"], values["font-name"])
         if (numbers := self.styles.get(("", style.get("data-style-name", "")))) is not None:
             props["format"] = numbers.tag.removesuffix("number-style").removesuffix("-style")
         return props
-
-
-def unusual(own: dict[str, str], usual: dict[str, str]) -> Items:
-    """The properties in which a look differs from the usual one."""
-    for key in sorted(own.keys() | usual.keys()):
-        if own.get(key, "") != usual.get(key, ""):
-            yield key, own.get(key) or "none"
 
 
 def runs(node: Element, spans: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -193,8 +180,11 @@ def sheets(body: Element, styles: Styles) -> Items:
             for at, cell in repeated(cells, "columns"):
                 style = cell.get("style-name") or row.get("default-cell-style-name")
                 own = styles.of("table-cell", style or usual.get(at) or "Default")
-                facts = (*cell_values(cell), *unusual(own, common))
-                yield from ((f"{sheet}.{letters(at)}{line + 1}/{key}", v) for key, v in facts)
+                facts = dict(cell_values(cell))
+                for key in sorted(own.keys() | common.keys()):
+                    if own.get(key, "") != common.get(key, ""):
+                        facts[key] = own.get(key) or "none"
+                yield from ((f"{sheet}.{letters(at)}{line + 1}/{k}", facts[k]) for k in facts)
 
 
 def cell_values(cell: Element) -> Items:
@@ -222,16 +212,18 @@ def paragraphs(body: Element, styles: Styles) -> Items:
     looks: dict[str, list[str]] = {}
     for line in lines_of(body):
         name = line.get("style-name", "")
-        texts.append(text_in(line))
-        common = styles.common(name)
+        common = styles.common.get(name, name)
         usual, whole = styles.of("paragraph", common), styles.of("paragraph", name)
         own = {"style": common if common != "Standard" else "", "list": lists.get(line, "")}
-        own |= {key: value for key, value in unusual(whole, usual) if key in WHOLE.values()}
-        for key, value in own.items():
-            looks.setdefault(key, []).extend([f"{value} {texts[-1][:200]!r}"] if value else [])
-        for key in CHARACTER.values():
-            parts = spread([*runs(line)], key, usual.get(key, ""), whole.get(key, ""), styles)
-            looks.setdefault(key, []).extend(parts)
+        pieces: list[tuple[str, dict[str, str]]] = []
+        for text, spans in runs(line):
+            look = whole | own
+            for span in spans:
+                look |= styles.of("text", span)
+            pieces.append((text, look))
+        texts.append("".join(text for text, _ in pieces))
+        for key in {key for _, look in pieces for key in look}:
+            looks.setdefault(key, []).extend(spread(pieces, key, usual.get(key, "")))
     yield "text", "\n".join(texts)
     yield from ((key, "\n".join(places)) for key, places in sorted(looks.items()) if places)
 
@@ -245,15 +237,13 @@ def lines_of(node: Element) -> Iterator[Element]:
             yield from lines_of(child)
 
 
-def spread(pieces: Pieces, key: str, usual: str, whole: str, styles: Styles) -> list[str]:
+def spread(pieces: list[tuple[str, dict[str, str]]], key: str, usual: str) -> list[str]:
     """The parts of a paragraph that have a property otherwise than usual; blanks do not count."""
     groups: list[tuple[str, str]] = []
-    for piece, spans in pieces:
-        value = whole
-        for span in spans:
-            value = styles.of("text", span).get(key, value)
+    for text, looks in pieces:
+        value = looks.get(key, usual)
         look = "" if value == usual else value or "none"
-        if groups and (groups[-1][0] == look or not piece.strip()):
-            look, piece = groups[-1][0], groups.pop()[1] + piece
-        groups.append((look, piece))
+        if groups and (groups[-1][0] == look or not text.strip()):
+            look, text = groups[-1][0], groups.pop()[1] + text
+        groups.append((look, text))
     return [f"{look} {text.strip()[:200]!r}" for look, text in groups if look and text.strip()]

@@ -1,11 +1,11 @@
 """Facts: every value that a machine keeps, two readings compared, and changes that say nothing.
 
 A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
-facts of its own, else "file SIZE HASH"); ``text`` a small text; ``gsettings`` a schema and key;
-``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property; ``json``
-a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part
-in an OpenDocument sheet, such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that
-are ``bold`` or the like. What is as usual in a document is no fact.
+facts of its own, else "file SIZE HASH START"); ``text`` a small text; ``gsettings`` a schema and
+key; ``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property;
+``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part in a sheet,
+such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that are ``bold`` or the like.
+What is as usual in a document is no fact.
 """
 
 from __future__ import annotations
@@ -54,11 +54,10 @@ async def read_facts(environment: Environment) -> Facts:
     Raises:
         EnvironmentFailed: it does not answer, has no Python, or keeps too much to compare.
     """
-    result = await environment.execute(
-        python(guest_source()), timeout=patience(_SECONDS), limit=_LIMIT
-    )
-    reason = (result.error or result.output).strip()[-300:]
+    line, seconds = python(guest_source()), patience(_SECONDS)
+    result = await environment.execute(line, timeout=seconds, limit=_LIMIT)
     if result.exit_code != 0 or result.timed_out:
+        reason = (result.error or result.output).strip()[-300:]
         raise EnvironmentFailed(f"the facts of the machine could not be read: {reason}")
     try:
         answer = _Answer.model_validate_json(result.output)
@@ -83,11 +82,11 @@ _ITEMS = re.compile(
     | height|geometry|maximi[sz]ed|placement)$
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
-    | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
+    | (^|[-_/. ])(allocation|pid|uuid|session|histor(y|ies))$
     | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/(First|FilePicker)
     | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
     | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
-    | (last|date)[-_](added|used|modified|active) | time[-_]?stamp | _time$ | guid$ | engagement
+    | time[-_]?stamp | _time$
     """
 )
 """Items of hidden settings that are book-keeping by their names: windows, what was open, times."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from hisa.plugins.synthesis.records import Fact
+from hisa.tasks.task_context import quoted
 
 __all__ = ["here", "write_command"]
 
@@ -19,16 +20,14 @@ def write_command(fact: Fact, value: str | None) -> str | None:
 
     Returns None where there is no such line: for documents, databases and contents not known.
     """
-    path, text = f"~/{shlex.quote(fact.place.removeprefix('~/'))}", shlex.quote(value or "")
+    path, text = quoted(fact.place), shlex.quote(value or "")
     if fact.kind == "gsettings":
         key = shlex.join([fact.place, fact.item])
         return f"gsettings reset {key}" if value is None else f"gsettings set {key} {text}"
     if value is None:
         return f"rm -rf -- {path}" if fact.kind in ("file", "text") else None
-    if fact.kind == "file" and value == "folder":
-        return f"mkdir -p -- {path}"
-    if fact.kind == "file" and value.startswith("link "):
-        return f"ln -sfn -- {shlex.quote(value[5:])} {path}"
+    if fact.kind == "file":
+        return f"mkdir -p -- {path}" if value == "folder" else None
     if value.startswith("… "):
         return None
     if fact.kind == "text":

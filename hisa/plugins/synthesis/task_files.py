@@ -92,12 +92,13 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
 class _Readable(yaml.SafeDumper):
     """Writes texts of several lines as blocks."""
 
-    def represent_str(self, text: str) -> yaml.ScalarNode:
-        style = "|" if "\n" in text else None
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-
-_Readable.add_representer(str, _Readable.represent_str)
+_Readable.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
 
 
 def as_yaml(tree: object) -> str:

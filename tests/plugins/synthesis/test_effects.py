@@ -144,7 +144,7 @@ def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:
     many = tuple(ini(str(number), "1") for number in range(200))
     for changes in ((long,), (blank,), many):
         triples = [(click("x"), Differences(facts=changes))]
-        (effect,) = distinct_effects(explored(tmp_path, triples), Noise())
+        (effect,) = distinct_effects(explored(tmp_path, triples))
         assert isinstance(check_of(effect), str)
 
 

@@ -144,7 +144,6 @@ def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path)
         (Fact("text", "~/a b.txt"), "it's\nother\n"),
         (Fact("text", "~/new dir/new.txt"), "made"),
         (Fact("file", "~/made"), "folder"),
-        (Fact("file", "~/link"), "link a b.txt"),
         (Fact("ini", "~/.config/app/app.conf", "[view] wrap"), "False"),
         (Fact("ini", "~/.config/app/app.conf", "[x] added"), "1"),
         (Fact("xcu", "~/.config/app/registry.xcu", "/org/Grid/Shown"), "false"),
