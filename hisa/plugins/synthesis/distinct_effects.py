@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise
-from hisa.plugins.synthesis.records import Change, ElementChange, Triple
+from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.task_records import Effect
 from hisa.screen.observation import Element
 
@@ -36,31 +35,28 @@ _OF_THIS_MACHINE = re.compile(
 """Times, process numbers, random names, ports: no two machines agree on them."""
 
 
-def distinct_effects(exploration: Exploration, noise: Noise | None = None) -> list[Effect]:
-    """The effects of an exploration, in the order in which they were first seen.
-
-    Args:
-        exploration: whose triples count, but for those that failed.
-        noise: what is left out; None: it is learned from the triples.
-    """
+def distinct_effects(exploration: Exploration) -> list[Effect]:
+    """The effects of an exploration but for noise, in the order in which they were first seen."""
     triples = [triple for triple in exploration.triples if not triple.failed]
-    if noise is None:
-        noise = Noise()
-        for triple in triples:
-            noise.learn(triple.act, triple.differences.facts)
+    noise = Noise()
+    for triple in triples:
+        noise.learn(triple.act, triple.differences.facts)
     root = exploration.states.get(exploration.root)
     start = exploration.elements(root) if root else ()
-    alike: dict[str, list[int]] = defaultdict(list)
     effects: dict[str, Effect] = {}
     for triple in triples:
-        effect = _effect(triple, noise, start)
-        if effect.changes or effect.elements:
-            alike[effect.id].append(triple.number)
-            effects.setdefault(effect.id, effect)
-    return [
-        effect.model_copy(update={"triples": tuple(alike[name])})
-        for name, effect in effects.items()
-    ]
+        changes = essential(noise.without(triple.differences.facts))
+        elements = () if changes else _telling(triple.differences.elements, start)
+        if changes or elements:
+            kept = [change.model_dump() for change in changes]
+            kept += [change.model_dump(exclude={"window"}) for change in elements]
+            name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
+            first = effects.get(name) or Effect(
+                id=name, changes=changes, elements=elements, triples=()
+            )
+            alike = {"triples": (*first.triples, triple.number)}
+            effects[name] = first.model_copy(update=alike)
+    return list(effects.values())
 
 
 def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -75,24 +71,22 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     if len(bars) > 1:
         kept = [c for c in kept if c not in bars]
     texts = {c.fact.place for c in kept if c.fact.kind == "document" and c.fact.item == "text"}
-    changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
+    kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
+    told = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
     gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
     made = [c.fact.place for c in kept if c.after is not None]
-    kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
-    return tuple(c for c in kept if not _follows(c, changed, gone, made))
 
+    def follows(change: Change) -> bool:
+        place, states = change.fact.place, (change.before, change.after)
+        if any(place.startswith(f"{folder}/") for folder in gone):
+            return True
+        if change.fact.kind != "file":
+            return place in gone
+        if change.after == "folder":
+            return "/." in place or any(other.startswith(f"{place}/") for other in made)
+        return place in told or all(state and state.startswith("file") for state in states)
 
-def _follows(change: Change, changed: set[str], gone: set[str], made: list[str]) -> bool:
-    place, kind = change.fact.place, change.fact.kind
-    if any(place.startswith(f"{folder}/") for folder in gone):
-        return True
-    if kind != "file":
-        return place in gone
-    if change.after == "folder":
-        return "/." in place or any(other.startswith(f"{place}/") for other in made)
-    both = change.before is not None and change.after is not None
-    plain = (change.before or "file").startswith("file") and (change.after or "").startswith("file")
-    return place in changed or (both and plain)
+    return tuple(change for change in kept if not follows(change))
 
 
 def _same_looks(change: Change) -> bool:
@@ -106,20 +100,8 @@ def _only_here(change: Change) -> bool:
     fact = change.fact
     if "/." not in fact.place and fact.kind not in ("gsettings", "file"):
         return False
-    parts = [fact.place, fact.item]
-    if fact.kind != "file":
-        parts += [change.after or "", change.before or ""]
-    return any(_OF_THIS_MACHINE.search(part) for part in parts)
-
-
-def _effect(triple: Triple, noise: Noise, start: Sequence[Element]) -> Effect:
-    changes = essential(noise.without(triple.differences.facts))
-    stays = [] if changes else [c for c in triple.differences.elements if _stays(c, start)]
-    elements = _telling(stays)
-    kept = [change.model_dump() for change in changes]
-    kept += [change.model_dump(exclude={"window"}) for change in elements]
-    name = hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:12]
-    return Effect(id=name, changes=changes, elements=elements, triples=())
+    values = () if fact.kind == "file" else (change.after or "", change.before or "")
+    return any(_OF_THIS_MACHINE.search(part) for part in (fact.place, fact.item, *values))
 
 
 def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
@@ -136,17 +118,18 @@ def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
         return all(element.text[:4000] != change.after for element in there)
     before, after = set(change.before.split()), set(change.after.split())
     if after - before:
-        return all(not after - before <= element.states for element in there)
+        return not any(after - before <= element.states for element in there)
     return all(before - after <= element.states for element in there)
 
 
-def _telling(changes: Iterable[ElementChange]) -> tuple[ElementChange, ...]:
+def _telling(
+    changes: Iterable[ElementChange], start: Sequence[Element]
+) -> tuple[ElementChange, ...]:
     """Windows that came or went, else what else of the screen changed, in an order of its own."""
-    changes = sorted(changes, key=lambda c: (c.what, c.role, c.name, c.after))
-    windows = [c for c in changes if c.role in WINDOWS and c.what in ("came", "went")]
-    renamed = {c.role for c in windows if c.what == "came"} & {
-        c.role for c in windows if c.what == "went"
-    }
-    windows = [c for c in windows if c.role not in renamed]
-    rest = [c for c in changes if c.role not in WINDOWS]
+    stays = [change for change in changes if _stays(change, start)]
+    stays.sort(key=lambda c: (c.what, c.role, c.name, c.after))
+    came, went = ({c.role for c in stays if c.what == what} for what in ("came", "went"))
+    renamed = came & went
+    windows = [c for c in stays if c.role in WINDOWS - renamed and c.what in ("came", "went")]
+    rest = [c for c in stays if c.role not in WINDOWS]
     return tuple((windows or rest)[:_MOST_ELEMENTS])

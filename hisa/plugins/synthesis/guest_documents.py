@@ -11,7 +11,6 @@ import io
 import json
 import re
 import zipfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -21,17 +20,13 @@ __all__ = ["Cut", "document", "parsed"]
 UNPACKED = 40_000_000
 Items = Iterator[tuple[str, str]]
 """Facts of one file: an item, and its value."""
-Pieces = list[tuple[str, tuple[str, ...]]]
-CHARACTER = {
+LOOKS = {
     "font-weight": "bold", "font-style": "italic", "text-underline-style": "underline",
     "text-line-through-style": "strike", "font-name": "font", "font-size": "size",
     "color": "color", "text-position": "position", "highlight": "highlight",
-}  # fmt: skip
-WHOLE = {
     "text-align": "align", "vertical-align": "valign", "wrap-option": "wrap", "break-before":
     "break", "text-indent": "indent", "margin-left": "margin", "line-height": "line-height",
-    "border": "border", "border-left": "border-left", "border-right": "border-right",
-    "border-top": "border-top", "border-bottom": "border-bottom", "background-color": "background",
+    "border": "border", "background-color": "background",
 }  # fmt: skip
 NOTHING = ("normal", "none", "transparent", "auto", "0cm", "0in", "no-wrap", "0% 100%", "100%")
 UNSPOKEN = ("annotation", "note", "frame", "custom-shape", "change")
@@ -75,12 +70,11 @@ def document(data: bytes) -> Items:
             parts.append(parsed(text))
     styles = Styles(*parts)
     for kind in parts[1].iterfind("body/*"):
-        sheet = kind.tag == "spreadsheet"
-        yield from sheets(kind, styles) if sheet else paragraphs(kind, styles)
-        many = Counter(node.tag for node in kind.iter())
-        for name in ("image", "object", *(() if sheet else ("table", "annotation", "note"))):
-            if many[name]:
-                yield f"{name}s", str(many[name])
+        reader = sheets if kind.tag == "spreadsheet" else paragraphs
+        yield from reader(kind, styles)
+        for name in ("image", "object"):
+            if many := len([*kind.iter(name)]):
+                yield f"{name}s", str(many)
 
 
 class Styles:
@@ -90,29 +84,26 @@ class Styles:
         every = [*common.iterfind("styles/*"), *own.iterfind("automatic-styles/*")]
         faces = [*common.iter("font-face"), *own.iter("font-face")]
         self.styles = {(one.get("family", ""), one.get("name", "")): one for one in every}
-        self.named = {(one.get("family"), one.get("name")) for one in common.iterfind("styles/*")}
         self.fonts = {one.get("name"): one.get("font-family", "").strip("'\"") for one in faces}
+        self.common = {
+            one.get("name", ""): one.get("parent-style-name", "")
+            for one in own.iterfind("automatic-styles/*[@family='paragraph']")
+        }
+        """The named styles that automatic ones of paragraphs stand on."""
         self.looks = {key: self.resolved(*key) for key in self.styles}
-
-    def common(self, name: str) -> str:
-        """The named style of paragraphs that an automatic one stands on."""
-        style = None if ("paragraph", name) in self.named else self.styles.get(("paragraph", name))
-        return name if style is None else style.get("parent-style-name", "")
 
     def of(self, family: str, name: str) -> dict[str, str]:
         """Properties of a style and of those below it in plain words; empty: as usual."""
         return self.looks.get((family, name), {})
 
-    def resolved(self, family: str, name: str) -> dict[str, str]:
+    def resolved(self, family: str, name: str, depth: int = 30) -> dict[str, str]:
         """As `of`, worked out."""
-        merged: dict[str, str] = {}
-        for _ in range(30):
-            if (style := self.styles.get((family, name))) is None:
-                break
-            merged = self.plain(style) | merged
-            if not name:
-                break
-            name = style.get("parent-style-name", "")
+        style = self.styles.get((family, name))
+        if style is None or not depth:
+            return {}
+        below = style.get("parent-style-name", "")
+        merged = self.resolved(family, below, depth - 1) if name else {}
+        merged |= self.plain(style)
         if family == "paragraph" and merged.get("align") == "start":
             merged["align"] = ""
         return merged
@@ -126,29 +117,15 @@ class Styles:
                 values["highlight"] = values.pop("background-color")
             if values.get("use-window-font-color") == "true":
                 values["color"] = ""
-            for key, name in (CHARACTER | WHOLE).items():
+            for key, name in LOOKS.items():
                 if key in values:
                     props[name] = "" if values[key] in NOTHING else values[key].lower()
-            for name in ("bold", "italic"):
-                if props.get(name):
-                    props[name] = "true"
+            props |= {name: "true" for name in ("bold", "italic") if props.get(name)}
             if "font-name" in values:
                 props["font"] = self.fonts.get(values["font-name"], values["font-name"])
         if (numbers := self.styles.get(("", style.get("data-style-name", "")))) is not None:
-            props["format"] = number_format(numbers)
+            props["format"] = numbers.tag.removesuffix("number-style").removesuffix("-style")
         return props
-
-
-def number_format(style: Element) -> str:
-    """A number format in words: its kind, and its parts with what they look like."""
-    marks = ("decimal-places", "style", "grouping", "color", "textual")
-    parts = [
-        ":".join(filter(None, [part.tag, *(part.get(mark) for mark in marks), part.text]))
-        for part in style
-        if part.tag != "map"
-    ]
-    words = " ".join([style.tag.removesuffix("-style"), *parts])
-    return "" if words == "number number" else words
 
 
 def runs(node: Element, spans: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -165,9 +142,9 @@ def runs(node: Element, spans: tuple[str, ...] = ()) -> Iterator[tuple[str, tupl
         yield child.tail or "", spans
 
 
-def text_in(lines: Iterable[Element]) -> str:
-    """The text of paragraphs, a line each."""
-    return "\n".join("".join(piece for piece, _ in runs(line)) for line in lines)
+def text_in(line: Element) -> str:
+    """The text of a paragraph."""
+    return "".join(piece for piece, _ in runs(line))
 
 
 def letters(number: int) -> str:
@@ -189,6 +166,7 @@ def sheets(body: Element, styles: Styles) -> Items:
     """Facts of a workbook: its sheets, their cells, and which rows and columns are hidden."""
     tables = {table.get("name", ""): table for table in body.iterfind("table")}
     yield "sheets", json.dumps([*tables], ensure_ascii=False)
+    common = styles.of("table-cell", "Default")
     for sheet, table in tables.items():
         usual: dict[int, str] = {}
         for at, column in repeated(table.iter("table-column"), "columns"):
@@ -201,33 +179,23 @@ def sheets(body: Element, styles: Styles) -> Items:
             cells = (cell for cell in row if cell.tag in ("table-cell", "covered-table-cell"))
             for at, cell in repeated(cells, "columns"):
                 style = cell.get("style-name") or row.get("default-cell-style-name")
-                facts = (*cell_values(cell), *formatting(styles, style or usual.get(at, "")))
-                yield from ((f"{sheet}.{letters(at)}{line + 1}/{key}", v) for key, v in facts)
-
-
-def formatting(styles: Styles, name: str) -> Items:
-    """Properties of a cell's style that the document's usual cells do not have."""
-    usual = styles.of("table-cell", "Default")
-    own = styles.of("table-cell", name) if name else usual
-    for key in sorted(usual.keys() | own.keys()):
-        if usual.get(key, "") != own.get(key, ""):
-            yield key, own.get(key) or "none"
+                own = styles.of("table-cell", style or usual.get(at) or "Default")
+                facts = dict(cell_values(cell))
+                for key in sorted(own.keys() | common.keys()):
+                    if own.get(key, "") != common.get(key, ""):
+                        facts[key] = own.get(key) or "none"
+                yield from ((f"{sheet}.{letters(at)}{line + 1}/{k}", facts[k]) for k in facts)
 
 
 def cell_values(cell: Element) -> Items:
     """Facts of a cell but for its formatting."""
     if kind := cell.get("value-type"):
         number = cell.get("value")
-        text = cell.get(f"{kind}-value") or text_in(cell.iterfind("p"))
+        text = cell.get(f"{kind}-value") or "\n".join(map(text_in, cell.iterfind("p")))
         yield "value", f"{float(number):.12g}" if number else text
     if formula := cell.get("formula"):
         source = re.sub(r"^\w+:=", "=", formula)
         yield "formula", re.sub(r"\[\.?([^\]:]*)(:?)\.?([^\]]*)\]", r"\1\2\3", source)
-    size = [cell.get(f"number-{way}-spanned", "1") for way in ("rows", "columns")]
-    if size != ["1", "1"]:
-        yield "merged", "x".join(size)
-    for note in cell.iterfind("annotation"):
-        yield "comment", text_in(note.iterfind("p"))
 
 
 def paragraphs(body: Element, styles: Styles) -> Items:
@@ -236,48 +204,46 @@ def paragraphs(body: Element, styles: Styles) -> Items:
     Such a value has a line for each place, of what is there and the text that has it: no paragraph
     has a number, which one that comes before it would change.
     """
+    lists: dict[Element, str] = {}
+    for group in body.iter("list"):
+        for level in styles.styles.get(("", group.get("style-name", "")), ())[:1]:
+            lists |= dict.fromkeys(group.iter(), level.tag.removeprefix("list-level-style-"))
     texts: list[str] = []
     looks: dict[str, list[str]] = {}
-    for node, listed in lines_of(body, "", styles):
-        name = node.get("style-name", "")
-        texts.append(text_in([node]))
-        common = styles.common(name)
+    for line in lines_of(body):
+        name = line.get("style-name", "")
+        common = styles.common.get(name, name)
         usual, whole = styles.of("paragraph", common), styles.of("paragraph", name)
-        own = {"style": common if common != "Standard" else "", "list": listed}
-        for key in WHOLE.values():
-            if usual.get(key, "") != whole.get(key, ""):
-                own[key] = whole.get(key) or "none"
-        for key, value in own.items():
-            looks.setdefault(key, []).extend([f"{value} {texts[-1][:200]!r}"] if value else [])
-        for key in CHARACTER.values():
-            parts = spread([*runs(node)], key, usual.get(key, ""), whole.get(key, ""), styles)
-            looks.setdefault(key, []).extend(parts)
+        own = {"style": common if common != "Standard" else "", "list": lists.get(line, "")}
+        pieces: list[tuple[str, dict[str, str]]] = []
+        for text, spans in runs(line):
+            look = whole | own
+            for span in spans:
+                look |= styles.of("text", span)
+            pieces.append((text, look))
+        texts.append("".join(text for text, _ in pieces))
+        for key in {key for _, look in pieces for key in look}:
+            looks.setdefault(key, []).extend(spread(pieces, key, usual.get(key, "")))
     yield "text", "\n".join(texts)
     yield from ((key, "\n".join(places)) for key, places in sorted(looks.items()) if places)
 
 
-def lines_of(node: Element, listed: str, styles: Styles) -> Iterator[tuple[Element, str]]:
-    """The paragraphs of a text in order, with the kind of the list that holds each."""
+def lines_of(node: Element) -> Iterator[Element]:
+    """The paragraphs of a text in order."""
     for child in node:
         if child.tag in ("p", "h"):
-            yield child, listed
-        elif child.tag == "list":
-            style = styles.styles.get(("", child.get("style-name", "")))
-            kind = listed or "list" if style is None or not len(style) else style[0].tag
-            yield from lines_of(child, kind.removeprefix("list-level-style-"), styles)
+            yield child
         elif child.tag not in ("tracked-changes", "forms", "sequence-decls"):
-            yield from lines_of(child, listed, styles)
+            yield from lines_of(child)
 
 
-def spread(pieces: Pieces, key: str, usual: str, whole: str, styles: Styles) -> list[str]:
+def spread(pieces: list[tuple[str, dict[str, str]]], key: str, usual: str) -> list[str]:
     """The parts of a paragraph that have a property otherwise than usual; blanks do not count."""
     groups: list[tuple[str, str]] = []
-    for piece, spans in pieces:
-        value = whole
-        for span in spans:
-            value = styles.of("text", span).get(key, value)
+    for text, looks in pieces:
+        value = looks.get(key, usual)
         look = "" if value == usual else value or "none"
-        if groups and (groups[-1][0] == look or not piece.strip()):
-            look, piece = groups[-1][0], groups.pop()[1] + piece
-        groups.append((look, piece))
+        if groups and (groups[-1][0] == look or not text.strip()):
+            look, text = groups[-1][0], groups.pop()[1] + text
+        groups.append((look, text))
     return [f"{look} {text.strip()[:200]!r}" for look, text in groups if look and text.strip()]

@@ -20,17 +20,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from hisa.plugins.synthesis.guest_documents import Cut, document, parsed
 
-__all__ = ["main"]
+__all__ = ["main", "plain"]
 
 HOME = os.path.realpath(os.path.expanduser("~"))
 MOST, MOST_OF_ONE, MOST_FILES, LONGEST = 60_000, 8_000, 4_000, 4_000
-READ, DATABASE, MEMORY, SECONDS_OF_ONE = 4_000_000, 20_000_000, 1_500_000_000, 4.0
+MEMORY, SECONDS_OF_ONE = 1_500_000_000, 4.0
 SKIPPED = re.compile(
     r"(?i)(^|/)(\.(cache|dbus|gvfs|git|xauthority|iceauthority|nfs.*|trash-\d+|xsession-errors.*"
     r"|goutputstream-.*|~lock\..*|lock|local/share/(gvfs-metadata|tracker.*|session)"
@@ -40,27 +38,17 @@ SKIPPED = re.compile(
 )
 """Paths that say nothing on any machine."""
 BROWSER = {"Local State", "First Run", "SingletonLock", "profiles.ini"}
-"""Files that tell a browser's own folder: of what it holds only what a person sets is read."""
-BROWSER_SETTINGS = re.compile(
-    r"/(roots/.*/(name|url)|homepage.*|browser/(show_home_button|theme/.*)|bookmark_bar/.*"
-    r"|session/(restore_on_startup|startup_urls)|(webkit/webprefs|download|translate)/.*|savefile/"
-    r"default_directory|partition/default_zoom_level/.*|enable_do_not_track|safebrowsing/enabled"
-    r"|credentials_enable_service|profile/default_content_setting_values/(?!has_migrated).*)$"
-)
+"""Files that tell a browser's own folder: its book-keeping changes with every page."""
 Row = tuple[str, str, str, str]
 """Kind, place, item, value."""
 
 
 def stop(*_: object) -> None:
-    """End the reading of a file that takes too long.
-
-    Raises:
-        Cut: always.
-    """
+    """End the reading of a file that takes too long, by `Cut`."""
     raise Cut("time")
 
 
-def content(path: str, most: int = READ) -> bytes:
+def content(path: str, most: int = 20_000_000) -> bytes:
     """The bytes of a plain file.
 
     Raises:
@@ -71,6 +59,13 @@ def content(path: str, most: int = READ) -> bytes:
     if len(data) > most:
         raise Cut("size")
     return data
+
+
+def plain(value: str) -> str:
+    """A value in the form that others of the same meaning have too: a truth, a whole number."""
+    if value.lower() in ("true", "false"):
+        return value.lower()
+    return re.sub(r"^(-?[0-9]+)[.]0+$", r"\1", value)
 
 
 def settings() -> Iterator[Row]:
@@ -99,38 +94,22 @@ def ini(text: str) -> dict[str, str]:
     return pairs if odd * 10 <= len(pairs) else {}
 
 
-def flat(node: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Leaves of JSON by their pointers; a list of plain values is one leaf."""
-    children: list[tuple[Any, Any]] = []
-    if isinstance(node, dict):
-        children = list(node.items())
-    elif isinstance(node, list) and any(isinstance(one, (dict, list)) for one in node):
-        children = list(enumerate(node))
-    if not children:
-        yield pointer, json.dumps(node, ensure_ascii=False, sort_keys=True)
-    for key, child in children:
-        yield from flat(child, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
-
-
 def registry(node: Element, path: str = "") -> Iterator[tuple[str, str]]:
     """Properties of an office program's changed settings, by their path."""
     for child in node:
-        if child.tag == "item":
-            yield from registry(child, child.get("path", ""))
-        elif child.tag == "node":
-            yield from registry(child, f"{path}/{child.get('name', '')}")
-        elif child.tag == "prop":
-            parts = [part.text or "" for part in child.iter("it")]
-            value = "".join(part.text or "" for part in child.iter("value"))
-            yield f"{path}/{child.get('name', '')}", ";".join(parts) if parts else value
+        here = child.get("path") or f"{path}/{child.get('name', '')}"
+        if child.tag == "prop":
+            yield here, ";".join(part.text for part in child.iter() if part.text)
+        else:
+            yield from registry(child, here)
 
 
 def rows(path: str) -> Iterator[tuple[str, str]]:
-    """Columns of a database's rows, each row by its primary key, and those of its tables."""
+    """Columns of a database's rows, each row by its primary key."""
     with tempfile.TemporaryDirectory() as folder:
         for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
             with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
-                copy.write(content(path + end, DATABASE))
+                copy.write(content(path + end))
         with contextlib.closing(sqlite3.connect(f"{folder}/db")) as base:
             base.text_factory = lambda raw: raw.decode("utf-8", "replace")
             base.set_progress_handler(lambda: 0, 10_000)  # lets the time run out
@@ -139,13 +118,10 @@ def rows(path: str) -> Iterator[tuple[str, str]]:
             for (table,) in base.execute(made).fetchall():
                 columns = base.execute("SELECT name, pk FROM pragma_table_info(?)", [table])
                 keys: dict[str, int] = dict(columns.fetchall())
-                yield json.dumps([table]), ", ".join(keys)
                 named = [quoted(n) for n in sorted(keys, key=keys.__getitem__) if keys[n]]
                 picked, many = ", ".join(named or ["rowid"]), len(named) or 1
                 for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
                     for column, value in zip(keys, row[many:], strict=True):
-                        if isinstance(value, bytes):
-                            value = f"sha256:{hashlib.sha256(value).hexdigest()}"
                         item = json.dumps([table, [*map(str, row[:many])], column])
                         yield item, "NULL" if value is None else str(value)
 
@@ -155,68 +131,53 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def of_file(path: str, hidden: bool) -> Iterator[tuple[str, str, str]]:
-    """Facts of a file's content: kind, item, value; none where nothing is known of it."""
-    end = path.rpartition(".")[2].lower()
-    data = content(path, DATABASE)
+def of_content(path: str, place: str) -> Iterator[Row]:
+    """Facts of a file's content; none where nothing is known of it."""
+    end, hidden = path.rpartition(".")[2].lower(), "/." in place
+    data = content(path)
     if data.startswith(b"SQLite format 3\0"):
-        yield from (("row", *row) for row in rows(path))
-    elif len(data) > READ:
-        return
+        yield from (("row", place, *row) for row in rows(path))
     elif end in ("ods", "odt", "ots", "ott") and data.startswith(b"PK"):
-        yield from (("document", *row) for row in document(data))
+        yield from (("document", place, *row) for row in document(data))
     elif end == "xcu":
-        yield from (("xcu", *row) for row in registry(parsed(data)))
+        yield from (("xcu", place, *row) for row in registry(parsed(data)))
     elif b"\0" not in data:
         text = data.decode("utf-8", "replace" if hidden else "strict")
-        with contextlib.suppress(ValueError):
-            if hidden and text[:1] in ("{", "["):
-                tree = json.loads(text)
-                yield from (("json", *row) for row in flat(tree))
-                return
         pairs = ini(text) if hidden else {}
-        yield from (("ini", *row) for row in pairs.items())
+        yield from (("ini", place, *row) for row in pairs.items())
         if not pairs and len(text) <= LONGEST:
-            yield "text", "", text
+            yield "text", place, "", text
 
 
-def known_of(path: str, hidden: bool) -> list[tuple[str, str, str]]:
-    """As `of_file`, within limits of time and number, whatever the file is."""
-    facts: list[tuple[str, str, str]] = []
+def of_file(path: str, place: str) -> Iterator[Row]:
+    """Facts of a plain file, within limits of time and number; else its size, hash and start."""
+    known: list[Row] = []
     with contextlib.suppress(Exception):
         try:
             signal.setitimer(signal.ITIMER_PROF, SECONDS_OF_ONE)
-            facts = list(islice(of_file(path, hidden), MOST_OF_ONE + 1))
+            known = list(islice(of_content(path, place), MOST_OF_ONE + 1))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-    return facts if len(facts) <= MOST_OF_ONE else []
-
-
-def browser(folder: str, place: str) -> Iterator[Row]:
-    """Settings and bookmarks that a person made, of each of a browser's profiles."""
-    for path in sorted([*Path(folder).glob("*/Preferences"), *Path(folder).glob("*/Bookmarks")]):
-        for kind, item, value in known_of(str(path), True):
-            if BROWSER_SETTINGS.match(item):
-                yield kind, f"{place}/{path.relative_to(folder)}", item, value
+    if 0 < len(known) <= MOST_OF_ONE:
+        yield "file", place, "", "file"
+        yield from known
+        return
+    seen = f"file {os.path.getsize(path)}"
+    with contextlib.suppress(OSError, Cut):
+        data = content(path)
+        seen += f" {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
+    yield "file", place, "", seen
 
 
 def of_path(path: str, place: str) -> Iterator[Row]:
-    """Facts of a folder, a link or a plain file."""
-    status = os.lstat(path)
-    if stat.S_ISDIR(status.st_mode):
+    """Facts of a folder, a link or a plain file; a pipe or a device has none."""
+    mode = os.lstat(path).st_mode
+    if stat.S_ISDIR(mode):
         yield "file", place, "", "folder"
-    elif stat.S_ISLNK(status.st_mode):
+    elif stat.S_ISLNK(mode):
         yield "file", place, "", f"link {os.readlink(path)}"
-    elif stat.S_ISREG(status.st_mode):
-        if known := known_of(path, "/." in place):
-            yield "file", place, "", "file"
-            yield from ((kind, place, item, value) for kind, item, value in known)
-            return
-        seen = f"file {status.st_size}"
-        with contextlib.suppress(OSError, Cut):
-            data = content(path, DATABASE)
-            seen += f" {hashlib.sha256(data).hexdigest()[:16]} {data[:4].hex()}"
-        yield "file", place, "", seen
+    elif stat.S_ISREG(mode):
+        yield from of_file(path, place)
 
 
 def facts_below() -> Iterator[Row]:
@@ -224,20 +185,17 @@ def facts_below() -> Iterator[Row]:
     yield from settings()
     left = MOST_FILES
     for folder, folders, files in os.walk(HOME):
-        under = os.path.relpath(folder, HOME)
-        if BROWSER & {*files, *folders}:
+        names = {*folders, *files}
+        if BROWSER & names:
             folders.clear()
-            yield from browser(folder, f"~/{under}")
             continue
-        folders[:] = sorted(
-            f for f in folders if not SKIPPED.search(os.path.normpath(f"{under}/{f}"))
-        )
-        for name in (*folders, *sorted(files)):
-            short = os.path.normpath(f"{under}/{name}")
-            if left > 0 and not SKIPPED.search(short):
-                left -= 1
-                with contextlib.suppress(OSError):
-                    yield from of_path(os.path.join(folder, name), f"~/{short}")
+        under = "" if folder == HOME else f"{os.path.relpath(folder, HOME)}/"
+        names = {name for name in names if not SKIPPED.search(under + name)}
+        folders[:] = sorted(names.intersection(folders))
+        for name in sorted(names)[:left]:
+            with contextlib.suppress(OSError):
+                yield from of_path(os.path.join(folder, name), f"~/{under}{name}")
+        left = max(0, left - len(names))
 
 
 def main() -> None:

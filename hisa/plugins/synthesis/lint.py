@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -19,31 +18,25 @@ from hisa.plugins.synthesis.records import Change
 
 __all__ = ["lint", "no_task"]
 
+_RULES: dict[str, dict[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("lint_rules.yaml").read_text("utf-8")
+)
 _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'(?!\w)|`[^`]{1,300}`")
 _UNSAID = {"true", "false", "on", "off", "yes", "no", "none", "null", "uint32", "int32", "double"}
 
 
-@lru_cache(maxsize=1)
-def _rules() -> dict[str, dict[str, re.Pattern[str]]]:
-    rules = yaml.safe_load(Path(__file__).with_name("lint_rules.yaml").read_text("utf-8"))
-    return {
-        kind: {reason: re.compile(pattern, re.I | re.S) for reason, pattern in some.items()}
-        for kind, some in rules.items()
-    }
-
-
 def no_task(instruction: str) -> list[str]:
     """Reasons why an instruction is no task at all, such as an end that passes by itself."""
-    return _matches(instruction, _rules()["refused"])
+    return _matches(instruction, "refused")
 
 
-def _matches(instruction: str, rules: dict[str, re.Pattern[str]]) -> list[str]:
+def _matches(instruction: str, kind: str) -> list[str]:
     bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
-    return [
-        f"{reason}: {instruction[slice(*match.span())][:60]!r}"
-        for reason, rule in rules.items()
-        if (match := rule.search(bare))
-    ]
+    reasons = []
+    for reason, rule in _RULES[kind].items():
+        if match := re.search(rule, bare, re.I | re.S):
+            reasons.append(f"{reason}: {instruction[slice(*match.span())][:60]!r}")
+    return reasons
 
 
 def lint(
@@ -51,12 +44,10 @@ def lint(
 ) -> list[str]:
     """Reasons why an instruction is no good one for a task; empty where none is found.
 
-    Args:
-        instruction: the task.
-        changes: what its check asks for: each value must be named, and each document.
-        documents: files that a person knows by name, as paths; other files need no name.
+    Of ``changes``, what its check asks for, each value must be named, and each file that is one of
+    ``documents``, which a person knows by name.
     """
-    reasons = no_task(instruction) + _matches(instruction, _rules()["marked"])
+    reasons = no_task(instruction) + _matches(instruction, "marked")
     named = _words(instruction)
     for change in changes:
         name = change.fact.place.rpartition("/")[2]

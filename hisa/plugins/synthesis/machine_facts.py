@@ -1,29 +1,31 @@
 """Facts: every value that a machine keeps, two readings compared, and changes that say nothing.
 
 A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
-facts of its own, else "file SIZE HASH"); ``text`` a small text; ``gsettings`` a schema and key;
-``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property; ``json``
-a pointer; ``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part
-in an OpenDocument sheet, such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that
-are ``bold`` or the like. What is as usual in a document is no fact.
+facts of its own, else "file SIZE HASH START"); ``text`` a small text; ``gsettings`` a schema and
+key; ``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property;
+``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part in a sheet,
+such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that are ``bold`` or the like.
+What is as usual in a document is no fact.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.synthesis import guest_documents, guest_facts
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.records import Act, Change, ElementChange, Fact, FactKind, Facts
 from hisa.protocols import Environment
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 
 __all__ = ["Noise", "changed", "element_changes", "guest_source", "read_facts"]
 
@@ -39,12 +41,11 @@ class _Answer(BaseModel):
     cut: str = ""
 
 
-def guest_source() -> str:
-    """The program that reads the facts, to be run by the machine's own Python."""
-    folder = files("hisa.plugins.synthesis")
-    names = ("guest_documents.py", "guest_facts.py")
-    documents, rest = ((folder / name).read_text("utf-8") for name in names)
-    return documents + re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", rest)
+def guest_source(*parts: Any) -> str:
+    """The program that reads the facts, or only these of its parts, for a machine's own Python."""
+    sources = [inspect.getsource(part) for part in parts or (guest_documents, guest_facts)]
+    own = re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", "\n\n".join(sources))
+    return f"from __future__ import annotations\n\n{own}"
 
 
 async def read_facts(environment: Environment) -> Facts:
@@ -53,11 +54,10 @@ async def read_facts(environment: Environment) -> Facts:
     Raises:
         EnvironmentFailed: it does not answer, has no Python, or keeps too much to compare.
     """
-    result = await environment.execute(
-        python(guest_source()), timeout=patience(_SECONDS), limit=_LIMIT
-    )
-    reason = (result.error or result.output).strip()[-300:]
+    line, seconds = python(guest_source()), patience(_SECONDS)
+    result = await environment.execute(line, timeout=seconds, limit=_LIMIT)
     if result.exit_code != 0 or result.timed_out:
+        reason = (result.error or result.output).strip()[-300:]
         raise EnvironmentFailed(f"the facts of the machine could not be read: {reason}")
     try:
         answer = _Answer.model_validate_json(result.output)
@@ -82,11 +82,11 @@ _ITEMS = re.compile(
     | height|geometry|maximi[sz]ed|placement)$
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
     | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
-    | (^|[-_/. ])(allocation|pid|uuid|checksum|hash|session|histor(y|ies)|metrics|migrated)$
+    | (^|[-_/. ])(allocation|pid|uuid|session|histor(y|ies))$
     | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/(First|FilePicker)
     | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
     | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
-    | (last|date)[-_](added|used|modified|active) | time[-_]?stamp | _time$ | guid$ | engagement
+    | time[-_]?stamp | _time$
     """
 )
 """Items of hidden settings that are book-keeping by their names: windows, what was open, times."""
@@ -121,7 +121,10 @@ class Noise:
         return tuple(change for change in changes if not self.is_noise(change.fact))
 
 
-_Key = tuple[str, str, int]
+class _Look(NamedTuple):
+    window: str = ""
+    text: str = ""
+    states: str = ""
 
 
 def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
@@ -132,39 +135,28 @@ def element_changes(before: Observation, after: Observation) -> tuple[ElementCha
     """
     old, new = _shown(before), _shown(after)
     changes: list[ElementChange] = []
-
-    def note(what: str, element: Element, was: str, now: str) -> None:
-        named = {"what": what, "role": element.role, "name": called(element)[:200]}
-        values = {"window": element.window[:200], "before": was[:4000], "after": now[:4000]}
-        changes.append(ElementChange.model_validate(named | values))
-
     for key in old.keys() | new.keys():
-        was, now = old.get(key), new.get(key)
-        if was is None or now is None:
-            if now is not None:
-                note("came", now, "", _states(now))
-            elif was is not None:
-                note("went", was, _states(was), "")
-            continue
-        if was.text != now.text:
-            note("value", now, was.text, now.text)
-        if _states(was) != _states(now):
-            note("states", now, _states(was), _states(now))
+        was, now = old.get(key, _Look()), new.get(key, _Look())
+        values = {"value": (was.text, now.text), "states": (was.states, now.states)}
+        values = {what: pair for what, pair in values.items() if pair[0] != pair[1]}
+        if key not in old or key not in new:
+            values = {"came" if key in new else "went": (was.states, now.states)}
+        named = {"role": key[0], "name": key[1][:200], "window": (now.window or was.window)[:200]}
+        for what, (left, came) in values.items():
+            change = {"what": what, "before": left[:4000], "after": came[:4000]}
+            changes.append(ElementChange.model_validate(named | change))
     order = ("states", "value", "came", "went")
-    changes.sort(key=lambda one: (order.index(one.what), one.role, one.name, one.after))
+    changes.sort(key=lambda c: (order.index(c.what), c.role, c.name, c.after))
     return tuple(changes[:_MOST_ELEMENTS])
 
 
-def _states(element: Element) -> str:
-    return " ".join(sorted(element.states & _STATES))
-
-
-def _shown(look: Observation) -> Mapping[_Key, Element]:
+def _shown(look: Observation) -> dict[tuple[str, str, int], _Look]:
     counts: Counter[tuple[str, str]] = Counter()
-    shown: dict[_Key, Element] = {}
+    shown = {}
     for element in look.elements or ():
-        name = called(element)
-        if {"showing", "visible"} & element.states and (name or element.text):
-            shown[element.role, name, counts[element.role, name]] = element
-            counts[element.role, name] += 1
+        named = element.role, called(element)
+        if {"showing", "visible"} & element.states and (named[1] or element.text):
+            states = " ".join(sorted(element.states & _STATES))
+            shown[(*named, counts[named])] = _Look(element.window, element.text, states)
+            counts[named] += 1
     return shown

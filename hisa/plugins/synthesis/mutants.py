@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import act_on, alike, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.frontier import look_of
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
+from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["MENU_ITEMS", "Draft", "mutants", "tail"]
 
@@ -136,7 +136,9 @@ def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[
     before = next((one.before for one in exploration.triples if one.act.key == act.key), "")
     if before not in exploration.states:
         return []
-    look = look_of(exploration, exploration.states[before])
+    state = exploration.states[before]
+    picture = Screenshot.from_png(exploration.picture(state).read_bytes())
+    look = Observation(picture, picture.size, (), exploration.elements(state))
     elements, same = look.elements or (), alike(act.role, act.name, act.within, look)
     if not same:
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from hisa.plugins.synthesis.records import Fact
+from hisa.tasks.task_context import quoted
 
 __all__ = ["here", "write_command"]
 
@@ -15,113 +16,48 @@ def here(program: str, *arguments: str) -> str:
 
 
 def write_command(fact: Fact, value: str | None) -> str | None:
-    """A line that makes a fact hold a value; with None, that makes it absent or the default.
+    """A line that makes a fact hold a value; None as the value: that makes it absent.
 
-    Returns None where the content behind the value is not known, or is a document's.
+    Returns None where there is no such line: for documents, databases and contents not known.
     """
-    if value is not None and value.startswith("… "):
-        return None
+    path, text = quoted(fact.place), shlex.quote(value or "")
     if fact.kind == "gsettings":
         key = shlex.join([fact.place, fact.item])
-        return f"gsettings reset {key}" if value is None else (
-            f"gsettings set {key} {shlex.quote(value)}"
-        )  # fmt: skip
-    path = f"~/{shlex.quote(fact.place.removeprefix('~/'))}"
-    if fact.kind == "file":
-        return _file(path, value)
-    if fact.kind == "text":
-        return f"rm -f -- {path}" if value is None else (
-            f'mkdir -p -- "$(dirname -- {path})" && printf %s {shlex.quote(value)} > {path}'
-        )  # fmt: skip
-    program = _PROGRAMS.get(fact.kind)
-    if program is None:
-        return None
-    arguments = [fact.place, fact.item, *([] if value is None else [value])]
-    return here(_START + program, *arguments)
-
-
-def _file(path: str, value: str | None) -> str | None:
+        return f"gsettings reset {key}" if value is None else f"gsettings set {key} {text}"
     if value is None:
-        return f"rm -rf -- {path}"
-    if value.startswith("link "):
-        return f"ln -sfn -- {shlex.quote(value[5:])} {path}"
-    return f"mkdir -p -- {path}" if value == "folder" else None
+        return f"rm -rf -- {path}" if fact.kind in ("file", "text") else None
+    if fact.kind == "file":
+        return f"mkdir -p -- {path}" if value == "folder" else None
+    if value.startswith("… "):
+        return None
+    if fact.kind == "text":
+        return f'mkdir -p -- "$(dirname -- {path})" && printf %s {text} > {path}'
+    program = {"ini": _INI, "xcu": _XCU}.get(fact.kind)
+    return here(_START + program, fact.place, fact.item, value) if program else None
 
 
 _START = """
-import json, os, re, sqlite3, sys
-from xml.dom import minidom
-path, item = os.path.expanduser(sys.argv[1]), sys.argv[2]
-value = sys.argv[3] if len(sys.argv) > 3 else None
+import os, re, sys
+from xml.sax.saxutils import escape, quoteattr
+path, item, value = os.path.expanduser(sys.argv[1]), *sys.argv[2:]
 os.makedirs(os.path.dirname(path), exist_ok=True)
+text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
 """
 _INI = r"""
 section, key = re.fullmatch(r"\[(.*?)\] (.*)", item, re.S).groups()
-lines = open(path, encoding="utf-8").read().splitlines() if os.path.exists(path) else []
-now, kept, at = "", [], None if section else 0
-for line in lines:
-    head = re.fullmatch(r"\s*\[([^\]]*)\]\s*([#;].*)?", line)
-    now = head.group(1) if head else now
-    if now != section or head or line.partition("=")[0].strip() != key:
-        kept.append(line)
-    at = len(kept) if now == section else at
-if at is None:
-    kept.append("[%s]" % section)
-if value is not None:
-    kept.insert(len(kept) if at is None else at, key + "=" + value)
-open(path, "w", encoding="utf-8").write("\n".join(kept) + "\n")
-"""
-_JSON = """
-tree = json.load(open(path, encoding="utf-8")) if os.path.exists(path) else {}
-names = [n.replace("~1", "/").replace("~0", "~") for n in item.split("/")[1:]]
-node = tree
-for name in names[:-1]:
-    node = node[int(name)] if isinstance(node, list) else node.setdefault(name, {})
-last = int(names[-1]) if isinstance(node, list) else names[-1]
-if value is not None:
-    node[last] = json.loads(value)
-elif isinstance(node, list) or last in node:
-    del node[last]
-json.dump(tree, open(path, "w", encoding="utf-8"), ensure_ascii=False)
+head = "[%s]" % section if section else ""
+if head not in text:
+    text += "\n%s\n" % head
+start, own, rest = text.partition(head) if head else ("", "", text)
+ours, end, others = rest.partition("\n[")
+lines = [old for old in ours.splitlines() if old.partition("=")[0].strip() != key] or [""]
+lines.insert(1 if head else 0, key + "=" + value)
+open(path, "w", encoding="utf-8").write(start + own + "\n".join(lines) + end + others)
 """
 _XCU = """
-tree = minidom.parse(path)
-root = tree.documentElement
-place, name = item.rpartition("/")[::2]
-for one in list(root.getElementsByTagName("item")):
-    names = [prop.getAttribute("oor:name") for prop in one.getElementsByTagName("prop")]
-    if one.getAttribute("oor:path") == place and name in names:
-        root.removeChild(one)
-if value is not None:
-    one, prop, text = map(tree.createElement, ("item", "prop", "value"))
-    one.setAttribute("oor:path", place)
-    prop.setAttribute("oor:name", name)
-    prop.setAttribute("oor:op", "fuse")
-    text.appendChild(tree.createTextNode(value))
-    prop.appendChild(text)
-    one.appendChild(prop)
-    root.appendChild(one)
-open(path, "w", encoding="utf-8").write(tree.toxml())
+place, name = map(quoteattr, item.rpartition("/")[::2])
+line = "<item oor:path=%s><prop oor:name=%s oor:op=\\"fuse\\"><value>%s</value></prop></item>"
+end = "</oor:items>"
+text = text.replace(end, line % (place, name, escape(value)) + end)
+open(path, "w", encoding="utf-8").write(text)
 """
-_ROW = """
-def quoted(name):
-    return '"' + name.replace('"', '""') + '"'
-
-
-table, keys, column = json.loads(item)
-base = sqlite3.connect(path, timeout=10)
-columns = base.execute("PRAGMA table_info(%s)" % quoted(table)).fetchall()
-names = [c[1] for c in sorted(columns, key=lambda c: c[5]) if c[5]] or ["rowid"]
-where = " AND ".join("CAST(%s AS TEXT) = ?" % quoted(n) for n in names)
-if value is None:
-    base.execute("DELETE FROM %s WHERE %s" % (quoted(table), where), keys)
-else:
-    row = {**{c[1]: "" for c in columns}, **dict(zip(names, keys))}
-    into = quoted(table), ", ".join(map(quoted, row)), ", ".join("?" * len(row))
-    base.execute("INSERT OR IGNORE INTO %s (%s) VALUES (%s)" % into, [*row.values()])
-    line = "UPDATE %s SET %s = ? WHERE %s" % (quoted(table), quoted(column), where)
-    if base.execute(line, [None if value == "NULL" else value, *keys]).rowcount != 1:
-        sys.exit("no such row")
-base.commit()
-"""
-_PROGRAMS = {"ini": _INI, "json": _JSON, "xcu": _XCU, "row": _ROW}

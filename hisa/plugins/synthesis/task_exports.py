@@ -66,30 +66,28 @@ def _checks(task: Task) -> list[str | None]:
     return lines
 
 
-def osworld_tree(task: Task, *, group: str) -> dict[str, Any] | str:
+def osworld_tree(task: Task) -> dict[str, Any] | str:
     """The task as OSWorld's task JSON, or the reason why there is none.
 
-    Files of its setup are looked up in the folder ``group`` below ``evaluation_examples``.
+    Files of its setup are looked up in ``examples/hisa/ID`` below ``evaluation_examples``.
     """
     checks = _checks(task)
     if None in checks:
-        return "a check looks at the screen or runs a function, which OSWorld has no getter for"
-    config = [step for step, _ in _steps(task, f"evaluation_examples/{group}/{task.id}")]
+        return "a check looks at the screen, which OSWorld has no getter for"
+    config = [step for step, _ in _steps(task, f"evaluation_examples/examples/hisa/{task.id}")]
     if any(len(str(step)) > 100_000 for step in config):
         return "a text of the setup is too long for a command line"
-    lines = [f"{line}; printf %s $?" for line in checks]
+    commands = [["/bin/bash", "-c", f"{line}; printf %s $?"] for line in checks]
+    evaluator = {
+        "func": ["exact_match"] * len(commands),
+        "conj": "and",
+        "result": [{"type": "vm_command_line", "command": command} for command in commands],
+        "expected": [{"type": "rule", "rules": {"expected": "0"}}] * len(commands),
+    }
     return {
         "id": task.id, "snapshot": task.domain, "instruction": task.instruction,
-        "source": "explored and proved by HiSA", "config": config,
+        "source": "explored and proved by HiSA", "config": config, "evaluator": evaluator,
         "trajectory": "trajectories/", "related_apps": [], "proxy": False,
-        "evaluator": {
-            "func": ["exact_match"] * len(lines),
-            "conj": "and",
-            "result": [
-                {"type": "vm_command_line", "command": ["/bin/bash", "-c", line]} for line in lines
-            ],
-            "expected": [{"type": "rule", "rules": {"expected": "0"}}] * len(lines),
-        },
     }  # fmt: skip
 
 

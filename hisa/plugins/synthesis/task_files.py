@@ -26,8 +26,6 @@ from hisa.version import __version__
 
 __all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
 
-GROUP = "examples/hisa"
-"""The folder below OSWorld's ``evaluation_examples`` that exported tasks are copied to."""
 _DEEDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press", "tool": "Call",
@@ -36,12 +34,11 @@ _DEEDS = {
 
 def _tree(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
     """The task as the keys of HiSA's own task files."""
-    subject = exploration.subject
-    tree = {
-        "id": candidate.id, "domain": subject.domain, "instruction": candidate.instruction,
-        "setup": subject.setup, "check": candidate.check,
-    }  # fmt: skip
-    plain: dict[str, Any] = json.loads(encodable(json.dumps(tree, ensure_ascii=False)))
+    tree = candidate.model_dump(include={"id", "instruction", "check"})
+    tree |= {"domain": exploration.subject.domain, "setup": exploration.subject.setup}
+    order = ("id", "domain", "instruction", "setup", "check")
+    text = json.dumps({key: tree[key] for key in order}, ensure_ascii=False)
+    plain: dict[str, Any] = json.loads(encodable(text))
     return plain
 
 
@@ -66,25 +63,23 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
     part, there = folder / f".{candidate.id}.part", folder / candidate.id
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    osworld = osworld_tree(task, group=GROUP)
-    origin = _provenance(exploration, candidate, proof)
-    origin["osworld"] = osworld if isinstance(osworld, str) else "osworld.json"
-    files = {
-        "task.yaml": as_yaml(tree), "setup.sh": setup_script(task), "check.sh": check_script(task),
-        "provenance.json": _json(origin),
-        "reference.json": _json(_reference(exploration, candidate)),
-    }  # fmt: skip
-    files |= {} if isinstance(osworld, str) else {"osworld.json": _json(osworld)}
-    for name, text in files.items():
+    osworld, origin = osworld_tree(task), _provenance(exploration, candidate, proof)
+    plain = {"provenance.json": origin, "reference.json": _reference(exploration, candidate)}
+    if isinstance(osworld, str):
+        origin["osworld"] = osworld
+    else:
+        origin["osworld"] = "osworld.json"
+        plain["osworld.json"] = osworld
+    texts = {name: json.dumps(value, indent=1) + "\n" for name, value in plain.items()}
+    scripts = {"setup.sh": setup_script(task), "check.sh": check_script(task)}
+    for name, text in {"task.yaml": as_yaml(tree), **scripts, **texts}.items():
         (part / name).write_text(text, "utf-8")
-    main = main_triple(exploration, candidate)
-    for name in ("before", "after") if main else ():
-        state = exploration.states.get(getattr(main, name))
-        if state and (picture := exploration.picture(state)).exists():
-            shutil.copyfile(picture, part / f"{name}.png")
-    names = [step["copy"]["source"] for step in tree["setup"] if "copy" in step]
-    names += [one["python"].rpartition(":")[0] for one in tree["check"] if "python" in one]
-    for name in dict.fromkeys(names):
+    if main := main_triple(exploration, candidate):
+        for name, key in (("before", main.before), ("after", main.after)):
+            state = exploration.states.get(key)
+            if state and (picture := exploration.picture(state)).exists():
+                shutil.copyfile(picture, part / f"{name}.png")
+    for name in dict.fromkeys(step["copy"]["source"] for step in tree["setup"] if "copy" in step):
         target = part / name
         if target.exists() or not target.resolve().is_relative_to(part.resolve()):
             raise UsageError(f"task {task.id!r}: a file of its setup cannot be named {name!r}")
@@ -97,12 +92,13 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
 class _Readable(yaml.SafeDumper):
     """Writes texts of several lines as blocks."""
 
-    def represent_str(self, text: str) -> yaml.ScalarNode:
-        style = "|" if "\n" in text else None
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-
-_Readable.add_representer(str, _Readable.represent_str)
+_Readable.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
 
 
 def as_yaml(tree: object) -> str:
@@ -110,22 +106,24 @@ def as_yaml(tree: object) -> str:
     return str(yaml.dump(tree, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100))
 
 
+def _triples(exploration: Exploration, candidate: Candidate) -> list[Triple]:
+    return [triple for triple in exploration.triples if triple.number in candidate.triples]
+
+
 def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None:
     """The last triple of a candidate that is known: the one that its task ends with."""
-    wanted = set(candidate.triples)
-    return next((t for t in reversed(exploration.triples) if t.number in wanted), None)
+    return next(reversed(_triples(exploration, candidate)), None)
 
 
 def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) -> dict[str, Any]:
     main = main_triple(exploration, candidate)
     route = exploration.route(main.before) if main is not None else None
-    key = (candidate.triples, candidate.writer)
     written = read_records(exploration.folder / "instructions.jsonl", Instruction)
-    triples = [one for one in exploration.triples if one.number in candidate.triples]
+    key = (candidate.triples, candidate.writer)
     return {
         "subject": exploration.subject.model_dump(mode="json", exclude={"folder"}),
         "candidate": candidate.model_dump(mode="json"),
-        "triples": [triple.model_dump(mode="json") for triple in triples],
+        "triples": [one.model_dump(mode="json") for one in _triples(exploration, candidate)],
         "turns": [one.turn for one in written if one.turn and (one.triples, one.writer) == key],
         "proof": proof.model_dump(mode="json"),
         "difficulty": {
@@ -151,14 +149,10 @@ def act_in_words(act: Act) -> str:
     return " ".join([*words, *[act.tool] * bool(act.tool)])
 
 
-def _json(tree: object) -> str:
-    return json.dumps(tree, indent=1) + "\n"
-
-
 def _reference(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
     """Each act, in words, and as PyAutoGUI source where the place of its element is known."""
-    own = [one for one in exploration.triples if one.number in candidate.triples]
-    boxes = {one.act.key: one.box for one in (*reversed(exploration.triples), *own)}
+    triples = (*reversed(exploration.triples), *_triples(exploration, candidate))
+    boxes = {triple.act.key: triple.box for triple in triples}
     steps = []
     for act in candidate.acts:
         box = boxes.get(act.key)

@@ -5,10 +5,12 @@ Works with what there is: an exploration alone, candidates without proofs, some 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hisa.plugins.synthesis.checks import in_words
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.graph_page import write_page
 from hisa.plugins.synthesis.lint import lint
@@ -40,13 +42,11 @@ def candidates_shown(exploration: Exploration) -> list[Shown]:
     folder, documents = exploration.folder, exploration.subject.documents
     proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
     candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
-    known = [
-        Shown(
-            one, proofs.get(key), main_triple(exploration, one),
-            lint(one.instruction, changes=one.changes, documents=documents),
-        )
-        for key, one in candidates.items()
-    ]  # fmt: skip
+    known = []
+    for key, candidate in candidates.items():
+        marks = lint(candidate.instruction, changes=candidate.changes, documents=documents)
+        main = main_triple(exploration, candidate)
+        known.append(Shown(candidate, proofs.get(key), main, marks))
     return sorted(known, key=lambda one: (one.proof is None, one.proof and not one.proof.proved))
 
 
@@ -59,4 +59,11 @@ def write_tasks(
         OSError: it cannot be written.
     """
     triples = [one.triple for one in known[:_MOST] if one.triple and one.proof]
-    return write_page(exploration, "tasks", triples, (800, 450), numbers=numbers, known=known)
+    return write_page(
+        exploration, "tasks", triples, (800, 450),
+        numbers=numbers, known=known, in_words=in_words, counted=_counted,
+    )  # fmt: skip
+
+
+def _counted(detail: str) -> str:
+    return re.sub(r"\b1 (fact|element)s\b", r"1 \1", detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hisa.plugins.synthesis.checks import check_of
+from hisa.plugins.synthesis.checks import check_of, in_words
 from hisa.plugins.synthesis.distinct_effects import distinct_effects, essential
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, element_changes
@@ -18,6 +18,7 @@ from hisa.plugins.synthesis.records import (
     Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
+from hisa.plugins.synthesis.task_records import Effect
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 
@@ -144,7 +145,7 @@ def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:
     many = tuple(ini(str(number), "1") for number in range(200))
     for changes in ((long,), (blank,), many):
         triples = [(click("x"), Differences(facts=changes))]
-        (effect,) = distinct_effects(explored(tmp_path, triples), Noise())
+        (effect,) = distinct_effects(explored(tmp_path, triples))
         assert isinstance(check_of(effect), str)
 
 
@@ -172,3 +173,21 @@ def test_changes_of_elements() -> None:
         ("came", "Find", "", ""),
         ("went", "gone", "", ""),
     ]
+
+
+def test_a_program_of_a_check_has_short_words() -> None:
+    def words(*items: tuple[str, str]) -> str:
+        changes = tuple(
+            Change(fact=Fact("document", "~/a.ods", item), before=None, after=value)
+            for item, value in items
+        )
+        (check,) = check_of(Effect(id="e", changes=changes, triples=()))
+        assert not isinstance(check, str)
+        return in_words(check)
+
+    italic = "cell Sales.A1: italic = true in ~/a.ods"
+    assert words(("Sales.A1/italic", "true")) == italic
+    assert words(("Sales.A1/italic", "true"), ("sheets", '["a"]')) == (
+        f'{italic}\nsheets = ["a"] in ~/a.ods'
+    )
+    assert in_words({"command": "true"}) == ""

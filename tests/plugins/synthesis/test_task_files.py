@@ -163,13 +163,11 @@ def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
     assert (tmp_path / "wrap-1" / "after.png").exists()
 
 
-def test_a_function_as_check_is_left_out_of_osworlds_file(tmp_path: Path) -> None:
-    explored = exploration(tmp_path / "of")
-    (tmp_path / "of" / "source" / "check.py").write_text("def right() -> bool:\n    return True\n")
-    write_task(tmp_path, explored, candidate({"python": "check.py:right"}), PROOF)
+def test_a_check_of_the_screen_is_left_out_of_osworlds_file(tmp_path: Path) -> None:
+    looks = {"element": {"role": "dialog", "name": "Find"}}
+    write_task(tmp_path, exploration(tmp_path / "of"), candidate(looks), PROOF)
     there = tmp_path / "wrap-1"
     assert not (there / "osworld.json").exists()
-    assert (there / "check.py").exists()
     origin = json.loads((there / "provenance.json").read_text("utf-8"))
     assert "no getter" in origin["osworld"]
     done = subprocess.run(["bash", str(there / "check.sh")], capture_output=True)

@@ -19,9 +19,8 @@ __all__ = ["show"]
 def show(folders: tuple[Path, ...], as_json: bool) -> None:
     """Write DIR/graph.html and DIR/tasks.html, and print the numbers.
 
-    The pages show what there is: the graph of states and what each act changed; of each task its
-    pictures, instruction, check and proof, and why the others were refused. They load nothing and
-    have no script.
+    The graph of states and what each act changed; of each task its pictures, instruction, check and
+    proof, and why others were refused.
 
     \b
     hisa synth show pads
