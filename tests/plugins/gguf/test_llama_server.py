@@ -19,7 +19,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from PIL import Image
 
-from hisa.config import Settings
+from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, LibraryLacking, ModelUnavailable
 from hisa.events import Event, ModelCalled
 from hisa.machine.patience import Deadline
@@ -27,7 +27,8 @@ from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.gguf import llama_server
-from hisa.plugins.gguf.gguf_model import GgufModel
+from hisa.plugins.gguf.gguf_model import GgufModel, wanted_server
+from hisa.plugins.gguf.model_names import find_files
 from hisa.protocols import ImagePart, Message, ModelRequest, Role, TextPart
 from hisa.screen.observation import Screenshot
 
@@ -130,6 +131,19 @@ async def test_a_server_that_died_is_started_anew(random_model: Path) -> None:
         wait_for_end(first)
         await models["planner"].complete(request("planner"))
         assert server.pid not in (None, first)
+
+
+def test_a_late_end_of_an_old_server_leaves_a_newer_one_alone(random_model: Path) -> None:
+    settings = ModelSettings(model=f"gguf:{random_model}")
+    wanted = wanted_server(settings, find_files(settings.model))
+    old = llama_server.use(wanted)
+    llama_server.release(old, linger=1000.0)
+    llama_server._end_unused(old)
+    newer = llama_server.use(wanted)
+    llama_server._end_unused(old)
+    assert llama_server.use(wanted) is newer
+    for _ in range(2):
+        llama_server.release(newer, linger=0.0)
 
 
 async def test_a_next_run_finds_the_server_of_the_last(random_model: Path) -> None:

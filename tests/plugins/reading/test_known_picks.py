@@ -18,6 +18,7 @@ from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
 from hisa.grounder.trust import key_of
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
+from hisa.models.profile import Profile
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
@@ -241,6 +242,10 @@ def test_a_folder_that_cannot_be_written_is_no_error(
 @pytest.mark.parametrize("name", ["gpt-4.1", "claude-sonnet-4-5", "qwen2.5-72b-instruct"])
 def test_capable_families_are_taken_at_their_profiles_word(name: str) -> None:
     assert find(name).picks == 0.9
+
+
+def test_a_profile_that_says_nothing_is_measured() -> None:
+    assert Profile(name="of another package").picks is None
 
 
 @pytest.mark.parametrize(
