@@ -152,16 +152,33 @@ async def _by_tab(environment: Environment, act: Act) -> str:
     raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')
 
 
+_STYLES = {
+    "bold": "bold", "italic": "italic", "underline": "underline", "strike": "strikethrough",
+    "color": "color", "background": "background", "align": "horizontal",
+}  # fmt: skip
+"""Parts of a cell's facts, and the argument of the tool ``calc_style`` that sets each."""
+
+
 def _tool_calls(candidate: Candidate) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of installed tools that write cells as the acts typed them; none: more changed."""
+    """The calls of installed tools that make the changes; none: not all can be made so.
+
+    Cells are written as the acts typed them: formulas bring the others along.
+    """
     typed = {act.text for act in candidate.acts if act.text}
     calls: list[tuple[str, dict[str, Any]]] = []
     for change in telling(candidate.changes):
         cell, _, part = change.fact.item.rpartition("/")
-        if not change.fact.place.endswith(".ods") or part not in ("value", "formula"):
+        value: str | bool = change.after or ""
+        if not cell or not change.fact.place.endswith(".ods"):
             return []
-        if change.after in typed:  # formulas bring the others along
-            calls.append(("calc_write", {"cell": cell, "values": [[change.after]]}))
+        if part in ("bold", "italic", "underline", "strike"):
+            value = value not in ("", "none", "normal", "false")
+        if part in _STYLES and value != "":
+            calls.append(("calc_style", {"cells": cell, _STYLES[part]: value}))
+        elif part not in ("value", "formula"):
+            return []
+        elif value in typed:
+            calls.append(("calc_write", {"cell": cell, "values": [[value]]}))
     return [*calls, ("calc_save", {})] if calls else []
 
 
