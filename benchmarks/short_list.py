@@ -1,9 +1,9 @@
 """How often the wanted thing is among the thirty that a small model is shown.
 
-``python -m benchmarks.short_list [--every N]`` takes the training screens of
-``benchmarks/grounding``: each description of a thing there, made a task, against the list of that
-task. A thing that no list without limits has (a title bar's button, a word inside a text) is
-counted apart: no choice of thirty could show it. Prints one line of JSON.
+``python -m benchmarks.short_list [--every N] [--split held] [--apps miniwob chromium]`` takes the
+training screens of ``benchmarks/grounding``, or others: each description of a thing there, made a
+task, against the list of that task. A thing that no list without limits has (a title bar's button,
+a word inside a text) is counted apart: no choice of thirty could show it. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
@@ -36,14 +37,22 @@ def is_listed(target: Target, look: Observation, *, most: int, room: int) -> boo
     return any(target.region.holds(spot) for spot in spots)
 
 
-def shares(every: int = 1) -> dict[str, float]:
-    """The number of targets, the share that could be listed, and of these the share that was."""
+def shares(every: int = 1, split: str = "train", apps: Sequence[str] = ("",)) -> dict[str, float]:
+    """The number of targets, the share that could be listed, and of these the share that was.
+
+    Args:
+        every: N, to take each N-th description only.
+        split: of the suite.
+        apps: how the names of the applications begin.
+    """
     looks: dict[str, Observation] = {}
     found: Counter[str] = Counter()
     wanted = [
         target
         for target in open_grounding_suite(SUITE).targets
-        if target.screen.split == "train" and target.region is not None
+        if target.screen.split == split
+        and target.region is not None
+        and target.screen.app.startswith(tuple(apps))
     ]
     for target in wanted[::every]:
         look = looks.setdefault(target.screen.name, target.screen.look())
@@ -62,7 +71,10 @@ def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="take each N-th description only")
-    print(json.dumps(shares(parser.parse_args().every)))
+    parser.add_argument("--split", choices=["train", "held"], default="train")
+    parser.add_argument("--apps", nargs="+", default=[""], help="how their names begin")
+    options = parser.parse_args()
+    print(json.dumps(shares(options.every, options.split, options.apps)))
 
 
 if __name__ == "__main__":
