@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import InvalidReply
@@ -21,14 +20,14 @@ from hisa.models.correction import with_correction
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Triple
-from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web
+from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
+from hisa.protocols import ImagePart, Message, Model, ModelRequest, TextPart
 from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["Line", "Writer", "ask", "element_lines", "model_instruction", "object_schema"]
+__all__ = ["Line", "Writer", "ask", "element_lines", "model_instruction"]
 
 _REPLY = 20_000
 """Characters of the longest reply that is read."""
@@ -53,16 +52,6 @@ class _Written(BaseModel):
     sort: str
 
 
-def object_schema(**properties: Any) -> dict[str, Any]:
-    """The JSON schema of an object, all of whose properties are required."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 async def model_instruction(
     writer: Writer, exploration: Exploration, way: Sequence[Triple]
 ) -> Instruction:
@@ -76,13 +65,7 @@ async def model_instruction(
     triple = way[-1]
     web = on_the_web(exploration, triple)
     sorts = ("information", "navigation", "content") if web else ("task", "question")
-    system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
-    text = {"type": "string"}
-    schema = object_schema(
-        sub_instruction=text, analysis=text, high_level_instruction=text,
-        sort={"type": "string", "enum": list(sorts)},
-    )  # fmt: skip
-    parts = _parts(writer, exploration, way)
+    typed = [step.act.text for step in way if step.act.text.strip()]
 
     def fits(written: _Written) -> None:
         if written.sort not in sorts:
@@ -90,10 +73,14 @@ async def model_instruction(
         high = " ".join(written.high_level_instruction.casefold().split())
         if re.match(r"(the |a )?user\b", high):
             raise InvalidReply("high_level_instruction tells of a user: write it as an order")
-        if missing := [t for t in _typed(way) if " ".join(t.casefold().split()) not in high]:
+        if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
             raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
 
-    written, turn = await ask(writer.model, system, parts, schema, _Written, fits)
+    properties: dict[str, Any] = {name: {"type": "string"} for name in _Written.model_fields}
+    properties["sort"]["enum"] = list(sorts)
+    system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
+    texts, pictures = _texts(writer, exploration, way), _pictures(exploration, triple)
+    written, turn = await ask(writer, system, texts, pictures, properties, _Written, fits)
     return Instruction.model_validate(
         {
             "triples": (triple.number,),
@@ -108,15 +95,12 @@ async def model_instruction(
     )
 
 
-def _typed(way: Sequence[Triple]) -> Iterable[str]:
-    return (one.act.text for one in way if one.act.kind == "type" and one.act.text.strip())
-
-
 async def ask(
-    model: Model,
+    writer: Writer,
     system: str,
-    parts: Sequence[Part],
-    schema: dict[str, Any],
+    texts: Mapping[str, str],
+    pictures: Iterable[Screenshot],
+    properties: Mapping[str, Any],
     kind: type[Reply],
     fits: Callable[[Reply], None],
     *,
@@ -124,18 +108,34 @@ async def ask(
 ) -> tuple[Reply, str]:
     """A usable reply and its turn; asked for twice at most.
 
+    Args:
+        writer: asked; the pictures it gets where it sees.
+        system: the prompt.
+        texts: by the tags of their sections.
+        pictures: after the texts.
+        properties: of the JSON object that is the reply, as in a schema; all are required.
+        kind: of the reply.
+        fits: raises `InvalidReply` where it cannot be used.
+        temperature: of the answer.
+
     Raises:
         InvalidReply: neither can be used.
         BudgetExceeded, ModelUnavailable: from the model.
     """
-    messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
+    schema = {
+        "type": "object", "properties": properties, "required": list(properties),
+        "additionalProperties": False,
+    }  # fmt: skip
+    text = TextPart(sections({tag: guard_tags(text) for tag, text in texts.items()}))
+    shown = map(ImagePart, pictures if writer.sees else ())
+    messages = (Message("system", (TextPart(system),)), Message("user", (text, *shown)))
     request = ModelRequest("planner", messages, schema=schema, temperature=temperature)
-    reply = await model.complete(request)
+    reply = await writer.model.complete(request)
     try:
         return _read(reply.text, kind, fits), reply.turn
     except InvalidReply as error:
         correction = f"That cannot be used: {error}\nAnswer again, with one JSON object."
-        reply = await model.complete(with_correction(request, reply, correction))
+        reply = await writer.model.complete(with_correction(request, reply, correction))
     return _read(reply.text, kind, fits), reply.turn
 
 
@@ -152,24 +152,23 @@ def _read(text: str, kind: type[Reply], fits: Callable[[Reply], None]) -> Reply:
     return reply
 
 
-def _parts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> list[Part]:
+def _texts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> dict[str, str]:
     *before, triple = way
     texts = {
         "task": f"The application: {exploration.subject.title}.",
         "execution_history": "\n".join(map(_act_line, before)) or "None.",
         "action": _act_line(triple),
     }
-    state, after = (exploration.states[one] for one in (triple.before, triple.after))
     if not writer.sees:
-        element = element_of(exploration, triple)
-        texts[untrusted("elements")] = element_lines(exploration.elements(state), element)
-        texts[untrusted("changes")] = _change_lines(triple)
-    parts: list[Part] = [TextPart(sections({tag: guard_tags(t) for tag, t in texts.items()}))]
-    if writer.sees:
-        boxes = (triple.box, _box_after(exploration, triple))
-        for path, box in zip(map(exploration.picture, (state, after)), boxes, strict=True):
-            parts.append(ImagePart(_marked(path, box)))
-    return parts
+        elements = exploration.elements(exploration.states[triple.before])
+        control = element_of(exploration, triple)
+        changes = [
+            one_line(f"{c.what}: {c.role} {c.name[:80]!r}: {c.before[:80]!r} -> {c.after[:80]!r}")
+            for c in triple.differences.elements[:_SHOWN]
+        ]
+        texts[untrusted("elements")] = element_lines(elements, control)
+        texts[untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
+    return texts
 
 
 def _act_line(triple: Triple) -> str:
@@ -177,15 +176,7 @@ def _act_line(triple: Triple) -> str:
     return json.dumps(act | ({"saved": True} if triple.saved else {}), ensure_ascii=False)
 
 
-def _change_lines(triple: Triple) -> str:
-    lines = []
-    for one in triple.differences.elements[:_SHOWN]:
-        values = f": {one.before[:80]!r} -> {one.after[:80]!r}" if one.before or one.after else ""
-        lines.append(one_line(f"{one.what}: {one.role} {one.name[:80]!r}{values}"))
-    return "\n".join(lines) or "Nothing that was seen."
-
-
-def element_lines(elements: Sequence[Element], near: Element | None) -> str:
+def element_lines(elements: Iterable[Element], near: Element | None) -> str:
     """The named elements that show, in words, at most 60: those nearest to one of them."""
     shown = [one for one in elements if "showing" in one.states and (called(one) or one.text)]
     if near is not None:
@@ -200,23 +191,14 @@ def element_lines(elements: Sequence[Element], near: Element | None) -> str:
     return "\n".join(lines)
 
 
-def _box_after(exploration: Exploration, triple: Triple) -> tuple[int, int, int, int] | None:
-    """The element's box on the look after, where it is still there."""
-    element = element_of(exploration, triple)
-    after = exploration.elements(exploration.states[triple.after])
-    there = element is not None and any(
-        (one.role, called(one), one.box) == (element.role, called(element), element.box)
-        for one in after
-    )
-    return triple.box if there else None
-
-
-def _marked(path: Path, box: tuple[int, int, int, int] | None) -> Screenshot:
-    """A picture with a red box around an element."""
-    with Image.open(path) as file:
-        picture = file.convert("RGB")
-    if box is not None:
-        left, top, right, bottom = box
-        pen = ImageDraw.Draw(picture)
-        pen.rectangle((left - 2, top - 2, right + 2, bottom + 2), outline=(255, 0, 0), width=3)
-    return Screenshot(picture)
+def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
+    """The pictures before and after an act, with a red box around its control where it is there."""
+    control = element_of(exploration, triple)
+    for name in (triple.before, triple.after):
+        state = exploration.states[name]
+        pixels = Screenshot.from_png(exploration.picture(state).read_bytes()).pixels
+        if control and triple.box and same_place(control, exploration.elements(state)):
+            left, top, right, bottom = triple.box
+            around = (left - 2, top - 2, right + 2, bottom + 2)
+            ImageDraw.Draw(pixels).rectangle(around, outline=(255, 0, 0), width=3)
+        yield Screenshot(pixels)

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from hisa.errors import InvalidReply
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.model_instructions import (
-    Line,
-    Writer,
-    ask,
-    element_lines,
-    object_schema,
-)
+from hisa.plugins.synthesis.model_instructions import Line, Writer, ask, element_lines
 from hisa.plugins.synthesis.records import State
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.protocols import ImagePart, Part, TextPart
 from hisa.screen.observation import Screenshot
-from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
+from hisa.text.prompt_text import one_line, untrusted
 from hisa.text.prompts import render
 
 __all__ = ["reference_batch"]
@@ -60,38 +53,33 @@ async def reference_batch(
         BudgetExceeded, ModelUnavailable: from the model.
     """
     shown = [one.high for one in written if one.way == way][-_SHOWN:]
-    if way == "self_instruct":
+    drawn = way == "self_instruct"
+    if drawn:
         pool = [one.high for one in written if one.way == "task_driven"]
         shown = random.Random(f"{seed} {len(shown)}").sample(pool, min(_DRAWN, len(pool)))
     known = {one.high.casefold() for one in written}
-    system = render(
-        "first_screen_tasks", pictures=writer.sees, drawn=way == "self_instruct", count=_BATCH
-    )
-    schema = object_schema(instructions={"type": "array", "items": {"type": "string"}})
 
     def fits(ideas: _Ideas) -> None:
-        if all(one_line(one).casefold() in known for one in ideas.instructions):
+        if all(one_line(idea).casefold() in known for idea in ideas.instructions):
             raise InvalidReply("every one of them is there already")
 
-    parts = list(_parts(writer, exploration, shown))
-    ideas, turn = await ask(writer.model, system, parts, schema, _Ideas, fits, temperature=_WARM)
-    new = dict.fromkeys(one_line(one) for one in ideas.instructions)
-    return [
-        Instruction(triples=(), writer=writer.model.name, way=way, sub="", high=high, turn=turn)
-        for high in [one for one in new if one.casefold() not in known][:_BATCH]
-    ]
-
-
-def _parts(writer: Writer, exploration: Exploration, shown: Sequence[str]) -> Iterator[Part]:
     states = _first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
         screens = (element_lines(exploration.elements(state), None) for state in states)
         texts[untrusted("elements")] = "\n\n".join(screens)
     texts["candidates"] = "\n".join(shown) or "None yet."
-    yield TextPart(sections({tag: guard_tags(text) for tag, text in texts.items()}))
-    for state in states if writer.sees else ():
-        yield ImagePart(Screenshot.from_png(exploration.picture(state).read_bytes()))
+    pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
+    properties = {"instructions": {"type": "array", "items": {"type": "string"}}}
+    system = render("first_screen_tasks", pictures=writer.sees, drawn=drawn, count=_BATCH)
+    ideas, turn = await ask(
+        writer, system, texts, pictures, properties, _Ideas, fits, temperature=_WARM
+    )
+    new = dict.fromkeys(one_line(idea) for idea in ideas.instructions)
+    return [
+        Instruction(triples=(), writer=writer.model.name, way=way, sub="", high=high, turn=turn)
+        for high in [idea for idea in new if idea.casefold() not in known][:_BATCH]
+    ]
 
 
 def _first_screens(exploration: Exploration) -> list[State]:
