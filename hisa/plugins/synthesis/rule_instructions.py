@@ -27,7 +27,6 @@ _VERBS = {
     "page tab": "choose the tab", "link": "follow the link", "combo box": "open the list",
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _WAYS_OUT = (("esc",), ("alt", "f4"))
 _LONGEST = 80
 """Characters of a name or text that an instruction repeats."""
@@ -157,7 +156,7 @@ class _Step:
             listed = any(one.role == "combo box" for one in around)
             menu = " > ".join(reversed(menus)) or "context"
             where = " in the list" if listed else f" in the {menu} menu"
-        if role in _TOGGLES or "checkable" in element.states:
+        if role in _TOGGLES:
             return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
         if role == "menu item":
             return f"{'open' if self.windows[1] > self.windows[0] else 'choose'} {thing}{where}"
@@ -190,25 +189,15 @@ class _Step:
         return f"{words}{self._place()}{enter}"
 
     def _thing(self, element: Element) -> str:
-        """The name of an element, with its number where several are called so.
-
-        Raises:
-            _Untold: it has no name, nor anything that names it.
-        """
+        """The name of an element; raises `_Untold` where it has none, or several are called so."""
         name, within = _name(element, self.before), holders(element, self.before)
         if not re.search(r"\w", name) or len(name) > _LONGEST:
             raise _Untold(f"a {element.role} without a name that can be said")
-        alike = [
-            one for one in self.before
-            if one.role == element.role and "showing" in one.states
-            and _name(one, self.before) == name and holders(one, self.before) == within
-        ]  # fmt: skip
-        if len(alike) < 2:
-            return _shown(name)
-        nth = sorted(alike, key=lambda one: (one.box.top, one.box.left)).index(element)
-        if nth >= len(_ORDINALS):
-            raise _Untold(f"one of more than {len(_ORDINALS)} that are called alike")
-        return f"the {_ORDINALS[nth]} {_shown(name)}"
+        shown = (one for one in self.before if "showing" in one.states)
+        others = (one for one in shown if one.role == element.role and one is not element)
+        if any(_name(o, self.before) == name and holders(o, self.before) == within for o in others):
+            raise _Untold(f"a {element.role} that is called like another one")
+        return _shown(name)
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""
@@ -245,16 +234,15 @@ def _spot(text: str, before: str, after: str) -> str:
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:
-    """An element's name, its label's, that of a label in it, or of what stands left of a field."""
+    """An element's name, its label's, or that of what stands left of a field."""
     own = called(element) or element.label
     labels = (one for one in elements if one.role in {"label", "static", "check box"} and one.name)
-    for one in () if own else labels:
+    for one in labels if element.role in FIELDS and not own else ():
         left = 0 <= element.box.left - one.box.right <= 40 and one.window == element.window
-        level = one.box.top <= element.box.centre.y <= one.box.bottom
-        if (element.role in FIELDS and left and level) or element in above(one, elements):
+        if left and one.box.top <= element.box.centre.y <= one.box.bottom:
             own = one.name
             break
-    return one_line(own).rstrip(" .…:")
+    return _bare(own)
 
 
 def _only_field(element: Element, elements: Sequence[Element]) -> bool:
@@ -264,9 +252,13 @@ def _only_field(element: Element, elements: Sequence[Element]) -> bool:
     return own == [element]
 
 
+def _bare(name: str) -> str:
+    return one_line(name).rstrip(" .…:")
+
+
 def _shown(name: str) -> str:
     """A name as a sentence has it: in quotes but where every word begins with a capital."""
-    name = one_line(name).rstrip(" .…:")
+    name = _bare(name)
     plain = re.fullmatch(r"[A-Z0-9][\w-]*( [A-Z0-9][\w-]*){0,4}", name)
     return name if plain else f'"{name}"'
 

@@ -8,29 +8,36 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel
 
+from hisa.config import Settings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.models.budget import Budget
+from hisa.models.open_models import open_models, require_models
+from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.make_candidates import make_candidates, menu_of
+from hisa.plugins.synthesis.model_instructions import (
+    REFERENCES,
+    Writer,
+    model_instruction,
+    reference_batch,
+)
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
 
-if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.synthesis.model_instructions import Writer
-
 __all__ = ["Wish", "Written", "write_all"]
 
 _NO_WAY = "no short way from a fresh start is known"
+_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]
+"""Effects and the ways to each."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ async def write_all(
         settings: whose planner's model writes; None: the rules do.
         folder: of the exploration. Instructions of the same writer are kept.
         wish: how much.
-        tell: gets a line of progress now and then.
+        tell: gets a line of progress after each reply of a model.
 
     Raises:
         UsageError: nothing was explored there, or somebody else writes.
@@ -68,11 +75,7 @@ async def write_all(
         raise UsageError(f"{folder}: process {Lock.holder(path)} writes there", fix="wait for it")
     try:
         if settings is None:
-            written = Written(exploration, "rules", wish)
-            for effect, ways in written.left():
-                tries = [rule_instruction(exploration, way) for way in ways]
-                good = (one for one in tries if isinstance(one, Instruction))
-                written.keep(next(good, tries[0] if tries else _NO_WAY), effect)
+            written = _by_rules(exploration, wish)
         else:
             written = await _by_model(settings, exploration, wish, tell)
         written.add_chains()
@@ -86,18 +89,15 @@ class Written:
     """All that there is of one writer: earlier instructions of the folder, and new ones."""
 
     def __init__(self, exploration: Exploration, writer: str, wish: Wish) -> None:
-        self._exploration, self._wish, self.writer = exploration, wish, writer
-        folder = exploration.folder
+        self.exploration, self.writer, self.wish = exploration, writer, wish
         self._effects = distinct_effects(exploration)
         self.effects = len(self._effects)
+        folder = exploration.folder
         instructions = read_records(folder / "instructions.jsonl", Instruction)
         self.instructions = [one for one in instructions if one.writer == writer]
-        refusals = read_records(folder / "refused.jsonl", Refusal)
-        self.refusals = [
-            one
-            for one in refusals
-            if one.writer == writer != "rules" and one.stage == "instruction"
-        ]
+        refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
+        own = [one for one in refusals if one.writer == writer]
+        self.refusals = [one for one in own if one.stage == "instruction"]
         self.candidates: list[Candidate] = []
         self.menus: Counter[str] = Counter()
         """Candidates by the menu or dialog that they are from."""
@@ -106,55 +106,58 @@ class Written:
         self._failed = _failed(folder)
 
     def of_way(self, way: str) -> list[Instruction]:
-        """The instructions that were written in one way; "reverse": one for each effect."""
+        """The instructions of one kind: "reverse" are those for an effect each."""
         return [one for one in self.instructions if one.way == way]
 
-    def _valid(self) -> list[Instruction]:
-        """The instructions for one effect, but for those whose way a proof refused."""
-        exploration = self._exploration
-        reverse = [(one, way_of(exploration, one.steps)) for one in self.of_way("reverse")]
-        return [one for one, way in reverse if acts_of(exploration, way) not in self._failed]
+    def _leads_elsewhere(self, way: Iterable[Triple]) -> bool:
+        """Whether a proof refused a way."""
+        return acts_of(self.exploration, way) in self._failed
 
-    def left(self) -> Iterator[tuple[Effect, list[tuple[Triple, ...]]]]:
+    def _valid(self) -> list[Instruction]:
+        """The instructions for an effect each, but for those whose way leads elsewhere."""
+        ways = [(one, way_of(self.exploration, one.steps)) for one in self.of_way("reverse")]
+        return [one for one, way in ways if not self._leads_elsewhere(way)]
+
+    def left(self) -> _Left:
         """The effects without an instruction or refusal, lasting ones first, and ways to each."""
-        exploration = self._exploration
         done = {number for one in self._valid() for number in one.triples}
         done |= {number for one in self.refusals for number in one.triples}
         left = [one for one in self._effects if done.isdisjoint(one.triples)]
-        of = {triple.number: triple for triple in exploration.triples}
-        for effect in sorted(left, key=lambda one: not one.lasting)[: self._wish.limit]:
-            ways = ways_to(exploration, *[of[number] for number in effect.triples])
-            yield effect, [way for way in ways if acts_of(exploration, way) not in self._failed]
+        left.sort(key=lambda effect: not effect.lasting)
+        of = {triple.number: triple for triple in self.exploration.triples}
+        for effect in left[: self.wish.limit]:
+            ways = ways_to(self.exploration, *[of[number] for number in effect.triples])
+            yield effect, [way for way in ways if not self._leads_elsewhere(way)]
 
-    def keep(self, made: Instruction | str, effect: Effect | None = None) -> None:
-        """Write an instruction down, or the reason why there is none for an effect."""
-        if isinstance(made, Instruction):
-            _append(self._exploration.folder / "instructions.jsonl", made)
-            self.instructions.append(made)
-        elif effect:
-            refusal = Refusal(
-                stage="instruction", writer=self.writer, triples=effect.triples,
-                effects=(effect.id,), reason=redact(made)[:500],
-            )  # fmt: skip
-            _append(self._exploration.folder / "refused.jsonl", refusal)
-            self.refusals.append(refusal)
+    def add(self, instruction: Instruction) -> None:
+        """Write an instruction down."""
+        _append(self.exploration.folder / "instructions.jsonl", instruction)
+        self.instructions.append(instruction)
+
+    def refuse(self, effect: Effect, reason: str) -> None:
+        """Write down why there is no instruction for an effect."""
+        refusal = Refusal(
+            stage="instruction", writer=self.writer, triples=effect.triples,
+            effects=(effect.id,), reason=redact(reason)[:500],
+        )  # fmt: skip
+        _append(self.exploration.folder / "refused.jsonl", refusal)
+        self.refusals.append(refusal)
 
     def add_chains(self) -> None:
         """Write down the chains that are not there yet."""
         known = {one.triples for one in self.of_way("chain")}
-        wish = self._wish
-        made = chains(self._exploration, self._effects, self._valid(), wish.chains, wish.seed)
-        for one in made:
-            if one.triples not in known:
-                self.keep(one)
+        count, seed = self.wish.chains, self.wish.seed
+        for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
+            if chain.triples not in known:
+                self.add(chain)
 
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
-        exploration, share = self._exploration, self._wish.most_per_menu / 100
+        share = self.wish.most_per_menu / 100
         self.candidates, refusals = make_candidates(
-            exploration, self._effects, self.instructions, share=share
+            self.exploration, self._effects, self.instructions, share=share
         )
-        self.menus.update(menu_of(exploration, one.acts) for one in self.candidates)
+        self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
         self.refusals += refusals
         self._replace("refused.jsonl", Refusal, self.refusals)
         self._replace("candidates.jsonl", Candidate, self.candidates)
@@ -162,35 +165,42 @@ class Written:
     def _replace(
         self, name: str, kind: type[Refusal | Candidate], own: Iterable[Refusal | Candidate]
     ) -> None:
-        path = self._exploration.folder / name
+        path = self.exploration.folder / name
         others = [one for one in read_records(path, kind) if one.writer != self.writer]
         lines = [one.model_dump_json(exclude_defaults=True) + "\n" for one in (*others, *own)]
         replace_file(path, "".join(lines).encode())
+
+
+def _by_rules(exploration: Exploration, wish: Wish) -> Written:
+    written = Written(exploration, "rules", wish)
+    for effect, ways in written.left():
+        tries = [rule_instruction(exploration, way) for way in ways]
+        good = [one for one in tries if isinstance(one, Instruction)]
+        if good:
+            written.add(good[0])
+        else:
+            written.refuse(effect, str(tries[0]) if tries else _NO_WAY)
+    return written
 
 
 async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Ask for what is left until it is there, or a model or a budget ends."""
-    from hisa.models.budget import Budget
-    from hisa.models.open_models import open_models, require_models
-    from hisa.models.spending import Ledger
-    from hisa.plugins.synthesis.model_instructions import Writer
-
     require_models(settings)
     run, ledger = settings.run, Ledger()
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     calls = exploration.folder / "calls.jsonl"
-    async with open_models(settings, lambda event: _append(calls, event), budget, ledger) as models:
+    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
         sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
         writer = Writer(models["planner"], sees)
         written = Written(exploration, writer.model.name, wish)
-        queue = written.left()
+        left = written.left()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(wish.at_once):
-                    group.create_task(_ask(writer, exploration, written, queue, tell))
-            await _refer(writer, exploration, written, wish)
+                    group.create_task(_ask(writer, written, left, tell))
+            await _refer(writer, written)
         except* (BudgetExceeded, ModelUnavailable) as failures:
             written.stopped = redact(str(failures.exceptions[0]))
         written.spent = ledger.total.as_dict()
@@ -198,38 +208,34 @@ async def _by_model(
 
 
 async def _ask(
-    writer: Writer,
-    exploration: Exploration,
-    written: Written,
-    queue: Iterator[tuple[Effect, list[tuple[Triple, ...]]]],
-    tell: Callable[[str], object],
+    writer: Writer, written: Written, left: _Left, tell: Callable[[str], object]
 ) -> None:
-    from hisa.plugins.synthesis.model_instructions import model_instruction
-
-    for effect, ways in queue:
+    for effect, ways in left:
         try:
-            made = await model_instruction(writer, exploration, ways[0]) if ways else _NO_WAY
+            if ways:
+                written.add(await model_instruction(writer, written.exploration, ways[0]))
+            else:
+                written.refuse(effect, _NO_WAY)
         except InvalidReply as error:
-            made = f"no usable reply: {error}"
-        written.keep(made, effect)
+            written.refuse(effect, f"no usable reply: {error}")
         tell(f"{len(written.of_way('reverse'))} instructions for {written.effects} effects")
 
 
-async def _refer(writer: Writer, exploration: Exploration, written: Written, wish: Wish) -> None:
+async def _refer(writer: Writer, written: Written) -> None:
     """Ask for the paper's two references, as many of each as are wished."""
-    from hisa.plugins.synthesis.references import reference_batch
-
-    ways: tuple[Literal["task_driven", "self_instruct"], ...] = ("task_driven", "self_instruct")
-    for way in ways:
+    wish = written.wish
+    for way in REFERENCES:
         while (left := wish.references - len(written.of_way(way))) > 0:
-            there = [one for way in ways for one in written.of_way(way)]
+            there = [one for one in written.instructions if one.way in REFERENCES]
             try:
-                batch = await reference_batch(writer, exploration, way, there, seed=wish.seed)
+                batch = await reference_batch(
+                    writer, written.exploration, way, there, seed=wish.seed
+                )
             except InvalidReply as error:
                 written.stopped += f"{way}: no usable reply: {redact(str(error))[:300]}; "
                 break
-            for one in batch[:left]:
-                written.keep(one)
+            for instruction in batch[:left]:
+                written.add(instruction)
 
 
 def _failed(folder: Path) -> set[tuple[Act, ...]]:
