@@ -148,7 +148,7 @@ class Written:
         known = {one.triples for one in self.of_way("chain")}
         count, seed = self.wish.chains, self.wish.seed
         for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
-            if chain.triples not in known:
+            if chain.triples not in known and len(self.of_way("chain")) < count:
                 self.add(chain)
 
     def make_candidates(self) -> None:
