@@ -4,61 +4,53 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Triple
-from hisa.plugins.synthesis.rule_instructions import Untold, clauses, sentence
+from hisa.plugins.synthesis.rule_instructions import clauses, sentence
 from hisa.plugins.synthesis.task_records import Effect, Instruction
-from hisa.plugins.synthesis.ways_there import on_look
+from hisa.plugins.synthesis.ways_there import on_look, way_of
 
 __all__ = ["chains"]
-
-Part = tuple[Instruction, Sequence[Triple]]
 
 
 def chains(
     exploration: Exploration,
-    effects: Sequence[Effect],
-    parts: Mapping[str, Part],
+    effects: Iterable[Effect],
+    instructions: Iterable[Instruction],
     count: int,
     seed: int,
 ) -> list[Instruction]:
     """Instructions for two effects each, no effect oftener than others as far as they go.
 
+    Joined are lasting effects whose second way can begin where the first one ended, and whose
+    changes stay.
+
     Args:
         exploration: whose triples they are of.
         effects: of which lasting ones are joined.
-        parts: an instruction of one writer and the way to its triple, by the effect's id.
+        instructions: of one writer, for one triple each.
         count: at most so many.
         seed: of the order in which pairs are tried.
-
-    Returns:
-        those whose second way can begin where the first one ended, and whose changes stay.
     """
-    lasting = [one for one in effects if one.lasting and one.id in parts]
-    pairs = list(permutations(lasting, 2))
+    part_of = {number: part for part in instructions for number in part.triples}
+    lasting = [effect for effect in effects if effect.lasting]
+    parts = [(effect, part_of[n]) for effect in lasting for n in effect.triples if n in part_of]
+    pairs = list(permutations(parts, 2))
     random.Random(seed).shuffle(pairs)
     used: Counter[str] = Counter()
     chosen: dict[frozenset[str], Instruction] = {}
     while pairs and len(chosen) < count:
-        pairs.sort(key=lambda pair: used[pair[0].id] + used[pair[1].id])
-        first, second = pairs.pop(0)
-        both = frozenset((first.id, second.id))
-        one, two = parts[first.id], parts[second.id]
-        apart = {c.fact for c in first.changes}.isdisjoint(c.fact for c in second.changes)
-        if both in chosen or not apart or not _compose(exploration, one[1], two[1]):
-            continue
-        if high := _joined(exploration, one, two):
+        pairs.sort(key=lambda pair: sum(used[effect.id] for effect, _ in pair))
+        (one, first), (two, second) = pairs.pop(0)
+        both = frozenset((one.id, two.id))
+        apart = {c.fact for c in one.changes}.isdisjoint(c.fact for c in two.changes)
+        ways = [way_of(exploration, part.steps) for part in (first, second)]
+        if both not in chosen and apart and _compose(exploration, *ways):
             used.update(both)
-            chosen[both] = one[0].model_copy(
-                update={
-                    "triples": one[0].triples + two[0].triples, "way": "chain", "high": high,
-                    "sub": f"{one[0].sub} {two[0].sub}", "analysis": "", "turn": "",
-                    "steps": one[0].steps + two[0].steps,
-                }
-            )  # fmt: skip
+            chosen[both] = _joined(exploration, first, second, ways)
     return list(chosen.values())
 
 
@@ -70,12 +62,15 @@ def _compose(exploration: Exploration, one: Sequence[Triple], two: Sequence[Trip
     return alike and own and on_look(exploration, two[0].act, ended.id)
 
 
-def _joined(exploration: Exploration, one: Part, two: Part) -> str:
+def _joined(
+    exploration: Exploration, one: Instruction, two: Instruction, ways: Iterable[Sequence[Triple]]
+) -> Instruction:
     """Both instructions as one; those by rules are told anew, so that they are one sentence."""
-    if one[0].writer != "rules":
-        return f"{one[0].high} Then: {two[0].high}"
-    try:
-        words = [part for _, way in (one, two) for part in clauses(exploration, way)]
-    except Untold:
-        return ""
-    return sentence(words, exploration.subject.title)
+    high = f"{one.high} Then: {two.high}"
+    if one.writer == "rules":
+        words = [clause for way in ways for clause in clauses(exploration, way)]
+        high = sentence(words, exploration.subject.title)
+    return Instruction(
+        triples=one.triples + two.triples, writer=one.writer, way="chain", high=high,
+        sub=f"{one.sub} {two.sub}", steps=one.steps + two.steps, sort=one.sort,
+    )  # fmt: skip

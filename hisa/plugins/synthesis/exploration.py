@@ -139,21 +139,24 @@ class Exploration:
         """
         return _kept(self.folder / "elements" / f"{state.elements}.json")
 
-    def route(self, state: str) -> list[Triple] | None:
-        """The fewest triples from a fresh start to a state; None: no way is known."""
-        ways: dict[str, list[Triple]] = {self.root: []}
-        queue = deque([self.root])
+    def route(self, state: str, *, over_screens: bool = False) -> list[Triple] | None:
+        """The fewest triples from a fresh start to a state, or to its screen; None: no way."""
+        states = self.states.values()
+        places = {one.id: one.screen if over_screens else one.id for one in states}
         leaving: dict[str, list[Triple]] = defaultdict(list)
         for triple in self.triples:
             if not triple.failed:
-                leaving[triple.before].append(triple)
-        while queue and state not in ways:
+                leaving[places[triple.before]].append(triple)
+        start, end = (places.get(one, one) for one in (self.root, state))
+        ways: dict[str, list[Triple]] = {start: []}
+        queue = deque([start])
+        while queue and end not in ways:
             here = queue.popleft()
             for triple in leaving[here]:
-                if triple.after not in ways:
-                    ways[triple.after] = [*ways[here], triple]
-                    queue.append(triple.after)
-        return ways.get(state)
+                if places[triple.after] not in ways:
+                    ways[places[triple.after]] = [*ways[here], triple]
+                    queue.append(places[triple.after])
+        return ways.get(end)
 
     def acts_to(self, triple: Triple) -> tuple[Act, ...] | None:
         """The acts from a fresh start to the end of a triple, saves included; None: no way."""

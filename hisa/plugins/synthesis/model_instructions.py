@@ -1,40 +1,47 @@
 """Instructions by a model: one request for each triple, with both pictures (OS-Genesis, 3.2 and C).
 
 The model sees the act, the looks before and after it and the way there; files, settings and checks
-it never sees.
+it never sees. The paper's two references, task-driven and self-instruct (E), see first screens.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from PIL import Image, ImageDraw
+from PIL import ImageDraw
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import InvalidReply
 from hisa.models.correction import with_correction
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.records import Triple
-from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web
+from hisa.plugins.synthesis.records import State, Triple
+from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
 from hisa.plugins.synthesis.task_records import Instruction
-from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
+from hisa.protocols import ImagePart, Message, Model, ModelRequest, TextPart
 from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["Line", "Writer", "ask", "element_lines", "model_instruction", "object_schema"]
+__all__ = ["REFERENCES", "Writer", "model_instruction", "reference_batch"]
 
 _REPLY = 20_000
 """Characters of the longest reply that is read."""
 _SHOWN = 60
 """Elements and changes that a model without eyes gets."""
-Line = Annotated[str, Field(min_length=8, max_length=600)]
+_BATCH, _SCREENS, _EARLIER = 5, 4, 40
+"""Tasks of one reply, first screens, and earlier tasks that are shown. Chosen by hand."""
+_WARM = 0.7
+"""Temperature: at 0, what was drawn again would be answered again. Chosen by hand."""
+_DRAWN = 3
+"""Examples that are drawn for each iteration of self-instruct (E.2)."""
+REFERENCES: Final = ("task_driven", "self_instruct")
+_Line = Annotated[str, Field(min_length=8, max_length=600)]
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
@@ -47,20 +54,14 @@ class Writer:
 
 
 class _Written(BaseModel):
-    sub_instruction: Line
+    sub_instruction: _Line
     analysis: str = Field(max_length=6_000)
-    high_level_instruction: Line
+    high_level_instruction: _Line
     sort: str
 
 
-def object_schema(**properties: Any) -> dict[str, Any]:
-    """The JSON schema of an object, all of whose properties are required."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+class _Ideas(BaseModel):
+    instructions: list[_Line] = Field(min_length=1, max_length=50)
 
 
 async def model_instruction(
@@ -76,13 +77,7 @@ async def model_instruction(
     triple = way[-1]
     web = on_the_web(exploration, triple)
     sorts = ("information", "navigation", "content") if web else ("task", "question")
-    system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
-    text = {"type": "string"}
-    schema = object_schema(
-        sub_instruction=text, analysis=text, high_level_instruction=text,
-        sort={"type": "string", "enum": list(sorts)},
-    )  # fmt: skip
-    parts = _parts(writer, exploration, way)
+    typed = [step.act.text for step in way if step.act.text.strip()]
 
     def fits(written: _Written) -> None:
         if written.sort not in sorts:
@@ -90,33 +85,85 @@ async def model_instruction(
         high = " ".join(written.high_level_instruction.casefold().split())
         if re.match(r"(the |a )?user\b", high):
             raise InvalidReply("high_level_instruction tells of a user: write it as an order")
-        if missing := [t for t in _typed(way) if " ".join(t.casefold().split()) not in high]:
+        if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
             raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
 
-    written, turn = await ask(writer.model, system, parts, schema, _Written, fits)
-    return Instruction.model_validate(
-        {
-            "triples": (triple.number,),
-            "writer": writer.model.name,
-            "sub": one_line(written.sub_instruction),
-            "analysis": written.analysis,
-            "high": one_line(written.high_level_instruction),
-            "sort": written.sort,
-            "turn": turn,
-            "steps": tuple(step.number for step in way),
-        }
+    properties: dict[str, Any] = {name: {"type": "string"} for name in _Written.model_fields}
+    properties["sort"]["enum"] = list(sorts)
+    system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
+    texts, pictures = _texts(writer, exploration, way), _pictures(exploration, triple)
+    written, turn = await _ask(writer, system, texts, pictures, properties, _Written, fits)
+    sub, high = one_line(written.sub_instruction), one_line(written.high_level_instruction)
+    texts_of = {"sub": sub, "high": high, "analysis": written.analysis, "sort": written.sort}
+    steps = tuple(step.number for step in way)
+    origin = {"writer": writer.model.name, "turn": turn, "triples": steps[-1:], "steps": steps}
+    return Instruction.model_validate(texts_of | origin)
+
+
+async def reference_batch(
+    writer: Writer,
+    exploration: Exploration,
+    way: Literal["task_driven", "self_instruct"],
+    written: Sequence[Instruction],
+    *,
+    seed: int,
+) -> list[Instruction]:
+    """One reply's new tasks, at most five, none of which was there already.
+
+    Args:
+        writer: asked with the first screens, never with triples.
+        exploration: whose first screens they are.
+        way: self-instruct draws its examples from what is task-driven.
+        written: the references so far.
+        seed: of the draw; the same draws come again with the same tasks written.
+
+    Raises:
+        InvalidReply: no usable reply, also when asked again, or nothing new in it.
+        BudgetExceeded, ModelUnavailable: from the model.
+    """
+    shown = [one.high for one in written if one.way == way][-_EARLIER:]
+    drawn = way == "self_instruct"
+    if drawn:
+        pool = [one.high for one in written if one.way == "task_driven"]
+        shown = random.Random(f"{seed} {len(shown)}").sample(pool, min(_DRAWN, len(pool)))
+    known = {one.high.casefold() for one in written}
+
+    def fits(ideas: _Ideas) -> None:
+        if all(one_line(idea).casefold() in known for idea in ideas.instructions):
+            raise InvalidReply("every one of them is there already")
+
+    states = _first_screens(exploration)
+    texts = {"task": f"The application: {exploration.subject.title}."}
+    if not writer.sees:
+        screens = (_element_lines(exploration.elements(state), None) for state in states)
+        texts[untrusted("elements")] = "\n\n".join(screens)
+    texts["candidates"] = "\n".join(shown) or "None yet."
+    pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
+    properties = {"instructions": {"type": "array", "items": {"type": "string"}}}
+    system = render("first_screen_tasks", pictures=writer.sees, drawn=drawn, count=_BATCH)
+    ideas, turn = await _ask(
+        writer, system, texts, pictures, properties, _Ideas, fits, temperature=_WARM
     )
+    new = dict.fromkeys(one_line(idea) for idea in ideas.instructions)
+    return [
+        Instruction(triples=(), writer=writer.model.name, way=way, sub="", high=high, turn=turn)
+        for high in [idea for idea in new if idea.casefold() not in known][:_BATCH]
+    ]
 
 
-def _typed(way: Sequence[Triple]) -> Iterable[str]:
-    return (one.act.text for one in way if one.act.kind == "type" and one.act.text.strip())
+def _first_screens(exploration: Exploration) -> list[State]:
+    """The fresh start, and the first screens that one act led to."""
+    near = [one.after for one in exploration.triples if one.before == exploration.root]
+    ids = dict.fromkeys([exploration.root, *(one for one in near if one)])
+    return [exploration.states[one] for one in ids][:_SCREENS]
 
 
-async def ask(
-    model: Model,
+async def _ask(
+    writer: Writer,
     system: str,
-    parts: Sequence[Part],
-    schema: dict[str, Any],
+    texts: Mapping[str, str],
+    pictures: Iterable[Screenshot],
+    properties: Mapping[str, Any],
     kind: type[Reply],
     fits: Callable[[Reply], None],
     *,
@@ -124,18 +171,21 @@ async def ask(
 ) -> tuple[Reply, str]:
     """A usable reply and its turn; asked for twice at most.
 
-    Raises:
-        InvalidReply: neither can be used.
-        BudgetExceeded, ModelUnavailable: from the model.
+    The request has texts by the tags of their sections, then the pictures where the writer sees;
+    the reply is an object that has all these properties. ``fits`` raises `InvalidReply`.
     """
-    messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema["required"] = list(properties)
+    text = TextPart(sections({tag: guard_tags(text) for tag, text in texts.items()}))
+    shown = map(ImagePart, pictures if writer.sees else ())
+    messages = (Message("system", (TextPart(system),)), Message("user", (text, *shown)))
     request = ModelRequest("planner", messages, schema=schema, temperature=temperature)
-    reply = await model.complete(request)
+    reply = await writer.model.complete(request)
     try:
         return _read(reply.text, kind, fits), reply.turn
     except InvalidReply as error:
         correction = f"That cannot be used: {error}\nAnswer again, with one JSON object."
-        reply = await model.complete(with_correction(request, reply, correction))
+        reply = await writer.model.complete(with_correction(request, reply, correction))
     return _read(reply.text, kind, fits), reply.turn
 
 
@@ -152,24 +202,23 @@ def _read(text: str, kind: type[Reply], fits: Callable[[Reply], None]) -> Reply:
     return reply
 
 
-def _parts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> list[Part]:
+def _texts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> dict[str, str]:
     *before, triple = way
     texts = {
         "task": f"The application: {exploration.subject.title}.",
         "execution_history": "\n".join(map(_act_line, before)) or "None.",
         "action": _act_line(triple),
     }
-    state, after = (exploration.states[one] for one in (triple.before, triple.after))
     if not writer.sees:
-        element = element_of(exploration, triple)
-        texts[untrusted("elements")] = element_lines(exploration.elements(state), element)
-        texts[untrusted("changes")] = _change_lines(triple)
-    parts: list[Part] = [TextPart(sections({tag: guard_tags(t) for tag, t in texts.items()}))]
-    if writer.sees:
-        boxes = (triple.box, _box_after(exploration, triple))
-        for path, box in zip(map(exploration.picture, (state, after)), boxes, strict=True):
-            parts.append(ImagePart(_marked(path, box)))
-    return parts
+        elements = exploration.elements(exploration.states[triple.before])
+        control = element_of(exploration, triple)
+        changes = [
+            one_line(f"{c.what}: {c.role} {c.name[:80]!r}: {c.before[:80]!r} -> {c.after[:80]!r}")
+            for c in triple.differences.elements[:_SHOWN]
+        ]
+        texts[untrusted("elements")] = _element_lines(elements, control)
+        texts[untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
+    return texts
 
 
 def _act_line(triple: Triple) -> str:
@@ -177,15 +226,7 @@ def _act_line(triple: Triple) -> str:
     return json.dumps(act | ({"saved": True} if triple.saved else {}), ensure_ascii=False)
 
 
-def _change_lines(triple: Triple) -> str:
-    lines = []
-    for one in triple.differences.elements[:_SHOWN]:
-        values = f": {one.before[:80]!r} -> {one.after[:80]!r}" if one.before or one.after else ""
-        lines.append(one_line(f"{one.what}: {one.role} {one.name[:80]!r}{values}"))
-    return "\n".join(lines) or "Nothing that was seen."
-
-
-def element_lines(elements: Sequence[Element], near: Element | None) -> str:
+def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
     """The named elements that show, in words, at most 60: those nearest to one of them."""
     shown = [one for one in elements if "showing" in one.states and (called(one) or one.text)]
     if near is not None:
@@ -194,29 +235,19 @@ def element_lines(elements: Sequence[Element], near: Element | None) -> str:
     lines = []
     for one in sorted(shown[:_SHOWN], key=lambda one: (one.box.top, one.box.left)):
         states = " ".join(sorted(one.states & {"checked", "selected", "pressed", "focused"}))
-        text = f" = {one.text[:80]!r}" if one.text and one.text != called(one) else ""
         mark = " <- the control" if one == near else ""
-        lines.append(one_line(f"{one.role} {called(one)[:80]!r}{text} {states}{mark}"))
+        lines.append(one_line(f"{one.role} {called(one)[:80]!r} {one.text[:80]!r} {states}{mark}"))
     return "\n".join(lines)
 
 
-def _box_after(exploration: Exploration, triple: Triple) -> tuple[int, int, int, int] | None:
-    """The element's box on the look after, where it is still there."""
-    element = element_of(exploration, triple)
-    after = exploration.elements(exploration.states[triple.after])
-    there = element is not None and any(
-        (one.role, called(one), one.box) == (element.role, called(element), element.box)
-        for one in after
-    )
-    return triple.box if there else None
-
-
-def _marked(path: Path, box: tuple[int, int, int, int] | None) -> Screenshot:
-    """A picture with a red box around an element."""
-    with Image.open(path) as file:
-        picture = file.convert("RGB")
-    if box is not None:
-        left, top, right, bottom = box
-        pen = ImageDraw.Draw(picture)
-        pen.rectangle((left - 2, top - 2, right + 2, bottom + 2), outline=(255, 0, 0), width=3)
-    return Screenshot(picture)
+def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
+    """The pictures before and after an act, with a red box around its control where it is there."""
+    control = element_of(exploration, triple)
+    for name in (triple.before, triple.after):
+        state = exploration.states[name]
+        pixels = Screenshot.from_png(exploration.picture(state).read_bytes()).pixels
+        if control and triple.box and same_place(control, exploration.elements(state)):
+            left, top, right, bottom = triple.box
+            around = (left - 2, top - 2, right + 2, bottom + 2)
+            ImageDraw.Draw(pixels).rectangle(around, outline=(255, 0, 0), width=3)
+        yield Screenshot(pixels)

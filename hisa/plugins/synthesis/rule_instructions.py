@@ -7,10 +7,10 @@ Facts and checks are not read here, so that an instruction and its check stand a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hisa.plugins.synthesis.doing import called, holders
+from hisa.plugins.synthesis.doing import above, called, holders
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Instruction
@@ -19,7 +19,7 @@ from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.text.prompt_text import one_line
 
-__all__ = ["Untold", "clauses", "element_of", "on_the_web", "rule_instruction", "sentence"]
+__all__ = ["clauses", "element_of", "on_the_web", "rule_instruction", "same_place", "sentence"]
 
 _TOGGLES = frozenset({"check box", "check menu item", "toggle button", "switch", "toggle switch"})
 _VERBS = {
@@ -27,12 +27,12 @@ _VERBS = {
     "page tab": "choose the tab", "link": "follow the link", "combo box": "open the list",
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_WAYS_OUT = (("esc",), ("alt", "f4"))
 _LONGEST = 80
 """Characters of a name or text that an instruction repeats."""
 
 
-class Untold(Exception):
+class _Untold(Exception):
     """An act that cannot be told in words: why."""
 
 
@@ -45,21 +45,16 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     last = way[-1]
     try:
         parts = clauses(exploration, way)
-        sub = sentence(clauses(exploration, [last.model_copy(update={"saved": False})]), "")
-    except Untold as reason:
+        sub = clauses(exploration, [last.model_copy(update={"saved": False})])
+    except _Untold as reason:
         return str(reason)
     page = "navigation" if last.act.role == "link" else "content"
-    return Instruction.model_validate(
-        {
-            "triples": (last.number,), "writer": "rules", "sub": sub,
-            "steps": tuple(step.number for step in way),
-            "high": sentence(parts, exploration.subject.title),
-            "sort": page if on_the_web(exploration, last) else "task",
-        }
+    return Instruction(
+        triples=(last.number,), writer="rules", sub=sentence(sub, ""),
+        high=sentence(parts, exploration.subject.title),
+        steps=tuple(step.number for step in way),
+        sort=page if on_the_web(exploration, last) else "task",
     )  # fmt: skip
-
-
-_WAYS_OUT = (("esc",), ("alt", "f4"))
 
 
 def sentence(parts: Sequence[str], title: str) -> str:
@@ -76,18 +71,18 @@ def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
     """The acts of a way in words, in order; those that only lead to the next one are left out.
 
     Raises:
-        Untold: one cannot be told.
         OSError, ValueError: the elements of a look are gone or damaged.
     """
     parts: list[str] = []
-    for at, triple in enumerate(way):
-        if not any(_only_leads(triple.act, one.act) for one in way[at + 1 : at + 2]):
+    documents = exploration.subject.documents
+    for triple, following in zip(way, [*way[1:], None], strict=True):
+        if following is None or not _only_leads(triple.act, following.act):
             step = _Step(exploration, triple)
-            in_document = triple.saved or not exploration.subject.documents
+            in_document = triple.saved or not documents
             chosen = step.selection(" ".join(parts)) if in_document else ""
             parts.append(f"with {chosen} selected, {step.words()}" if chosen else step.words())
-        if triple.saved and exploration.subject.documents:
-            parts.append(f"save the file {PurePosixPath(exploration.subject.documents[0]).name}")
+        if triple.saved and documents:
+            parts.append(f"save the file {PurePosixPath(documents[0]).name}")
     return parts
 
 
@@ -95,8 +90,7 @@ def _only_leads(act: Act, following: Act) -> bool:
     """Whether an act is told by the one after it: a menu by its item, a click by the typing."""
     if act.kind == "click" and following.kind in ("type", "double_click", "right_click"):
         return act.key[1:] == following.model_copy(update={"keys": act.keys}).key[1:]
-    menu = act.kind == "click" and act.role == "menu" and act.name in following.within
-    return menu or act.kind == "scroll"
+    return act.kind == "click" and act.role == "menu" and act.name in following.within
 
 
 def element_of(exploration: Exploration, triple: Triple) -> Element | None:
@@ -109,19 +103,18 @@ def element_of(exploration: Exploration, triple: Triple) -> Element | None:
     return None
 
 
+def same_place(element: Element, look: Sequence[Element]) -> Element | None:
+    """The same element on another look, where it is still in its place."""
+    place = (element.role, element.box)
+    return next((one for one in look if (one.role, one.box) == place), None)
+
+
 def on_the_web(exploration: Exploration, triple: Triple) -> bool:
     """Whether an act is on a web page, and not on the browser around it."""
     element = element_of(exploration, triple)
     elements = exploration.elements(exploration.states[triple.before])
-    return element is not None and "document web" in (o.role for o in _above(element, elements))
-
-
-def _above(element: Element, elements: Sequence[Element]) -> Iterator[Element]:
-    """Yields the elements that hold one, innermost first."""
-    at, seen = element.parent, 0
-    while at is not None and 0 <= at < len(elements) and seen < 60:
-        yield elements[at]
-        at, seen = elements[at].parent, seen + 1
+    around = above(element, elements) if element else ()
+    return any(one.role == "document web" for one in around)
 
 
 class _Step:
@@ -129,42 +122,41 @@ class _Step:
 
     def __init__(self, exploration: Exploration, triple: Triple) -> None:
         self.act = triple.act
-        states = [exploration.states[one] for one in (triple.before, triple.after)]
-        self.looks = [exploration.elements(state) for state in states]
+        ids = (triple.before, triple.after, exploration.root)
+        states = [exploration.states[one] for one in ids]
+        self.before, self.after, self.root = map(exploration.elements, states)
         self.windows = [len(state.windows) for state in states]
-        self.main = exploration.subject.main
-        self.root = exploration.elements(exploration.states[exploration.root])
+        self.main = exploration.subject.main.casefold()
         self.element = element_of(exploration, triple)
 
     def words(self) -> str:
-        """The act in words; raises `Untold`."""
+        """The act in words; raises `_Untold`."""
         kind = self.act.kind
         if kind == "press":
             if self.act.keys in _WAYS_OUT:
-                raise Untold("what only leaves a window is no task")
+                raise _Untold("what only leaves a window is no task")
             return f"press {_keys(self.act.keys)}"
-        if kind in ("scroll", "tool"):
-            raise Untold(f"a {kind} act is no task that words can tell")
         if self.element is None:
-            raise Untold("the control is not on the look before")
+            raise _Untold("the control is not on the look before")
         if kind == "type":
             return self._typed(self.element)
         thing = self._thing(self.element)
         if kind == "click":
             return self._clicked(self.element, thing)
-        words = "open the context menu of {}" if kind == "right_click" else "double-click {}"
-        return words.format(thing) + self._place()
+        words = "open the context menu of" if kind == "right_click" else "double-click"
+        return f"{words} {thing}{self._place()}"
 
     def _clicked(self, element: Element, thing: str) -> str:
         role, where = element.role, self._place()
-        above = list(_above(element, self.looks[0]))
-        menus = " > ".join(_shown(o.name) for o in reversed(above) if o.role == "menu" and o.name)
+        around = list(above(element, self.before))
+        menus = [_shown(one.name) for one in around if one.role == "menu" and one.name]
         if role == "menu":
             return f"open the {thing} menu"
-        if any(one.role in ("menu", "popup menu") for one in above):
-            listed = any(one.role == "combo box" for one in above)
-            where = " in the list" if listed else f" in the {menus or 'context'} menu"
-        if role in _TOGGLES or "checkable" in element.states:
+        if any(one.role in ("menu", "popup menu") for one in around):
+            listed = any(one.role == "combo box" for one in around)
+            menu = " > ".join(reversed(menus)) or "context"
+            where = " in the list" if listed else f" in the {menu} menu"
+        if role in _TOGGLES:
             return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
         if role == "menu item":
             return f"{'open' if self.windows[1] > self.windows[0] else 'choose'} {thing}{where}"
@@ -173,105 +165,84 @@ class _Step:
         return f"{_VERBS.get(role, f'click the {role}')} {thing}{where}"
 
     def _turned_on(self, element: Element) -> bool:
-        on, after = frozenset({"checked", "pressed"}), self._same_after(element)
+        on, after = frozenset({"checked", "pressed"}), same_place(element, self.after)
         if after and bool(on & after.states) == bool(on & element.states):
-            raise Untold("the act left the control as it was")
+            raise _Untold("the act left the control as it was")
         return not on & element.states
 
-    def _same_after(self, element: Element) -> Element | None:
-        """The same element on the look after; None: it is not there."""
-        place = (element.role, element.box)
-        return next((one for one in self.looks[1] if (one.role, one.box) == place), None)
-
     def _typed(self, element: Element) -> str:
-        text, held = self.act.text, self._same_after(element)
-        if not text.strip() or len(text) > _LONGEST or text != one_line(text):
-            raise Untold("the text that was typed is empty, long or of several lines")
+        text, after = self.act.text, same_place(element, self.after)
         if element.role == "table cell" and CELL.fullmatch(element.name):
             return f"make cell {element.name} hold {text}"
         if MULTI_LINE & element.states:
-            return f'type "{text}" {_spot(text, element, held)}{self._place()}'
+            spot = _spot(text, element.text, after.text if after else "")
+            return f'type "{text}" {spot}{self._place()}'
         if element.role == "spin button":
-            words = f"set {self._thing(element)} to {held.text if held else text}"
-        elif held and text not in held.text:
-            raise Untold("the field does not hold what was typed")
+            words = f"set {self._thing(element)} to {after.text if after else text}"
+        elif after and text not in after.text:
+            raise _Untold("the field does not hold what was typed")
         else:
-            lone = not _name(element, self.looks[0]) and _only_field(element, self.looks[0])
+            lone = not _name(element, self.before) and _only_field(element, self.before)
             field = "the only input field" if lone else f"the field {self._thing(element)}"
             words = f'type "{text}" into {field}'
         enter = f" and press {_keys(self.act.keys)}" if self.act.keys else ""
         return f"{words}{self._place()}{enter}"
 
     def _thing(self, element: Element) -> str:
-        """The name of an element, with its number where several are called so.
-
-        Raises:
-            Untold: it has no name, nor anything that names it.
-        """
-        elements = self.looks[0]
-        name, within = _name(element, elements), holders(element, elements)
+        """The name of an element; raises `_Untold` where it has none, or several are called so."""
+        name, within = _name(element, self.before), holders(element, self.before)
         if not re.search(r"\w", name) or len(name) > _LONGEST:
-            raise Untold(f"a {element.role} without a name that can be said")
-        alike = [
-            one for one in elements
-            if one.role == element.role and "showing" in one.states
-            and _name(one, elements) == name and holders(one, elements) == within
-        ]  # fmt: skip
-        if len(alike) < 2:
-            return _shown(name)
-        nth = sorted(alike, key=lambda one: (one.box.top, one.box.left)).index(element)
-        if nth >= len(_ORDINALS):
-            raise Untold(f"one of more than {len(_ORDINALS)} that are called alike")
-        return f"the {_ORDINALS[nth]} {_shown(name)}"
+            raise _Untold(f"a {element.role} without a name that can be said")
+        shown = (one for one in self.before if "showing" in one.states)
+        others = (one for one in shown if one.role == element.role and one is not element)
+        if any(_name(o, self.before) == name and holders(o, self.before) == within for o in others):
+            raise _Untold(f"a {element.role} that is called like another one")
+        return _shown(name)
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""
         window = one_line(self.act.window)
-        alone = self.windows[0] < 2 or self.main.casefold() in window.casefold()
+        alone = self.windows[0] < 2 or self.main in window.casefold()
         return "" if not window or alone else f" in the window {_shown(window)}"
 
-    def selection(self, before: str) -> str:
+    def selection(self, told: str) -> str:
         """Names the items that are selected, where an act is about them and no word says so."""
         act = self.act
         buttons = {"toggle button", "push button", "menu item"}
         if self.windows[0] > 1 or not (act.kind == "press" or act.role in buttons):
             return ""
-        chosen = selected(self.looks[0])
+        chosen = selected(self.before)
         usual = act.role == "menu item" and chosen == selected(self.root)
-        if not 0 < len(chosen) <= 3 or usual or all(name in before for name in chosen):
+        if not 0 < len(chosen) <= 3 or usual or all(name in told for name in chosen):
             return ""
         cell = "cell " if CELL.fullmatch(chosen[0]) else ""
         return cell + " and ".join(map(_shown, chosen))
 
 
-def _spot(text: str, element: Element, held: Element | None) -> str:
+def _spot(text: str, before: str, after: str) -> str:
     """Tells where a text came to stand in one of several lines."""
-    before = element.text
-    for at in range(len(before) + 1) if held else ():
-        if held and before[:at] + text + before[at:] == held.text:
-            line = before[:at].rpartition("\n")[2]
-            if not before.strip():
-                return "into the text"
-            if at >= len(before.rstrip("\n")):
-                return f"at the end of the text{'' if line else ' on a new line'}"
-            if not at:
-                return "at the very beginning of the text"
-            if 3 <= len(line) <= _LONGEST and before.count(line) == 1:
-                return f'right after "{line}"'
-    raise Untold("the place that the text came to cannot be told")
+    places = (at for at in range(len(before) + 1) if before[:at] + text + before[at:] == after)
+    for at in places:
+        line = before[:at].rpartition("\n")[2]
+        if not before.strip():
+            return "into the text"
+        if at >= len(before.rstrip("\n")):
+            return f"at the end of the text{'' if line else ' on a new line'}"
+        if 3 <= len(line) <= _LONGEST and before.count(line) == 1:
+            return f'right after "{line}"'
+    raise _Untold("the place that the text came to cannot be told")
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:
-    """An element's name, its label's, that of a label in it, or of what stands left of a field."""
+    """An element's name, its label's, or that of what stands left of a field."""
     own = called(element) or element.label
     labels = (one for one in elements if one.role in {"label", "static", "check box"} and one.name)
-    for one in () if own else labels:
+    for one in labels if element.role in FIELDS and not own else ():
         left = 0 <= element.box.left - one.box.right <= 40 and one.window == element.window
-        level = one.box.top <= element.box.centre.y <= one.box.bottom
-        if (element.role in FIELDS and left and level) or element in _above(one, elements):
+        if left and one.box.top <= element.box.centre.y <= one.box.bottom:
             own = one.name
             break
-    return one_line(own).rstrip(" .…:")
+    return _bare(own)
 
 
 def _only_field(element: Element, elements: Sequence[Element]) -> bool:
@@ -281,9 +252,13 @@ def _only_field(element: Element, elements: Sequence[Element]) -> bool:
     return own == [element]
 
 
+def _bare(name: str) -> str:
+    return one_line(name).rstrip(" .…:")
+
+
 def _shown(name: str) -> str:
     """A name as a sentence has it: in quotes but where every word begins with a capital."""
-    name = one_line(name).rstrip(" .…:")
+    name = _bare(name)
     plain = re.fullmatch(r"[A-Z0-9][\w-]*( [A-Z0-9][\w-]*){0,4}", name)
     return name if plain else f'"{name}"'
 

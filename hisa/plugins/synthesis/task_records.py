@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hisa.plugins.synthesis.records import Act, Change, ElementChange
 
-__all__ = ["Candidate", "Effect", "Instruction", "Mutant", "OtherWay", "Proof", "Stage"]
+__all__ = ["Candidate", "Effect", "Instruction", "Mutant", "OtherWay", "Proof", "Refusal", "Stage"]
 
 
 class _Record(BaseModel):
@@ -50,6 +50,16 @@ class Instruction(_Record):
     sort: Literal["task", "question", "information", "navigation", "content"] = "task"
     turn: str = ""
     """Of the model that wrote it."""
+
+
+class Refusal(_Record):
+    """Why something became no instruction or no candidate: a line of ``refused.jsonl``."""
+
+    stage: Literal["instruction", "candidate"]
+    writer: str
+    triples: tuple[int, ...]
+    effects: tuple[str, ...] = ()
+    reason: str
 
 
 class Candidate(_Record):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Sequence
 
 from hisa.plugins.synthesis.doing import called, holders
@@ -17,27 +16,35 @@ __all__ = ["CELL", "ITEMS", "acts_of", "on_look", "selected", "way_of", "ways_to
 CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
 """Elements that are selected, for something to be done with them."""
+_LONGEST = 10
+"""Triples of the longest way: beyond, a task is a walk. Chosen by hand."""
 
 
-def ways_to(exploration: Exploration, triple: Triple) -> list[tuple[Triple, ...]]:
-    """Ways from a fresh start to the end of a triple, the shortest first.
+def ways_to(exploration: Exploration, *triples: Triple) -> list[tuple[Triple, ...]]:
+    """Ways from a fresh start to the end of any of some triples, the shortest first.
 
     They lead over screens, which hold values, and not over states: what another act set meanwhile
     is no part of a way. Of the way that was gone, steps that may not matter are left out, and all
     but its end, where the rest can follow; that it leads there is a guess, which the proof settles.
     ``saved`` is left where a document changed.
     """
-    path = _path(exploration, triple)
-    if path is None:
-        return []
-    needed = [triple]
+    ways: list[tuple[Triple, ...]] = []
+    for triple in triples:
+        route = exploration.route(triple.before, over_screens=True)
+        if route is not None:
+            ways += _shortened(exploration, [*route, triple])
+    return sorted((way for way in ways if len(way) <= _LONGEST), key=len)
+
+
+def _shortened(exploration: Exploration, path: list[Triple]) -> list[tuple[Triple, ...]]:
+    """The ways that a path has in it, the whole one too."""
+    needed = path[-1:]
     for step in reversed(path[:-1]):
         if not (_aside(step) and _can_follow(exploration, needed[0], step.before)):
             needed.insert(0, step)
-    ends = (path[at:] for at in range(1, len(path)) if path[at].act.name)
-    ways = dict.fromkeys((*ends, tuple(needed), path))
-    joined = (way for way in ways if _joins(exploration, way))
-    return sorted((_as_needed(exploration, way) for way in joined), key=len)
+    ends = [tuple(path[at:]) for at in range(1, len(path)) if path[at].act.name]
+    ways = dict.fromkeys([*ends, tuple(needed), tuple(path)])
+    return [_as_needed(exploration, way) for way in ways if _joins(exploration, way)]
 
 
 def way_of(exploration: Exploration, steps: Iterable[int]) -> tuple[Triple, ...]:
@@ -55,23 +62,6 @@ def _as_needed(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple,
         else step.model_copy(update={"saved": False})
         for step in way
     )
-
-
-def _path(exploration: Exploration, triple: Triple) -> tuple[Triple, ...] | None:
-    """The fewest triples from a fresh start that lead to a triple, and itself; None: no way."""
-    if triple.failed:
-        return None
-    screen = {state.id: state.screen for state in exploration.states.values()}
-    start, end = screen[exploration.root], screen[triple.before]
-    came: dict[str, tuple[Triple, ...]] = {start: ()}
-    queue = deque([start])
-    while queue and end not in came:
-        here = queue.popleft()
-        for step in exploration.triples:
-            if not step.failed and screen[step.before] == here and screen[step.after] not in came:
-                came[screen[step.after]] = (*came[here], step)
-                queue.append(screen[step.after])
-    return (*came[end], triple) if end in came else None
 
 
 def _joins(exploration: Exploration, way: Sequence[Triple]) -> bool:
@@ -103,13 +93,14 @@ def selected(elements: Sequence[Element]) -> list[str]:
 
 def _aside(step: Triple) -> bool:
     """Whether what follows may do without a step: it was done with, or only opened something."""
-    act = step.act
-    opens = act.role.endswith("menu item") or act.kind == "right_click" or act.keys == ("escape",)
+    if step.differences.facts or step.act.role == "menu":
+        return True
     kept = any(
         change.what in ("value", "states") and not change.role.endswith(("menu", "menu item"))
         for change in step.differences.elements
     )
-    return bool(step.differences.facts) or act.role == "menu" or (opens and not kept)
+    opens = step.act.role.endswith("menu item") or step.act.kind == "right_click"
+    return opens and not kept
 
 
 def on_look(exploration: Exploration, act: Act, state: str) -> bool:
@@ -126,7 +117,7 @@ def on_look(exploration: Exploration, act: Act, state: str) -> bool:
     return not act.role or len(alike) > act.nth
 
 
-def acts_of(exploration: Exploration, way: Sequence[Triple]) -> tuple[Act, ...]:
+def acts_of(exploration: Exploration, way: Iterable[Triple]) -> tuple[Act, ...]:
     """The acts of a way, saves included."""
     save = Act(kind="press", keys=exploration.subject.save)
     return tuple(act for one in way for act in ((one.act, save) if one.saved else (one.act,)))

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel
 
+from hisa.config import Settings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.models.budget import Budget
+from hisa.models.open_models import open_models, require_models
+from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
-from hisa.plugins.synthesis.make_candidates import Refusal, make_candidates, menu_of, shortest_ways
+from hisa.plugins.synthesis.make_candidates import make_candidates, menu_of
+from hisa.plugins.synthesis.model_instructions import (
+    REFERENCES,
+    Writer,
+    model_instruction,
+    reference_batch,
+)
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
-from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof
-from hisa.plugins.synthesis.ways_there import acts_of, way_of
+from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
+from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.text.redact import redact
-
-if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.synthesis.model_instructions import Writer
 
 __all__ = ["Wish", "Written", "write_all"]
 
-_WAYS: Final = ("task_driven", "self_instruct")
 _NO_WAY = "no short way from a fresh start is known"
+_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]
+"""Effects and the ways to each."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +52,6 @@ class Wish:
     at_once: int = 1
 
 
-@dataclass
-class Written:
-    """All that there is of one writer."""
-
-    writer: str
-    effects: int
-    instructions: list[Instruction] = field(default_factory=list)
-    candidates: list[Candidate] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
-    menus: Counter[str] = field(default_factory=Counter)
-    """Candidates by the menu or dialog that they are from."""
-    stopped: str = ""
-    spent: Mapping[str, int | float] = field(default_factory=dict)
-
-
 async def write_all(
     settings: Settings | None, folder: Path, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
@@ -70,7 +61,7 @@ async def write_all(
         settings: whose planner's model writes; None: the rules do.
         folder: of the exploration. Instructions of the same writer are kept.
         wish: how much.
-        tell: gets a line of progress now and then.
+        tell: gets a line of progress after each reply of a model.
 
     Raises:
         UsageError: nothing was explored there, or somebody else writes.
@@ -83,171 +74,168 @@ async def write_all(
     if (lock := Lock.take(path)) is None:
         raise UsageError(f"{folder}: process {Lock.holder(path)} writes there", fix="wait for it")
     try:
-        async with AsyncExitStack() as stack:
-            return await _Writing(exploration, wish, tell, stack).run(settings)
+        if settings is None:
+            written = _by_rules(exploration, wish)
+        else:
+            written = await _by_model(settings, exploration, wish, tell)
+        written.add_chains()
+        written.make_candidates()
+        return written
     finally:
         lock.release()
 
 
-class _Writing:
-    def __init__(
-        self,
-        exploration: Exploration,
-        wish: Wish,
-        tell: Callable[[str], object],
-        stack: AsyncExitStack,
-    ) -> None:
-        self.exploration, self.wish, self.tell = exploration, wish, tell
-        self.folder = exploration.folder
-        self.effects = distinct_effects(exploration)
-        self.ways = shortest_ways(exploration, self.effects)
-        self.there = read_records(self.folder / "instructions.jsonl", Instruction)
-        self.refused = read_records(self.folder / "refused.jsonl", Refusal)
-        self.failed = _failed(self.folder)
-        self.written = Written("rules", len(self.effects))
-        self.stack = stack
-        self.instructions = self._file("instructions.jsonl")
-        self.refusals = self._file("refused.jsonl")
+class Written:
+    """All that there is of one writer: earlier instructions of the folder, and new ones."""
 
-    def _file(self, name: str) -> AppendOnlyFile:
-        return self.stack.enter_context(closing(AppendOnlyFile(self.folder / name)))
+    def __init__(self, exploration: Exploration, writer: str, wish: Wish) -> None:
+        self.exploration, self.writer, self.wish = exploration, writer, wish
+        self._effects = distinct_effects(exploration)
+        self.effects = len(self._effects)
+        folder = exploration.folder
+        instructions = read_records(folder / "instructions.jsonl", Instruction)
+        self.instructions = [one for one in instructions if one.writer == writer]
+        refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
+        own = [one for one in refusals if one.writer == writer]
+        self.refusals = [one for one in own if one.stage == "instruction"]
+        self.candidates: list[Candidate] = []
+        self.menus: Counter[str] = Counter()
+        """Candidates by the menu or dialog that they are from."""
+        self.stopped = ""
+        self.spent: Mapping[str, int | float] = {}
+        self._failed = _failed(folder)
 
-    async def run(self, settings: Settings | None) -> Written:
-        """Write, and make candidates of what there is, also where a model or a budget ends."""
-        if settings is None:
-            self._by_rules()
-        else:
-            await self._by_model(settings)
-        self._chains()
-        self._candidates()
-        return self.written
+    def of_way(self, way: str) -> list[Instruction]:
+        """The instructions of one kind: "reverse" are those for an effect each."""
+        return [one for one in self.instructions if one.way == way]
 
-    def _own(self, way: str = "reverse") -> list[Instruction]:
-        name = self.written.writer
-        return [one for one in self.there if one.writer == name and one.way == way]
+    def _leads_elsewhere(self, way: Iterable[Triple]) -> bool:
+        """Whether a proof refused a way."""
+        return acts_of(self.exploration, way) in self._failed
 
-    def _left(self) -> list[Effect]:
-        """The effects without an instruction or refusal of this writer; lasting ones first."""
-        name = self.written.writer
-        refused = [o for o in self.refused if o.stage == "instruction" and o.writer == name]
-        done = {number for one in refused for number in one.triples}
-        done |= {n for one in self._own() if not self._failed(one.steps) for n in one.triples}
-        left = [one for one in self.effects if done.isdisjoint(one.triples)]
-        return sorted(left, key=lambda one: not one.lasting)[: self.wish.limit]
+    def _valid(self) -> list[Instruction]:
+        """The instructions for an effect each, but for those whose way leads elsewhere."""
+        ways = [(one, way_of(self.exploration, one.steps)) for one in self.of_way("reverse")]
+        return [one for one, way in ways if not self._leads_elsewhere(way)]
 
-    def _ways_left(self, effect: Effect) -> list[tuple[Triple, ...]]:
-        ways = self.ways[effect.id]
-        return [way for way in ways if not self._failed(step.number for step in way)]
+    def left(self) -> _Left:
+        """The effects without an instruction or refusal, lasting ones first, and ways to each."""
+        done = {number for one in self._valid() for number in one.triples}
+        done |= {number for one in self.refusals for number in one.triples}
+        left = [one for one in self._effects if done.isdisjoint(one.triples)]
+        left.sort(key=lambda effect: not effect.lasting)
+        of = {triple.number: triple for triple in self.exploration.triples}
+        for effect in left[: self.wish.limit]:
+            ways = ways_to(self.exploration, *[of[number] for number in effect.triples])
+            yield effect, [way for way in ways if not self._leads_elsewhere(way)]
 
-    def _failed(self, steps: Iterable[int]) -> bool:
-        return acts_of(self.exploration, way_of(self.exploration, steps)) in self.failed
+    def add(self, instruction: Instruction) -> None:
+        """Write an instruction down."""
+        _append(self.exploration.folder / "instructions.jsonl", instruction)
+        self.instructions.append(instruction)
 
-    def _keep(self, made: Instruction | str, effect: Effect) -> None:
-        """Write an instruction down, or the reason why there is none for an effect."""
-        if isinstance(made, Instruction):
-            append_record(self.instructions, made)
-            self.there.append(made)
-            return
+    def refuse(self, effect: Effect, reason: str) -> None:
+        """Write down why there is no instruction for an effect."""
         refusal = Refusal(
-            stage="instruction", writer=self.written.writer, triples=effect.triples,
-            effects=(effect.id,), reason=redact(made)[:500],
+            stage="instruction", writer=self.writer, triples=effect.triples,
+            effects=(effect.id,), reason=redact(reason)[:500],
         )  # fmt: skip
-        append_record(self.refusals, refusal)
-        self.refused.append(refusal)
+        _append(self.exploration.folder / "refused.jsonl", refusal)
+        self.refusals.append(refusal)
 
-    def _by_rules(self) -> None:
-        self.refused = [one for one in self.refused if one.writer != "rules"]
-        for effect in self._left():
-            tries = [rule_instruction(self.exploration, way) for way in self._ways_left(effect)]
-            good = (one for one in tries if isinstance(one, Instruction))
-            self._keep(next(good, tries[0] if tries else _NO_WAY), effect)
+    def add_chains(self) -> None:
+        """Write down the chains that are not there yet."""
+        known = {one.triples for one in self.of_way("chain")}
+        count, seed = self.wish.chains, self.wish.seed
+        for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
+            if chain.triples not in known and len(self.of_way("chain")) < count:
+                self.add(chain)
 
-    async def _by_model(self, settings: Settings) -> None:
-        from hisa.models.budget import Budget
-        from hisa.models.open_models import open_models, require_models
-        from hisa.models.spending import Ledger
-        from hisa.plugins.synthesis.model_instructions import Writer
-
-        require_models(settings)
-        calls, run, ledger = self._file("calls.jsonl"), settings.run, Ledger()
-        budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
-        models = await self.stack.enter_async_context(
-            open_models(settings, lambda event: append_record(calls, event), budget, ledger)
+    def make_candidates(self) -> None:
+        """Make candidates; those of other writers stay."""
+        share = self.wish.most_per_menu / 100
+        self.candidates, refusals = make_candidates(
+            self.exploration, self._effects, self.instructions, share=share
         )
+        self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
+        self.refusals += refusals
+        self._replace("refused.jsonl", Refusal, self.refusals)
+        self._replace("candidates.jsonl", Candidate, self.candidates)
+
+    def _replace(
+        self, name: str, kind: type[Refusal | Candidate], own: Iterable[Refusal | Candidate]
+    ) -> None:
+        path = self.exploration.folder / name
+        others = [one for one in read_records(path, kind) if one.writer != self.writer]
+        lines = [one.model_dump_json(exclude_defaults=True) + "\n" for one in (*others, *own)]
+        replace_file(path, "".join(lines).encode())
+
+
+def _by_rules(exploration: Exploration, wish: Wish) -> Written:
+    written = Written(exploration, "rules", wish)
+    for effect, ways in written.left():
+        tries = [rule_instruction(exploration, way) for way in ways]
+        good = [one for one in tries if isinstance(one, Instruction)]
+        if good:
+            written.add(good[0])
+        else:
+            written.refuse(effect, str(tries[0]) if tries else _NO_WAY)
+    return written
+
+
+async def _by_model(
+    settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
+) -> Written:
+    """Ask for what is left until it is there, or a model or a budget ends."""
+    require_models(settings)
+    run, ledger = settings.run, Ledger()
+    budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
+    calls = exploration.folder / "calls.jsonl"
+    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
         sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
         writer = Writer(models["planner"], sees)
-        self.written.writer = writer.model.name
+        written = Written(exploration, writer.model.name, wish)
+        left = written.left()
         try:
-            queue = iter(self._left())
             async with asyncio.TaskGroup() as group:
-                for _ in range(self.wish.at_once):
-                    group.create_task(self._ask(writer, queue))
-            await self._refer(writer)
+                for _ in range(wish.at_once):
+                    group.create_task(_ask(writer, written, left, tell))
+            await _refer(writer, written)
         except* (BudgetExceeded, ModelUnavailable) as failures:
-            self.written.stopped = redact(str(failures.exceptions[0]))
-        self.written.spent = ledger.total.as_dict()
+            written.stopped = redact(str(failures.exceptions[0]))
+        written.spent = ledger.total.as_dict()
+    return written
 
-    async def _ask(self, writer: Writer, queue: Iterator[Effect]) -> None:
-        from hisa.plugins.synthesis.model_instructions import model_instruction
 
-        for effect in queue:
-            made: Instruction | str = _NO_WAY
-            if ways := self._ways_left(effect):
-                try:
-                    made = await model_instruction(writer, self.exploration, ways[0])
-                except InvalidReply as error:
-                    made = f"no usable reply: {error}"
-            self._keep(made, effect)
-            self.tell(f"{len(self._own())} instructions for {len(self.effects)} effects")
+async def _ask(
+    writer: Writer, written: Written, left: _Left, tell: Callable[[str], object]
+) -> None:
+    for effect, ways in left:
+        try:
+            if ways:
+                written.add(await model_instruction(writer, written.exploration, ways[0]))
+            else:
+                written.refuse(effect, _NO_WAY)
+        except InvalidReply as error:
+            written.refuse(effect, f"no usable reply: {error}")
+        tell(f"{len(written.of_way('reverse'))} instructions for {written.effects} effects")
 
-    async def _refer(self, writer: Writer) -> None:
-        from hisa.plugins.synthesis.references import reference_batch
 
-        for way in _WAYS if self.wish.references else ():
-            while (left := self.wish.references - len(self._own(way))) > 0:
-                there = [one for way in _WAYS for one in self._own(way)]
-                try:
-                    batch = await reference_batch(
-                        writer, self.exploration, way, there, seed=self.wish.seed
-                    )
-                except InvalidReply as error:
-                    self.written.stopped += f"{way}: no usable reply: {redact(str(error))[:300]}; "
-                    break
-                for one in batch[:left]:
-                    append_record(self.instructions, one)
-                    self.there.append(one)
-                self.tell(f"{len(self._own(way))} of {self.wish.references} references, {way}")
-
-    def _chains(self) -> None:
-        own = {one.steps: one for one in self._own()}
-        parts = {
-            effect: (own[key], way)
-            for effect, ways in self.ways.items()
-            for way in ways
-            if (key := tuple(step.number for step in way)) in own
-        }
-        known = {one.triples for one in self._own("chain")}
-        wish = self.wish
-        for one in chains(self.exploration, self.effects, parts, wish.chains, wish.seed):
-            if one.triples not in known:
-                append_record(self.instructions, one)
-                self.there.append(one)
-
-    def _candidates(self) -> None:
-        """Make candidates; those of other writers stay."""
-        written, name = self.written, self.written.writer
-        written.instructions = [one for one in self.there if one.writer == name]
-        written.candidates, refusals = make_candidates(
-            self.exploration, self.effects, written.instructions,
-            share=self.wish.most_per_menu / 100,
-        )  # fmt: skip
-        written.menus.update(menu_of(self.exploration, one.acts) for one in written.candidates)
-        others = [one for one in self.refused if one.writer != name or one.stage == "instruction"]
-        written.refusals = [one for one in (*others, *refusals) if one.writer == name]
-        _write(self.folder / "refused.jsonl", [*others, *refusals])
-        path = self.folder / "candidates.jsonl"
-        kept = [one for one in read_records(path, Candidate) if one.writer != name]
-        _write(path, [*kept, *written.candidates])
+async def _refer(writer: Writer, written: Written) -> None:
+    """Ask for the paper's two references, as many of each as are wished."""
+    wish = written.wish
+    for way in REFERENCES:
+        while (left := wish.references - len(written.of_way(way))) > 0:
+            there = [one for one in written.instructions if one.way in REFERENCES]
+            try:
+                batch = await reference_batch(
+                    writer, written.exploration, way, there, seed=wish.seed
+                )
+            except InvalidReply as error:
+                written.stopped += f"{way}: no usable reply: {redact(str(error))[:300]}; "
+                break
+            for instruction in batch[:left]:
+                written.add(instruction)
 
 
 def _failed(folder: Path) -> set[tuple[Act, ...]]:
@@ -259,6 +247,6 @@ def _failed(folder: Path) -> set[tuple[Act, ...]]:
     return {candidate.acts for candidate in candidates if candidate.id in refused}
 
 
-def _write(path: Path, records: Sequence[BaseModel]) -> None:
-    lines = (one.model_dump_json(exclude_defaults=True).encode() + b"\n" for one in records)
-    replace_file(path, lines)
+def _append(path: Path, record: BaseModel) -> None:
+    with closing(AppendOnlyFile(path)) as file:
+        append_record(file, record)

@@ -78,17 +78,13 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
     reasons = Counter(one.reason for one in written.refusals)
     ways = Counter(one.way for one in written.instructions)
     if as_json:
-        print_json(
-            {
-                "folder": str(folder), "writer": written.writer, "effects": written.effects,
-                "instructions": dict(ways), "candidates": len(written.candidates),
-                "menus": dict(written.menus), "refused": dict(reasons),
-                "stopped": written.stopped, "spent": dict(written.spent),
-            }
-        )  # fmt: skip
+        counts = {"candidates": len(written.candidates), "instructions": ways, "refused": reasons}
+        names = ("writer", "effects", "menus", "stopped", "spent")
+        report = {name: getattr(written, name) for name in names}
+        print_json({"folder": str(folder)} | counts | report)
         return
-    counts = ", ".join(f"{count} {way.replace('_', '-')}" for way, count in ways.items())
-    say(f"{written.effects} distinct effects; instructions by {written.writer}: {counts or 'none'}")
+    kinds = ", ".join(f"{count} {way.replace('_', '-')}" for way, count in ways.items())
+    say(f"{written.effects} distinct effects; instructions by {written.writer}: {kinds or 'none'}")
     say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
     for menu, count in written.menus.most_common(1):
         say(f"most are from one menu or dialog: {count / written.menus.total():.0%}, {menu}")
