@@ -25,8 +25,7 @@ _ANTHROPIC = "2026-06"
 _GOOGLE = "2026-03"
 
 _EFFORTS = ("low", "medium", "high")
-_PICKS = 0.9
-"""A strong model picked 29 of 29 rightly; who is in no family here is measured."""
+_PICKS = 0.9  # a strong model picked 29 of 29 rightly; who is in no family here is measured
 _REASONING = Profile(
     name="reasoning",
     match=("o1", "o1-*", "o3", "o3-*", "o4-*", "gpt-5*"),
@@ -127,8 +126,7 @@ BUILT_IN: tuple[Profile, ...] = (
         temperature=False,
         top_p=False,
         seed=False,
-        max_tokens_as="max_completion_tokens",
-        image_detail="high",
+        max_tokens_as="max_completion_tokens", image_detail="high",
         computer="computer_use_preview",
         picks=_PICKS,
         price=_usd(3.00, 12.00, 3.00, "2025-03-11"),

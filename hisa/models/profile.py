@@ -97,7 +97,6 @@ class Profile(BaseModel):
     """The computer tool that the model was trained with; it is then asked over the Responses API.
     Empty: none."""
     picks: float | None = Field(None, gt=0, lt=1)
-    """The chance that it picks what is meant from a list in words, or none where that is not on
-    it. None: measured before it first picks."""
+    """The chance that it picks what a description means from a list. None: measured at first."""
     reads_elements: bool = False
     """Whether the planner gets the elements on the screen as text."""
