@@ -88,9 +88,7 @@ def _like(family: Profile, name: str, *match: str, **more: object) -> Profile:
 
 def _server(name: str, **more: Any) -> Profile:
     """A server that holds any model to a schema, and whose models are one's own."""
-    return Profile(
-        name=name, server=True, structured="json_schema", free_at_home=True, **more
-    )
+    return Profile(name=name, server=True, structured="json_schema", free_at_home=True, **more)
 
 
 def _named(name: str) -> tuple[str, ...]:
