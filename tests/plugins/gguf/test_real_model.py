@@ -109,7 +109,11 @@ def test_a_sequence_can_be_asked_for(tmp_path: Path) -> None:
     events: list[Event] = []
     result = hisa.run_sync(
         'Type "Ada" as the name, then click "Save".',
-        settings=settings(tmp_path, planner={"sees": "elements", "sequence": 3}),
+        settings=settings(
+            tmp_path,
+            planner={"sees": "elements", "sequence": 3},
+            run={"folder": str(tmp_path / "runs"), "max_steps": 1},  # its long form takes minutes
+        ),
         environment=FakeEnvironment(), on_event=events.append,
     )  # fmt: skip
     assert result.status not in ("model_error", "environment_error", "stopped")
