@@ -158,12 +158,10 @@ async def _measure(
     folder: Path, settings: Settings, count: int, seed: int
 ) -> Counter[tuple[str, str]]:
     exploration = Exploration.open(folder)
-    proved = {
-        proof.candidate for proof in read_records(folder / "proofs.jsonl", Proof) if proof.proved
-    }
-    candidates = [
-        one for one in read_records(folder / "candidates.jsonl", Candidate) if one.id in proved
-    ]
+    proofs = read_records(folder / "proofs.jsonl", Proof)
+    proved = {proof.candidate: proof.completed for proof in proofs if proof.proved}
+    written = read_records(folder / "candidates.jsonl", Candidate)
+    candidates = [proved[one.id] or one for one in written if one.id in proved]
     random.Random(seed).shuffle(candidates)
     results: Counter[tuple[str, str]] = Counter()
     for candidate in candidates[:count]:

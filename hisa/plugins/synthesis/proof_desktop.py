@@ -48,9 +48,9 @@ class ProofDesktop:
     def __init__(
         self, environment: Environment, candidate: Candidate, past: Exploration, settings: Settings
     ) -> None:
-        self.environment, self.candidate = environment, candidate
+        self.environment, self._past = environment, past
         self.detail = ""
-        self._task = task_of(past, candidate)
+        self.take(candidate)
         self._late = 0.0
         """The longest that the right end ever took to show, in seconds."""
         self._scorer = TaskScorer(settings=settings.tasks)
@@ -58,6 +58,10 @@ class ProofDesktop:
         self._noise = Noise()
         for triple in past.triples:
             self._noise.learn(triple.act, triple.differences.facts)
+
+    def take(self, candidate: Candidate) -> None:
+        """Go on with another check."""
+        self.candidate, self._task = candidate, task_of(self._past, candidate)
 
     async def fresh(self) -> None:
         """Start it anew, and set the subject up.

@@ -15,6 +15,7 @@ from typing import Literal
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
+from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
@@ -23,7 +24,7 @@ from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_files import task_of
-from hisa.plugins.synthesis.task_records import Candidate, Mutant, OtherWay, Proof, Stage
+from hisa.plugins.synthesis.task_records import Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
 __all__ = ["NO_OP", "WANTED_MUTANTS", "prove"]
@@ -65,6 +66,7 @@ class _Trial:
         self._ways: list[OtherWay] = []
         self._equivalent = self._not_done = self._desktops = 0
         self._undone_by = ""
+        self._completed: Candidate | None = None
         self._clean = False
         """Whether the desktop is as at the start."""
 
@@ -87,6 +89,7 @@ class _Trial:
             self._note(None, False, detail)
         return Proof(
             candidate=self._candidate.id,
+            completed=self._completed,
             proved=not reason,
             reason=reason,
             stages=tuple(self._stages),
@@ -140,7 +143,7 @@ class _Trial:
         await self._desktop.keep_start()
         await self._replay(self._candidate.acts)
         await self._expect(1, "the end fails")
-        await self._require_all_asked()
+        await self._complete_check()
         self._undone_by = await self._undo()
         if not self._undone_by:
             raise Refused("it cannot be undone", "neither by hand nor from a shell")
@@ -148,14 +151,26 @@ class _Trial:
         if self._save not in self._candidate.acts:
             self._clean = not (await self._desktop.since_start())[0]
 
-    async def _require_all_asked(self) -> None:
-        """A task that leaves more behind than its check asks for would pass half done."""
+    async def _complete_check(self) -> None:
+        """Ask for all that the end changed: else the task would pass half done.
+
+        Exploration saw the last act alone, after others that had changed some of it before.
+        """
         differences, _ = await self._desktop.since_start()
         asked = {change.fact for change in self._candidate.changes}
-        more = [one.fact for one in essential(differences.facts) if one.fact not in asked]
-        if more:
-            places = "; ".join(f"{fact.place} {fact.item}" for fact in more)
-            raise Refused("it changes more than the check asks for", places)
+        more = tuple(one for one in essential(differences.facts) if one.fact not in asked)
+        if not more:
+            return
+        checks = check_of(Effect(id="more", changes=more, triples=()))
+        if isinstance(checks, str):
+            raise Refused("it changes more than a check can ask for", checks)
+        known = self._candidate
+        self._candidate = self._completed = known.model_copy(
+            update={"check": (*known.check, *checks), "changes": (*known.changes, *more)}
+        )
+        self._desktop.take(self._candidate)
+        if await self._desktop.score(1) != 1:
+            raise Refused("the end fails", self._desktop.detail)
 
     async def _undo(self) -> str:
         """The first way that brings the facts back; empty: none does."""

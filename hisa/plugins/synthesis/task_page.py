@@ -43,7 +43,8 @@ def candidates_shown(exploration: Exploration) -> list[Shown]:
     proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
     candidates = {one.id: one for one in read_records(folder / "candidates.jsonl", Candidate)}
     known = []
-    for key, candidate in candidates.items():
+    for key, written in candidates.items():
+        candidate = (key in proofs and proofs[key].completed) or written
         marks = lint(candidate.instruction, changes=candidate.changes, documents=documents)
         main = main_triple(exploration, candidate)
         known.append(Shown(candidate, proofs.get(key), main, marks))

@@ -112,6 +112,8 @@ class Proof(_Record):
     """Everything that was tried with a candidate."""
 
     candidate: str
+    completed: Candidate | None = None
+    """The candidate as it was proved, where its end changed more than its check asked for."""
     proved: bool
     reason: str = ""
     """Why it is refused, from a short list; details are with the stages."""

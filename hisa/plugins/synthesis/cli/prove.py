@@ -169,7 +169,8 @@ class Queue:
                 self._say(outcome)
                 continue
             if proof.proved:  # a stop between the two proves it again, and replaces the task
-                write_task(self._folder / "tasks", self._exploration, candidate, proof)
+                done = proof.completed or candidate
+                write_task(self._folder / "tasks", self._exploration, done, proof)
             append_record(file, proof)
             self.proofs.append(proof)
             word = "proved" if proof.proved else f"refused, {proof.reason}"
