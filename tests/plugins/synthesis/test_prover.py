@@ -67,6 +67,21 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
 
 
 @on_one_loop
+async def test_a_check_asks_for_all_that_the_end_changed(pads: Exploration) -> None:
+    """As where exploration had turned on the one before it saw the other."""
+    lines = line_numbers(pads)
+    wrap = lines.acts[-1].model_copy(update={"name": "Word Wrap", "within": ("Document",)})
+    menu = lines.acts[0].model_copy(update={"name": "Document"})
+    proof = await prove(line_numbers(pads, acts=(menu, wrap, *lines.acts)), pads, Settings())
+    assert proof.completed is not None, proof
+    asked = [check["command"].split()[-1] for check in proof.completed.check]
+    assert asked == ["show-line-numbers", "word-wrap"]
+    assert [(one.name, one.score) for one in proof.stages][:3] == [
+        ("start", 0), ("end", 1), ("undone", 0),
+    ]  # fmt: skip
+
+
+@on_one_loop
 async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     weak = {"file": "~/Documents/notes.txt", "contains": "Call An"}
     proof = await prove(typed(pads, check=(weak,)), pads, Settings())
