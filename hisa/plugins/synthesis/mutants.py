@@ -15,7 +15,7 @@ from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.screen.observation import Observation, Screenshot
 
-__all__ = ["MENU_ITEMS", "Draft", "mutants", "tail"]
+__all__ = ["MENU_ITEMS", "Draft", "former_value", "mutants", "tail"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -68,6 +68,19 @@ def tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
     while acts[last].role in MENU_ITEMS and first and acts[first - 1].role == "menu":
         first -= 1
     return acts[first:]
+
+
+def former_value(acts: tuple[Act, ...], value: str) -> tuple[Act, ...]:
+    """Acts that give a field or list the value it had before the last act; none where unknown."""
+    last = acts[-1]
+    if last.kind == "type" and last.role:
+        if value.strip():
+            return (last.model_copy(update={"text": value, "keys": ()}),)
+        click = last.model_copy(update={"kind": "click", "text": "", "keys": ()})
+        return (click, *(Act(kind="press", keys=keys) for keys in (("ctrl", "a"), ("delete",))))
+    if last.kind == "click" and len(acts) > 1 and acts[-2].role == "combo box":
+        return (acts[-2], last.model_copy(update={"name": value, "nth": 0}))
+    return ()
 
 
 def _is_save(act: Act, exploration: Exploration) -> bool:

@@ -1,4 +1,4 @@
-"""Other right ways to a candidate's end: by keys, at another place, by a tool, from a shell.
+"""Other right ways to a candidate's end: by keys, pasted, at another place, by a tool, a shell.
 
 A check that takes only the way that exploration went is no check of the task.
 """
@@ -6,14 +6,16 @@ A check that takes only the way that exploration went is no check of the task.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
-from hisa.actions import Press
+from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
-from hisa.plugins.synthesis.doing import ActFailed, called, replay
+from hisa.plugins.synthesis.doing import ActFailed, called, find, replay
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.mutants import MENU_ITEMS
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, telling
@@ -22,6 +24,7 @@ from hisa.plugins.synthesis.rewrite import write_command
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
+from hisa.screen.roles import MULTI_LINE
 from hisa.tools.calling import call_tool
 from hisa.tools.registry import discover
 
@@ -36,6 +39,7 @@ _IN_MENUS = MENU_ITEMS | {"menu"}
 _BY_SPACE = frozenset({"push button", "check box", "toggle button", "link"})
 _BY_ARROWS = frozenset({"table cell", "icon", "list item", "radio button", "page tab"})
 _GROUPS = frozenset({"table", "tree table", "list", "list box", "layered pane", "tree"})
+_SHORTCUT = re.compile(r"\(((?:(?:Ctrl|Alt|Shift)\+)*(?:[A-Z0-9]|F[0-9]{1,2}))\)\s*$", re.I)
 _STEPS = 30
 """Keys at most until an item or a control must have been reached."""
 _ARROWS = ("home", *["down"] * 8, "home", *["right"] * 8)
@@ -49,6 +53,8 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
     by_keys = _BY_SPACE | _BY_ARROWS | MENU_ITEMS
     if any("click" in act.kind and act.role in by_keys for act in candidate.acts):
         yield "keyboard", _by_keys
+    if any(act.kind == "type" for act in candidate.acts):
+        yield "paste", _by_pasting
     if calls := _tool_calls(candidate):
         yield "toolkit", partial(_by_tools, calls)
     for acts in islice(_elsewhere(candidate, exploration), 2):
@@ -87,7 +93,9 @@ async def _by_keys(desktop: ProofDesktop) -> str:
     replaced: list[str] = []
     while acts:
         act = acts.pop(0)
-        if act.kind == "click" and act.role in _IN_MENUS:
+        if act.role == "combo box" and acts and acts[0].kind == "click":
+            replaced.append(await _by_list(environment, act, acts.pop(0)))
+        elif act.kind == "click" and act.role in _IN_MENUS:
             path = [act]
             while path[-1].role == "menu" and acts and acts[0].role in _IN_MENUS:
                 path.append(acts.pop(0))
@@ -101,8 +109,28 @@ async def _by_keys(desktop: ProofDesktop) -> str:
     return "; ".join(replaced)
 
 
-async def _press(environment: Environment, key: str) -> Observation:
-    await environment.act([Press(key)])
+async def _by_pasting(desktop: ProofDesktop) -> str:
+    """The acts, with texts from the clipboard where they were typed."""
+    for act in desktop.candidate.acts:
+        if act.kind != "type":
+            await replay(desktop.environment, [act])
+            continue
+        copy = f"printf %s {shlex.quote(act.text)} | xclip -selection clipboard >/dev/null 2>&1"
+        if (await desktop.environment.execute(copy)).exit_code:
+            raise ToolFailed("the clipboard takes no text")
+        click = act.model_copy(update={"kind": "click", "text": "", "keys": ()})
+        look = await replay(desktop.environment, [click] if act.role else [])
+        field = find(act, look) if act.role else None
+        if field and field.role != "table cell" and not MULTI_LINE & field.states:
+            await _press(desktop.environment, "ctrl", "a")
+        await _press(desktop.environment, "ctrl", "v")
+        if act.keys:
+            await _press(desktop.environment, *act.keys)
+    return "ctrl v for what was typed"
+
+
+async def _press(environment: Environment, *keys: str) -> Observation:
+    await environment.act([Press(keys[0]) if len(keys) == 1 else Hotkey(keys)])
     return await environment.observe(elements=True, settle=_REST)
 
 
@@ -135,9 +163,26 @@ async def _by_menu(environment: Environment, path: list[Act]) -> str:
     return "f10, arrows, enter: " + " > ".join(act.name for act in path)
 
 
+async def _by_list(environment: Environment, box: Act, option: Act) -> str:
+    """Open a list, go to an option by arrows, and enter."""
+    look = await replay(environment, [box])
+    _, there = await _reach(environment, look, option, [*["up"] * 9, *["down"] * _STEPS])
+    if not there:
+        raise ActFailed(f'arrows do not come to the {option.role} "{option.name}"')
+    await _press(environment, "enter")
+    return f'arrows, enter: "{option.name}"'
+
+
 async def _by_tab(environment: Environment, act: Act) -> str:
-    """Go to a control by Tab and press space; to one of a list by arrows, and enter opens it."""
+    """Go to a control by Tab and press space; to one of a list by arrows, and enter opens it.
+
+    A shortcut that the control's name or description ends with, as "Bold (Ctrl+B)", is taken.
+    """
     look = await environment.observe(elements=True, settle=_REST)
+    element = find(act, look)
+    if match := _SHORTCUT.search(f"{element.name} {element.description}" if element else ""):
+        await _press(environment, *match[1].lower().split("+"))
+        return match[1]
     opens = act.role == "link" or act.kind == "double_click"
     keys, last = (_ARROWS, "") if act.role in _BY_ARROWS else ((), "space")
     for _ in range(_STEPS):

@@ -19,7 +19,7 @@ from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.mutants import Draft, mutants, tail
+from hisa.plugins.synthesis.mutants import Draft, former_value, mutants, tail
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
 from hisa.plugins.synthesis.records import Act
@@ -197,7 +197,10 @@ class _Trial:
             for times in (1, 3) if self._save in candidate.acts else ():
                 yield "ctrl z", (*[back] * times, self._save)
             return
-        for one in candidate.elements:  # of several, another one was chosen before
+        for one in candidate.elements:
+            if one.what == "value" and (acts := former_value(candidate.acts, one.before)):
+                yield "the former value", acts
+            # Of several, another one was chosen before.
             if {"selected", "checked"} & (set(one.before.split()) - set(one.after.split())):
                 yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
         for keys in _WAYS_OUT:
