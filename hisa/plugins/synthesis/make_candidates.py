@@ -100,7 +100,11 @@ def _candidate(
         return check
     on_the_way = [of_triple[number] for number in one.steps if number in of_triple]
     changed = {change.fact for effect in on_the_way for change in effect.changes}
-    if changed - {change.fact for change in whole.changes}:
+    filled = {
+        (e.role, e.name) for effect in on_the_way for e in effect.elements if e.what == "value"
+    }
+    unasked = () if whole.changes else filled - {(e.role, e.name) for e in whole.elements}
+    if changed - {change.fact for change in whole.changes} or unasked:
         return "a step on the way changes what the check does not ask for"
     if reasons := no_task(one.high):
         return f"no task: {reasons[0].partition(':')[0]}"
