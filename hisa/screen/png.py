@@ -3,8 +3,8 @@
 Screens are flat: a filter per row gains nothing on them and costs most of an encoder's time. A
 screen's rows are packed in stripes that know nothing of each other, each with a chunk of its own:
 most of them are as they were at the last look, and are taken from there. The file is an ordinary
-PNG, the same for the same pixels whatever came before; ``python -m benchmarks.png`` compares it
-with Pillow's encoder.
+PNG of the same pixels whatever came before, though not always in the same bytes;
+``python -m benchmarks.png`` compares it with Pillow's encoder.
 """
 
 from __future__ import annotations
