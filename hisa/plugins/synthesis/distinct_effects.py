@@ -72,7 +72,7 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
         kept = [c for c in kept if c not in bars]
     texts = {c.fact.place for c in kept if c.fact.kind == "document" and c.fact.item == "text"}
     kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
-    told = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
+    changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
     gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
     made = [c.fact.place for c in kept if c.after is not None]
 
@@ -84,7 +84,7 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
             return place in gone
         if change.after == "folder":
             return "/." in place or any(other.startswith(f"{place}/") for other in made)
-        return place in told or all(state and state.startswith("file") for state in states)
+        return place in changed or all(state and state.startswith("file") for state in states)
 
     return tuple(change for change in kept if not follows(change))
 

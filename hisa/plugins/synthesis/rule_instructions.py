@@ -205,7 +205,7 @@ class _Step:
         alone = self.windows[0] < 2 or self.main in window.casefold()
         return "" if not window or alone else f" in the window {_shown(window)}"
 
-    def selection(self, told: str) -> str:
+    def selection(self, clauses: str) -> str:
         """Names the items that are selected, where an act is about them and no word says so."""
         act = self.act
         buttons = {"toggle button", "push button", "menu item"}
@@ -213,7 +213,7 @@ class _Step:
             return ""
         chosen = selected(self.before)
         usual = act.role == "menu item" and chosen == selected(self.root)
-        if not 0 < len(chosen) <= 3 or usual or all(name in told for name in chosen):
+        if not 0 < len(chosen) <= 3 or usual or all(name in clauses for name in chosen):
             return ""
         cell = "cell " if CELL.fullmatch(chosen[0]) else ""
         return cell + " and ".join(map(_shown, chosen))

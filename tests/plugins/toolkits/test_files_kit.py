@@ -264,8 +264,8 @@ async def test_a_file_opens_in_its_application(
 ) -> None:
     await machine.write_file(f"{folder}/opened here.txt", b"hello\n")
     if not (await machine.execute("xdg-mime query default text/plain")).output.strip():
-        said = await use["files"].refused("open", path=f"{folder}/opened here.txt")
-        assert "mousepad" in said.partition("programs that can open it: ")[2]
+        refusal = await use["files"].refused("open", path=f"{folder}/opened here.txt")
+        assert "mousepad" in refusal.partition("programs that can open it: ")[2]
     default = b"[Default Applications]\ntext/plain=org.xfce.mousepad.desktop\n"
     await machine.write_file("/home/user/.config/mimeapps.list", default)
     said = await use["files"]("open", path=f"{folder}/opened here.txt")

@@ -220,3 +220,5 @@ def _print(summary: dict[str, Any], folder: Path) -> None:
     say(f"  {summary['equivalent']} more were right, {summary['not_done']} not possible")
     if summary["proved"]:
         say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
+    if others := len(list(folder.glob("tasks/*/"))) - summary["proved"]:
+        say(f"  {others} more folders there belong to no candidate that is proved now")
