@@ -1,0 +1,11 @@
+"""Training of small policies: cloning, step-level GRPO, Entropulse, and a click-reward grounder."""
+
+from hisa.machine.plugins import Command
+
+__all__ = ["TRAIN"]
+
+TRAIN = Command(
+    "hisa.plugins.training.cli:train",
+    "Train small policies on pages, desktops and recorded runs, and look at the curves.",
+    after="synth",
+)
