@@ -87,6 +87,8 @@ async def model_instruction(
             raise InvalidReply("high_level_instruction tells of a user: write it as an order")
         if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
             raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
+        if triple.saved and "save" not in high:
+            raise InvalidReply("high_level_instruction does not say that the file is saved")
 
     properties: dict[str, Any] = {name: {"type": "string"} for name in _Written.model_fields}
     properties["sort"]["enum"] = list(sorts)
