@@ -7,7 +7,7 @@ import re
 __all__ = ["MAX_WORDS", "instruction_words"]
 
 MAX_WORDS = 40
-"""Chosen by hand.
+"""Chosen by hand."""
 _WORD = re.compile(r"[A-Za-z0-9\-_.@#]+|[^\sA-Za-z0-9]")
 
 
