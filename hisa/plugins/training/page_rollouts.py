@@ -170,14 +170,13 @@ class PageRollouts:
         if not self._real:
             answers = self._browser.evaluate([(0, f"wave({json.dumps(orders)})")])[0]
         else:
-            commands = [command for order in orders for command in _input(order)]
-            self._browser.send(commands)
-            answers = []
-            expressions = []
+            self._browser.send([command for order in orders for command in _input(order)])
+            calls = []
             for order in orders:
-                rest = {key: order[key] for key in ("url", "seed") if key in order}
-                expressions.append((order["slot"], f"wave([{json.dumps({'slot': 0, **rest})}])"))
-            answers = [answer[0] for answer in self._browser.evaluate(expressions)]
+                kept = {key: order[key] for key in ("url", "seed") if key in order}
+                call = json.dumps([{"slot": 0, "real": True, **kept}])
+                calls.append((order["slot"], f"wave({call})"))
+            answers = [answer[0] for answer in self._browser.evaluate(calls)]
         if not isinstance(answers, list) or len(answers) != len(orders):
             raise BrowserDied("the stage gave no answer")
         return answers

@@ -1,5 +1,6 @@
 // The stage: frames with pages of MiniWoB++, all asked in one wave. An order is {slot} with `url`
-// (show this page first), `seed` (begin an episode) or `x`, `y` and perhaps `text` (act by events).
+// (show this page first), `seed` (begin an episode) `x`, `y` and perhaps `text` (act by events), or `real`
+// (real input came before).
 const frames = [];
 const TAGS = {
   a: 'link', button: 'push button', textarea: 'text', select: 'combo box', option: 'list item',
@@ -39,7 +40,7 @@ function item(node, w) {
   return [
     role, name.trim().slice(0, MAX_NAME), box.left / 160, box.top / 210, box.width / 160,
     box.height / 210, String(value).slice(0, MAX_NAME), !!node.checked || node.ariaSelected === 'true',
-    w.document.activeElement === node, typed && !node.readOnly && !node.disabled,
+    w.held === node, typed && !node.readOnly && !node.disabled,
   ];
 }
 
@@ -71,8 +72,20 @@ async function show(slot, url) {
   w.staged = true;
 }
 
+// Chromium takes the focus from a frame's element when another frame gets it, so it is only acted:
+// `held` has the keyboard.
+function focus(w, node) {
+  const fire = (on, type, bubbles) => on?.dispatchEvent(new w.FocusEvent(type, { bubbles }));
+  const old = w.held;
+  if (old === node) return;
+  w.held = node;
+  for (const [type, bubbles] of [['blur', false], ['focusout', true]]) fire(old, type, bubbles);
+  for (const [type, bubbles] of [['focus', false], ['focusin', true]]) fire(node, type, bubbles);
+}
+
 function begin(w, seed) {
   w.document.activeElement?.blur();
+  w.held = null;
   w.Math.seedrandom(seed);
   w.core.EPISODE_MAX_TIME = 1e9;
   w.core.startEpisodeReal();
@@ -86,26 +99,26 @@ function act(w, x, y, text) {
   }));
   fire('mouseover', 0);
   fire('mousemove', 0);
-  if (fire('mousedown', 1)) {
-    const control = target.closest(CONTROLS);
-    if (control) control.focus(); else w.document.activeElement?.blur();
-  }
+  if (fire('mousedown', 1)) focus(w, target.closest(CONTROLS) || target.closest('label')?.control);
   fire('mouseup', 1);
   fire('click', 1);
-  const field = w.document.activeElement;
+  const field = w.held;
   if (!text || typeof field?.value !== 'string') return;
   field.value += text;
   for (const type of ['input', 'change']) field.dispatchEvent(new w.Event(type, { bubbles: true }));
 }
 
 async function wave(orders) {
-  const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text }) => {
+  const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text, real }) => {
     try {
       if (url) await show(slot, url);
       const w = frames[slot].contentWindow;
       if (!w.staged) return { left: true };
+      const before = real || seed !== undefined ? null : w.document.activeElement;
       if (seed !== undefined) begin(w, seed);
       else if (x !== undefined) act(w, x, y, text);
+      const active = w.document.activeElement; // by real input, or by the page itself
+      if (active !== before) w.held = active;
       return null;
     } catch (error) {
       return { error: String(error).slice(0, 300) };
