@@ -1,121 +1,97 @@
-"""Checkpoints: one safetensors file with its weights, and in it, as JSON, the network they are of.
+"""Checkpoints: a safetensors file that says, as JSON in its header, which network it is of.
 
-A checkpoint is data from elsewhere until it was read: its size, its header and its numbers are
+A checkpoint is data from elsewhere until it was read: its size, header, sizes and numbers are
 checked before a network takes them, and nothing in it is ever run.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import UsageError
 from hisa.machine.storage import replace_file
 
 if TYPE_CHECKING:
-    import torch
+    from torch import nn
 
-__all__ = ["FORMAT", "LARGEST", "Header", "pack", "read", "read_header", "unpack", "write"]
+__all__ = ["LARGEST", "Header", "pack", "read", "unpack", "write"]
 
-FORMAT: Literal[1] = 1
-"""Counted up where an older reader would take a checkpoint for something else."""
 LARGEST = 256 << 20
 """Bytes of a file: a hundred times a pointer of the default size."""
 _LARGEST_HEADER = 1 << 20
-"""Bytes of a file's header: each tensor takes about a hundred."""
+"""Bytes of a file's own header, where each tensor takes about a hundred."""
 _KEY = "hisa"
-_FIX = {
-    "pointer": "hisa train sft --help tells how a policy is trained",
-    "pixels": "hisa train grounder --help tells how a grounder is trained",
-}
+
+Network = TypeVar("Network", bound="nn.Module")
 
 
 class Header(BaseModel):
     """A network's kind and sizes.
 
     Args:
-        kind: of network.
+        format: counted up where an older reader would misread the rest.
+        kind: of network, such as "pointer".
         name: of the policy.
         version: of its weights.
-        sizes: that its constructor needs.
+        sizes: what its constructor takes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    format: Literal[1] = FORMAT
-    kind: Literal["pointer", "pixels"]
+    format: Literal[1] = 1
+    kind: str = Field(max_length=40)
     name: str = Field(max_length=200)
     version: int = Field(ge=0, lt=1 << 62)
-    sizes: dict[str, int] = Field(max_length=32)
-    _source: str = PrivateAttr("")
-
-    def size(self, name: str, least: int, most: int) -> int:
-        """Returns one of the sizes.
-
-        Raises:
-            UsageError: it is missing, or not within ``least`` and ``most``.
-        """
-        value = self.sizes.get(name)
-        if value is None or not least <= value <= most:
-            raise self.refused(f"{name} is {value}; allowed are {least} to {most}")
-        return value
-
-    def refused(self, reason: str) -> UsageError:
-        """Returns the error for a checkpoint with this header."""
-        return _refused(self._source or self.name, reason, self.kind)
+    sizes: dict[str, int]
 
 
-def pack(header: Header, tensors: Mapping[str, torch.Tensor]) -> bytes:
+def pack(header: Header, network: nn.Module) -> bytes:
     """Returns a checkpoint's bytes."""
     from safetensors.torch import save
 
-    plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    return save(plain, {_KEY: header.model_dump_json()})
+    return save(network.state_dict(), {_KEY: header.model_dump_json()})
 
 
-def unpack(data: bytes, source: str, *, kind: str) -> tuple[Header, dict[str, torch.Tensor]]:
-    """Returns header and tensors of a checkpoint's bytes.
+def unpack(
+    data: bytes, source: str, *, kind: str, sizes: Mapping[str, range], make: Callable[..., Network]
+) -> tuple[Header, Network]:
+    """Returns header and network of a checkpoint's bytes.
 
     Args:
         data: all of it.
         source: names it in errors, such as its path.
         kind: of network that is wanted.
+        sizes: that are allowed.
+        make: a network of sizes.
 
     Raises:
-        UsageError: too large, damaged, foreign, of another kind, or with numbers that are none.
+        UsageError: too large, damaged, foreign, of another kind or size, or not all finite.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    header = _header(data, source, kind)
+    header = _header(data, source)
     if header.kind != kind:
-        raise _refused(source, f"a checkpoint of kind {header.kind!r}; want {kind!r}", kind)
+        raise _refused(source, f"a checkpoint of kind {header.kind!r}; want {kind!r}")
+    if header.sizes.keys() != sizes.keys() or any(header.sizes[n] not in sizes[n] for n in sizes):
+        raise _refused(source, f"sizes are {header.sizes}; allowed are {dict(sizes)}")
+    network = make(**header.sizes)
     try:
-        tensors = load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise _refused(source, f"damaged: {error}", kind) from error
-    for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or not math.isfinite(tensor.double().sum().item()):
-            raise _refused(source, f"{name} holds numbers that are none", kind)
-    return header, tensors
-
-
-def read_header(path: Path, *, kind: str = "pointer") -> Header:
-    """Returns the header of a file; needs no torch.
-
-    Raises:
-        UsageError: it is missing, too large, damaged or foreign.
-    """
-    return _header(read(path), str(path), kind)
+        network.load_state_dict(load(data))
+    except (SafetensorError, RuntimeError, ValueError, KeyError) as error:
+        raise _refused(source, f"damaged, or not of its sizes: {str(error)[:200]}") from error
+    if not all(bool(tensor.isfinite().all()) for tensor in network.state_dict().values()):
+        raise _refused(source, "some of its numbers are not finite")
+    return header, network
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a checkpoint whole, or not at all.
+    """Write a checkpoint whole or not at all; on return it is on the disk.
 
     Raises:
         UsageError: it cannot be written there.
@@ -124,7 +100,7 @@ def write(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, data, synced=True)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}", fix="df -h .") from error
+        raise UsageError(f"{path}: cannot be written: {error.strerror}", fix="df -h") from error
 
 
 def read(path: Path) -> bytes:
@@ -135,32 +111,33 @@ def read(path: Path) -> bytes:
     """
     try:
         if not path.is_file():
-            raise _refused(str(path), "no such file", "pointer")
+            raise _refused(str(path), "no such file")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise _refused(str(path), f"not readable: {error.strerror}", "pointer") from error
+        raise _refused(str(path), f"not readable: {error.strerror}") from error
     if len(data) > LARGEST:
-        raise _refused(str(path), f"larger than {LARGEST >> 20} MiB", "pointer")
+        raise _refused(str(path), f"larger than {LARGEST >> 20} MiB")
     return data
 
 
-def _header(data: bytes, source: str, kind: str) -> Header:
-    """The header of a checkpoint's bytes, read without the library."""
+def _header(data: bytes, source: str) -> Header:
+    """Returns the header of a checkpoint's bytes, read without the library."""
     length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
     if not 0 < length <= min(_LARGEST_HEADER, len(data) - 8):
-        raise _refused(source, "no safetensors file, or cut off", kind)
+        raise _refused(source, "no safetensors file, or cut off")
     try:
-        metadata = json.loads(data[8 : 8 + length])["__metadata__"]
-        header = Header.model_validate_json(metadata[_KEY])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "foreign"
+        return Header.model_validate_json(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
+    except ValidationError as error:
         raise _refused(
-            source, f"not a checkpoint of HiSA, format {FORMAT}: {reason}", kind
+            source, f"its header is not of format 1: {error.errors()[0]['msg']}"
         ) from error
-    header._source = source
-    return header
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _refused(source, "a safetensors file, but no checkpoint of HiSA") from error
 
 
-def _refused(source: str, reason: str, kind: str) -> UsageError:
-    return UsageError(f"{source}: {reason}", fix=_FIX.get(kind, _FIX["pointer"]))
+def _refused(source: str, reason: str) -> UsageError:
+    return UsageError(
+        f"{source}: {reason}. Allowed are files that hisa train has written",
+        fix="hisa train sft --help, hisa train grounder --help",
+    )

@@ -58,7 +58,7 @@ class PointerNetwork(nn.Module):
 
     def __init__(self, *, width: int, layers: int, match: bool) -> None:
         super().__init__()
-        self.width, self.layers, self.match = width, layers, match
+        self.width, self.layers, self.match = width, layers, bool(match)
         self.text = nn.EmbeddingBag(GRAMS, width, mode="mean")
         nn.init.normal_(self.text.weight, std=0.5)  # a mean of some 20 is then about 0.1
         self.project = nn.Linear(width, width)
