@@ -16,6 +16,6 @@ _OWN = {
 }
 
 
-@click.group(cls=OpenGroup, own=_OWN)
+@click.group(cls=OpenGroup, own=_OWN, prefix="train.")
 def train() -> None:
     """Train small policies on pages, desktops and recorded runs, and look at the curves."""
