@@ -6,6 +6,7 @@ are ours. A measure that was not taken is None, never 0.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,7 +106,7 @@ class MetricsRow(BaseModel):
     """The loss that was minimised; phases have losses of their own kind."""
     tasks: dict[str, TaskMetrics] = {}
     """By name of the task."""
-    intervals: dict[str, tuple[float, float]] = {}
+    intervals: dict[str, tuple[float | None, float | None]] = {}
     """95% intervals by measure, over this update's groups: Wilson's of shares, else Student's."""
 
 
@@ -119,49 +120,36 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         episodes: all that came in for one update.
         version: the trainer's when the update starts.
     """
-    groups: dict[tuple[str, str], list[Episode]] = defaultdict(list)
-    failed = 0
-    for episode in episodes:
-        failed += not episode.is_sample
-        if episode.is_sample:
-            draw = episode.draw
-            groups[draw.task, draw.group or str(draw.seed)].append(episode)
-    kept = [episode for group in groups.values() for episode in group]
-    tasks: dict[str, list[float]] = defaultdict(list)
+    every = list(episodes)
+    kept = [episode for episode in every if episode.is_sample]
+    by_group, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
     for episode in kept:
+        by_group[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
         tasks[episode.draw.task].append(float(episode.solved))
+    groups = list(by_group.values())
+    solved = [[episode.solved for episode in group] for group in groups]
     ages = [float(version - episode.version) for episode in kept if episode.samples]
 
-    def share(value: Callable[[Episode], bool]) -> stats.Estimate:
-        return rate_over_tasks([sum(map(value, group)) / len(group) for group in groups.values()])
-
     def per_step(value: Callable[[Sample], float]) -> stats.Estimate:
-        steps = [[value(s) for e in group for s in e.samples] for group in groups.values()]
+        steps = [[value(s) for episode in group for s in episode.samples] for group in groups]
         return ratio_over_tasks([(math.fsum(values), len(values)) for values in steps])
 
-    solved = [[episode.solved for episode in group] for group in groups.values()]
     estimates = {
-        "reward": share(lambda episode: episode.solved),
-        "truncated": share(lambda episode: episode.truncated),
+        "reward": rate_over_tasks([sum(won) / len(won) for won in solved]),
+        "truncated": rate_over_tasks([sum(e.truncated for e in g) / len(g) for g in groups]),
         "best_of_n": rate_over_tasks([float(any(won)) for won in solved]),
         "margin": ratio_over_tasks([(any(won) - sum(won) / len(won), 1) for won in solved]),
         "entropy": per_step(lambda sample: sample.entropy),
         "reply_length": per_step(lambda sample: _CHOICES[sample.act.kind]),
-        "turns": ratio_over_tasks(
-            [(sum(len(e.samples) for e in group), len(group)) for group in groups.values()]
-        ),
+        "turns": ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
     }
     return {
         **{name: found.value for name, found in estimates.items()},
-        "intervals": {
-            name: (found.low, found.high)
-            for name, found in estimates.items()
-            if found.low is not None and found.high is not None
-        },
+        "intervals": {name: (found.low, found.high) for name, found in estimates.items()},
         "episodes": len(kept),
         "steps": sum(len(episode.samples) for episode in kept),
         "groups": len(groups),
-        "failed_episodes": failed,
+        "failed_episodes": len(every) - len(kept),
         "age_mean": stats.mean(ages),
         "age_p95": stats.quantile(ages, 0.95),
         "tasks": {k: TaskMetrics(reward=stats.mean(v), n=len(v)) for k, v in sorted(tasks.items())},
@@ -169,16 +157,11 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
 
 
 class Metrics(NamedTuple):
-    """Rows of one run by update, and how many lines are none.
-
-    ``broken`` lines are no row (the last may be half written), ``unknown`` are of another format;
-    ``replaced`` rows are of updates that a resumed run made again: the later row counts.
-    """
+    """Rows of one run by update; lines that are none; rows of another format, left out."""
 
     rows: list[MetricsRow]
     broken: int
     unknown: int
-    replaced: int
 
 
 def read_metrics(folder: Path) -> Metrics:
@@ -188,19 +171,17 @@ def read_metrics(folder: Path) -> Metrics:
         OSError: there is none, or it cannot be read.
     """
     rows: dict[int, MetricsRow] = {}
-    broken = unknown = replaced = 0
+    broken = unknown = 0
     with (folder / METRICS_FILE).open("rb") as file:
         lines = file.read(_MOST_BYTES).split(b"\n")
     for line in filter(bytes.strip, lines):
         try:
             row = MetricsRow.model_validate_json(line)
+            rows[row.update] = row
         except ValidationError as error:
             foreign = any(reason["loc"] == ("format",) for reason in error.errors())
             unknown, broken = unknown + foreign, broken + (not foreign)
-            continue
-        replaced += row.update in rows
-        rows[row.update] = row
-    return Metrics([rows[update] for update in sorted(rows)], broken, unknown, replaced)
+    return Metrics([rows[update] for update in sorted(rows)], broken, unknown)
 
 
 class Point(NamedTuple):
@@ -232,15 +213,14 @@ def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Poin
     ]
     points = []
     for at, (row, part, value) in enumerate(measured):
+        low, high = (None, None) if task else row.intervals.get(name, (None, None))
         if trials := getattr(part, "greedy_n" if name == "greedy" else "n", 0):
             low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
-            points.append(Point(row.update, value, low, high))
-        elif not task and all(map(math.isfinite, row.intervals.get(name, (math.inf,)))):
-            points.append(Point(row.update, value, *row.intervals[name]))
-        else:
-            near = measured[max(0, at - _NEAR) : at + _NEAR + 1] if name != "greedy" else ()
-            beside = [other for its_row, _, other in near if its_row.phase == row.phase]
-            points.append(_mean_point(name, row.update, beside or [value], value))
+        elif low is None and not task and name != "greedy":
+            near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
+            half = _half([v for other, _, v in near if other.phase == row.phase])
+            low, high = value - half, value + half
+        points.append(_point(name, row.update, value, low, high))
     return points
 
 
@@ -251,24 +231,29 @@ def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
     """
     if len(curves) == 1:
         return list(curves[0])
-    values: dict[int, list[float]] = defaultdict(list)
+    values = defaultdict[int, list[float]](list)
     for point in (point for points in curves for point in points):
         values[point.update].append(point.value)
-    shared = {update: some for update, some in sorted(values.items()) if len(some) == len(curves)}
-    return [
-        _mean_point(name, update, some, math.fsum(some) / len(some))
-        for update, some in shared.items()
-    ]
+    points = []
+    for update, some in sorted(values.items()):
+        if len(some) == len(curves):
+            centre, half = math.fsum(some) / len(some), _half(some)
+            points.append(_point(name, update, centre, centre - half, centre + half))
+    return points
 
 
-def _mean_point(name: str, update: int, values: Sequence[float], centre: float) -> Point:
-    """``centre`` with the half-width of Student's interval of the values' mean, if any."""
+def _half(values: Sequence[float]) -> float:
+    """Half of Student's interval of a mean; not a number with fewer than two values."""
     found = ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
-    if found.low is None or found.high is None:
-        return Point(update, centre)
-    half = (found.high - found.low) / 2
-    least, most = (0.0, 1.0) if name in _SHARES else (-math.inf, math.inf)
-    return Point(update, centre, max(least, centre - half), min(most, centre + half))
+    return math.nan if found.low is None or found.high is None else (found.high - found.low) / 2
+
+
+def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
+    if low is None or high is None or not math.isfinite(high - low):
+        return Point(update, value)
+    return Point(
+        update, value, *((max(0.0, low), min(1.0, high)) if name in _SHARES else (low, high))
+    )
 
 
 class PairedDifference(stats.Paired):
@@ -298,12 +283,9 @@ def paired_difference(
     test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
     if test is None:
         return None
-    gaps: dict[str, list[float]] = defaultdict(list)
-    for key in keys:
-        gaps[key[0]].append(first[key] - second[key])
     dice, totals = np.random.default_rng(0), np.zeros(resamples)
-    for values in gaps.values():
-        drawn = dice.integers(len(values), size=(resamples, len(values)))
-        totals += np.asarray(values)[drawn].sum(axis=1)
+    for _, pairs in itertools.groupby(keys, lambda key: key[0]):
+        gaps = np.array([first[key] - second[key] for key in pairs])
+        totals += gaps[dice.integers(len(gaps), size=(resamples, len(gaps)))].sum(axis=1)
     low, high = map(float, np.quantile(totals / len(keys), (0.025, 0.975)))
     return PairedDifference(**dict(test), low=low, high=high)
