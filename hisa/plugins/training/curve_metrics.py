@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,11 +25,11 @@ __all__ = [
 ]  # fmt: skip
 
 METRICS_FILE = "metrics.jsonl"
-_MOST_BYTES = 256 << 20
-"""Of a file of metrics; a row has about 1 KB, so this is a quarter of a million updates."""
+_MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
 _SHARES = frozenset(("reward", "greedy", "best_of_n", "truncated", "clipped"))
-_NEAR = 2
-"""Updates on each side that make an interval where a row has none: five have a usable t (2.8)."""
+_NEAR = 2  # updates on each side make an interval where a row has none: t of five is 2.8
+_SIGNED = frozenset(("ppo_kl", "loss"))
+_Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
 
 
@@ -38,11 +38,11 @@ class TaskMetrics(BaseModel):
 
     reward: float | None = None
     """Share of this task's sampled episodes that were solved."""
-    n: int = 0
+    n: _Count = 0
     """Sampled episodes that `reward` is over."""
     greedy: float | None = None
     """Share solved of this task's greedy episodes on held-out seeds; null between evaluations."""
-    greedy_n: int = 0
+    greedy_n: _Count = 0
     """Greedy episodes that `greedy` is over."""
 
 
@@ -56,15 +56,15 @@ class MetricsRow(BaseModel):
 
     format: Literal[1] = 1
     """Of this row; rows of other formats are counted and left out."""
-    update: int = Field(ge=0)
+    update: _Count
     """Number of the update, counted on through all phases of a run and over resumptions."""
     phase: Literal["sft", "grpo", "pulse"] = "grpo"
     """Kind of update: cloning, GRPO, or the supervised phase of Entropulse."""
-    version: int = 0
+    version: _Count = 0
     """Of the policy after the update."""
-    episodes: int = 0
+    episodes: _Count = 0
     """Sampled episodes that came in, failed ones left out."""
-    steps: int = 0
+    steps: _Count = 0
     """Steps of these episodes."""
     seconds: float = 0.0
     """Wall time of the update with its rollouts, without evaluations."""
@@ -86,7 +86,7 @@ class MetricsRow(BaseModel):
     """Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps."""
     greedy: float | None = None
     """Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations."""
-    greedy_n: int = 0
+    greedy_n: _Count = 0
     """Greedy episodes that `greedy` is over."""
     truncated: float | None = None
     """Share of sampled episodes that the limit of steps ended; a mean over groups."""
@@ -94,11 +94,11 @@ class MetricsRow(BaseModel):
     """Updates between an episode's first action and its use; a mean over episodes."""
     age_p95: float | None = None
     """95th percentile of that age over episodes."""
-    groups: int = 0
+    groups: _Count = 0
     """Groups with at least one episode that did not fail."""
-    dropped_groups: int = 0
+    dropped_groups: _Count | None = None
     """Groups without spread of rewards: they give no gradient."""
-    failed_episodes: int = 0
+    failed_episodes: _Count | None = None
     """Episodes whose machine failed: no samples, in no mean."""
     clipped: float | None = None
     """Share of steps whose ratio the clip held."""
@@ -113,12 +113,8 @@ class MetricsRow(BaseModel):
 def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:
     """Returns the fields of `MetricsRow` that episodes alone tell, with their intervals.
 
-    A group is one independent trial; without groups, a task and seed is. A failed episode is
-    counted, and is in nothing else.
-
-    Args:
-        episodes: all that came in for one update.
-        version: the trainer's when the update starts.
+    A group (without groups, a task and seed) is one independent trial. A failed episode is counted,
+    and is in nothing else. ``version`` is the trainer's when the update starts.
     """
     every = list(episodes)
     kept = [episode for episode in every if episode.is_sample]
@@ -170,8 +166,7 @@ def read_metrics(folder: Path) -> Metrics:
     Raises:
         OSError: there is none, or it cannot be read.
     """
-    rows: dict[int, MetricsRow] = {}
-    broken = unknown = 0
+    rows, broken, unknown = dict[int, MetricsRow](), 0, 0
     with (folder / METRICS_FILE).open("rb") as file:
         lines = file.read(_MOST_BYTES).split(b"\n")
     for line in filter(bytes.strip, lines):
@@ -194,66 +189,62 @@ class Point(NamedTuple):
 
 
 def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Point]:
-    """Returns one run's curve of a measure, with a point for each row that has it.
+    """Returns one run's curve of a field of `MetricsRow`, or of one task's `TaskMetrics`.
 
     Intervals are Wilson's over episodes for greedy shares and for shares of one task; else the
     row's own over its groups; else Student's over the five updates about it in its phase, which
-    counts their trend as noise, and is rather too wide.
-
-    Args:
-        rows: by update.
-        name: a field of `MetricsRow`, or of `TaskMetrics` with a task.
-        task: whose share it is; empty: the run's.
+    counts their trend as noise, and is rather too wide. Rows without the measure have no point.
     """
-    parts = [row.tasks.get(task, TaskMetrics()) if task else row for row in rows]
-    measured = [
-        (row, part, float(value))
-        for row, part in zip(rows, parts, strict=True)
-        if (value := getattr(part, name)) is not None and math.isfinite(value)
-    ]
+    measured, stretch = [], 0
+    for before, row in zip([*rows[:1], *rows], rows, strict=False):
+        stretch += before.phase != row.phase
+        part = row.tasks.get(task, TaskMetrics()) if task else row
+        if (value := getattr(part, name)) is not None and math.isfinite(value):
+            measured.append((row, part, stretch, float(value)))
     points = []
-    for at, (row, part, value) in enumerate(measured):
+    for at, (row, part, here, value) in enumerate(measured):
         low, high = (None, None) if task else row.intervals.get(name, (None, None))
         if trials := getattr(part, "greedy_n" if name == "greedy" else "n", 0):
             low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
         elif low is None and not task and name != "greedy":
             near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
-            half = _half([v for other, _, v in near if other.phase == row.phase])
-            low, high = value - half, value + half
+            low, high = _student(value, [other for *_, there, other in near if there == here])
         points.append(_point(name, row.update, value, low, high))
     return points
 
 
 def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
-    """Returns the mean of several seeds' curves, at the updates that all of them have.
+    """Returns the mean of several seeds' curves, with Student's interval over seeds.
 
-    The interval is Student's over seeds; a single curve stays as it is.
+    Only updates that all of them have are in it; a single curve stays as it is.
     """
     if len(curves) == 1:
         return list(curves[0])
-    values = defaultdict[int, list[float]](list)
-    for point in (point for points in curves for point in points):
-        values[point.update].append(point.value)
-    points = []
-    for update, some in sorted(values.items()):
-        if len(some) == len(curves):
-            centre, half = math.fsum(some) / len(some), _half(some)
-            points.append(_point(name, update, centre, centre - half, centre + half))
-    return points
+    by_update = defaultdict[int, list[float]](list)
+    for point in itertools.chain.from_iterable(curves):
+        by_update[point.update].append(point.value)
+    return [
+        _point(name, update, centre, *_student(centre, values))
+        for update, values in sorted(by_update.items())
+        if len(values) == len(curves)
+        for centre in [math.fsum(values) / len(values)]
+    ]
 
 
-def _half(values: Sequence[float]) -> float:
-    """Half of Student's interval of a mean; not a number with fewer than two values."""
+def _student(centre: float, values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Student's interval of the values' mean, laid about ``centre``; None without spread."""
     found = ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
-    return math.nan if found.low is None or found.high is None else (found.high - found.low) / 2
+    if found.low is None or found.high is None or found.low == found.high:
+        return None, None
+    half = (found.high - found.low) / 2
+    return centre - half, centre + half
 
 
 def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
     if low is None or high is None or not math.isfinite(high - low):
         return Point(update, value)
-    return Point(
-        update, value, *((max(0.0, low), min(1.0, high)) if name in _SHARES else (low, high))
-    )
+    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
+    return Point(update, value, max(least, low), min(most, high))
 
 
 class PairedDifference(stats.Paired):
@@ -266,15 +257,10 @@ class PairedDifference(stats.Paired):
 def paired_difference(
     first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]
 ) -> PairedDifference | None:
-    """Compare two checkpoints instance by instance; None where both have none in common.
+    """Compare scores in 0..1 by task and seed; None where no instance is in both.
 
     The interval is a 95% percentile bootstrap with a fixed seed: pairs are drawn within each task,
-    since tasks are fixed beforehand and instances are drawn. Of several draws of an instance, give
-    the mean.
-
-    Args:
-        first: score in 0..1 by task and seed.
-        second: the same of what it is compared with.
+    since tasks are fixed and instances are drawn. Of several draws of an instance, give the mean.
     """
     import numpy as np
 

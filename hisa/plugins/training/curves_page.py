@@ -30,8 +30,7 @@ _MEASURES = {
     "failed_episodes": "Failed episodes", "clipped": "Clipped", "seconds": "Seconds of an update",
 }  # fmt: skip
 """Titles of measures; the first eight are those of figure 6."""
-_MOST_RUNS = 6  # as many colours as a bench's page has
-_MOST_TASKS = 60
+_MOST_RUNS, _MOST_TASKS = 6, 60  # as many colours as a bench's page has; chosen by hand
 _MOST_POINTS = 200  # of a curve: a phone has about that many pixels across
 
 
@@ -44,18 +43,17 @@ class Run(NamedTuple):
 
     def points(self, name: str, task: str = "") -> list[Point]:
         """The curve of a measure, or of one task's, over all seeds."""
-        return curve_metrics.over_seeds(
-            [curve_metrics.curve(seed.rows, name, task=task) for seed in self.seeds], name
-        )
+        curves = [curve_metrics.curve(seed.rows, name, task=task) for seed in self.seeds]
+        return curve_metrics.over_seeds(curves, name)
 
     def numbers(self) -> dict[str, Any]:
         """Counts of lines, and the last point of each measure."""
         last = {name: points[-1]._asdict() for name in _MEASURES if (points := self.points(name))}
         return {
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
-            "updates": [seed.rows[-1].update for seed in self.seeds],
+            "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
             "broken": sum(seed.broken for seed in self.seeds),
-            "unknown": sum(seed.unknown for seed in self.seeds), "last": last,
+            "unknown": sum(seed.unknown for seed in self.seeds),
         }  # fmt: skip
 
 
@@ -69,34 +67,30 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         raise UsageError(f"{len(folders)} folders: a page shows at most {_MOST_RUNS}")
     names, runs = [folder.resolve().name for folder in folders], []
     for folder, name in zip(folders, names, strict=True):
-        own = (folder / METRICS_FILE).exists()
-        files = [folder] if own else [path.parent for path in folder.glob(f"*/{METRICS_FILE}")]
+        files = [folder / METRICS_FILE, *sorted(folder.glob(f"*/{METRICS_FILE}"))]
+        own = files[:1] if files[0].exists() else files[1:]
         try:
-            seeds = [
-                metrics
-                for path in sorted(files)
-                if (metrics := curve_metrics.read_metrics(path)).rows
-            ]
+            seeds = [curve_metrics.read_metrics(file.parent) for file in own]
         except OSError as error:
             raise UsageError(f"{folder}: {error}") from error
-        if not seeds:
-            message = f"{folder}: no row of {METRICS_FILE} in it, nor in a folder in it"
+        if not seeds or not all(seed.rows for seed in seeds):
+            message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
             raise UsageError(message, fix="hisa train grpo -o DIR")
-        shown = safe_line(str(folder) if names.count(name) > 1 else name, 60)
-        runs.append(Run(shown, folder, seeds))
+        runs.append(
+            Run(safe_line(str(folder) if names.count(name) > 1 else name, 60), folder, seeds)
+        )
     return runs
 
 
 def page(runs: Sequence[Run]) -> str:
     """The page as HTML."""
     rows = [row for run in runs for seed in run.seeds for row in seed.rows]
-    tasks = sorted({task for row in rows for task in row.tasks})
-    fields = MetricsRow.model_fields
+    tasks, fields = sorted({task for row in rows for task in row.tasks}), MetricsRow.model_fields
     charts = [(_MEASURES[n], fields[n].description, chart(runs, [n])) for n in _MEASURES]
-    by_task = [(safe_line(t, 60), "", chart(runs, ["reward", "greedy"], t)) for t in tasks]
+    by_task = [(task, "", chart(runs, ["reward", "greedy"], task)) for task in tasks[:_MOST_TASKS]]
     return templates(Path(__file__).parent).get_template("curves.html.j2").render(
         runs=[run.numbers() for run in runs], figure=charts[:8], ours=charts[8:],
-        by_task=by_task[:_MOST_TASKS], more=len(by_task[_MOST_TASKS:]), titles=_MEASURES,
+        by_task=by_task, more=len(tasks[_MOST_TASKS:]), titles=_MEASURES, line=safe_line,
         css=Markup(Path(plots.__file__).with_name("report.css").read_text("utf-8")),
     )  # fmt: skip
 
@@ -117,16 +111,12 @@ def chart(runs: Sequence[Run], names: Sequence[str], task: str = "") -> dict[str
     span = most - least or abs(most) or 1.0
     low = max(least - span, min(p.value if p.low is None else p.low for p in every))
     high = min(most + span, max(p.value if p.high is None else p.high for p in every))
-    step = plots.ticks(max(high, -low))[1]
-    marks = [
-        step * n for n in range(min(0, math.floor(low / step)), max(1, math.ceil(high / step)) + 1)
-    ]
-    rows = [(style, row) for style, run in enumerate(runs) for row in run.seeds[0].rows]
-    phases = [
-        (style, phase, [row.update for _, row in stretch])
-        for (style, phase), stretch in itertools.groupby(
-            rows, lambda each: (each[0], each[1].phase)
-        )
-    ]
-    ends = min(row.update for _, row in rows), max(row.update for _, row in rows)
-    return {"lines": lines, "marks": marks, "phases": phases, "first": ends[0], "last": ends[1]}
+    step = plots.ticks(max(high, -low, 1e-9))[1]
+    below, above = min(0, math.floor(low / step)), max(1, math.ceil(high / step))
+    rows = [(style, r.phase, r.update) for style, run in enumerate(runs) for r in run.seeds[0].rows]
+    stretches = itertools.groupby(rows, lambda row: row[:2])
+    return {
+        "lines": lines, "marks": [step * number for number in range(below, above + 1)],
+        "phases": [(*key, [update for *_, update in stretch]) for key, stretch in stretches],
+        "first": min(update for *_, update in rows), "last": max(update for *_, update in rows),
+    }  # fmt: skip

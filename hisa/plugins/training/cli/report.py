@@ -29,8 +29,7 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     from hisa.machine.storage import replace_file
     from hisa.plugins.training.curves_page import page, read_runs
 
-    runs = read_runs(folders)
-    path = out or folders[0] / "curves.html"
+    runs, path = read_runs(folders), out or folders[0] / "curves.html"
     try:
         replace_file(path, page(runs).encode("utf-8", "replace"))
     except OSError as error:
@@ -38,16 +37,10 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     shown = [run.numbers() for run in runs]
     if as_json:
         print_json({"page": str(path), "runs": shown})
-        return
-    for run in shown:
-        say(f"{run['name']}: seeds {run['seeds']}, last update {max(run['updates'])}")
-        for name in ("reward", "greedy", "entropy"):
-            if point := run["last"].get(name):
-                between = (
-                    "" if point["low"] is None else " ({low:.3f} to {high:.3f})".format(**point)
-                )
-                say(f"  {name} {point['value']:.3f}{between} at update {point['update']}")
-        for kind, what in (("broken", "no whole row"), ("unknown", "of an unknown format")):
-            if run[kind]:
-                say(f"  left out, {what}: {run[kind]} lines")
-    say(path)
+    for run in () if as_json else shown:
+        left = f"lines left out: {run['broken']} broken, {run['unknown']} of an unknown format"
+        say(f"{run['name']}: seeds {run['seeds']}, last update {run['updates']}; {left}")
+        for name, at in run["last"].items():
+            between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
+            say(f"  {name:16} {at['value']:.3g}{between}, update {at['update']}")
+    say(path, err=as_json)
