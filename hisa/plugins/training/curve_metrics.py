@@ -66,7 +66,7 @@ class MetricsRow(BaseModel):
     """Sampled episodes that came in, failed ones left out."""
     steps: _Count = 0
     """Steps of these episodes."""
-    seconds: float = 0.0
+    seconds: float | None = None
     """Wall time of the update with its rollouts, without evaluations."""
     reward: float | None = None
     """Share of sampled episodes that were solved; a mean over groups. Partial credit is 0."""
