@@ -1,8 +1,8 @@
 """A headless Chromium that shows pages which we hold in memory, spoken to over a pipe.
 
 Nothing listens on a port and no page reaches a network: every request is answered here or fails.
-Chromium ends when its pipe does, so it ends with us however we end, and the shell around it then
-removes its profile.
+Chromium ends when its pipe does, so it ends with us even where we are killed, and the shell around
+it then removes its profile.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
+    "--no-startup-window",
     "--disable-dev-shm-usage",
     "--disable-extensions",
     "--disable-breakpad",
@@ -85,7 +86,7 @@ class PageBrowser:
         self._file, self._timeout = file, timeout
         self._last, self._received, self._sessions = 0, bytearray(), list[str]()
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
-        flags = [*_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        flags = [*_FLAGS, f"--user-data-dir={profile}"]
         self.process = subprocess.Popen(
             ["sh", "-c", _SHELL, profile, program, *flags],
             stdin=subprocess.PIPE,
@@ -97,8 +98,7 @@ class PageBrowser:
         os.set_blocking(self.process.stdin.fileno(), False)
         self._finalizer = weakref.finalize(self, _end, self.process, profile)
         try:
-            for _ in range(windows):
-                self._window(f"{ORIGIN}{start}")
+            self._open(f"{ORIGIN}{start}", windows)
         except BaseException:
             self.close()
             raise
@@ -152,24 +152,25 @@ class PageBrowser:
                 raise BrowserDied(f"Chromium refuses {method}: {answers[number].get('error')}")
         return [answers[number]["result"] for number in numbers]
 
-    def _window(self, url: str) -> None:
-        """Open one more window."""
+    def _open(self, url: str, windows: int) -> None:
+        """Open windows, all at once, and wait until they show a page with the stage."""
         blank = {"url": "about:blank", "newWindow": True}
-        target = self._send([("", "Target.createTarget", blank)])[0]["targetId"]
-        flat = {"targetId": target, "flatten": True}
-        session = str(self._send([("", "Target.attachToTarget", flat)])[0]["sessionId"])
-        self._sessions.append(session)
-        for method, parameters in (
+        targets = self._send([("", "Target.createTarget", blank)] * windows)
+        flat = [{"targetId": target["targetId"], "flatten": True} for target in targets]
+        attached = self._send([("", "Target.attachToTarget", one) for one in flat])
+        self._sessions = [str(answer["sessionId"]) for answer in attached]
+        settings: tuple[tuple[str, dict[str, Any]], ...] = (
             ("Inspector.enable", {}),
             ("Page.enable", {}),
             ("Page.addScriptToEvaluateOnNewDocument", {"source": _BEFORE_EACH_PAGE}),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
             ("Page.navigate", {"url": url}),
-        ):
-            self._send([(session, method, parameters)])
-        window = len(self._sessions) - 1
-        while self.evaluate([(window, "document.readyState + typeof wave")]) != ["completefunction"]:
+        )
+        for setting in settings:
+            self._send([(session, *setting) for session in self._sessions])
+        ready = [(window, "document.readyState + typeof wave") for window in range(windows)]
+        while set(self.evaluate(ready)) != {"completefunction"}:
             time.sleep(0.01)
 
     def _answer_request(self, message: dict[str, Any], deadline: float) -> None:
@@ -229,14 +230,15 @@ class PageBrowser:
 
 
 def _end(process: subprocess.Popen[bytes], profile: str) -> None:
-    """End Chromium by the end of its pipe, by force where that does not help."""
+    """End Chromium, which has nothing to keep, and remove its profile."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-    try:
-        process.wait(3)  # chosen by hand; it takes some tenths of a second
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    shutil.rmtree(profile, ignore_errors=True)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for _ in range(100):  # its processes end one after the other, and may write until then
+        shutil.rmtree(profile, ignore_errors=True)
+        if not os.path.exists(profile):
+            break
+        time.sleep(0.02)

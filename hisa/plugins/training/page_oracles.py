@@ -112,7 +112,9 @@ def _known(pages: Iterable[str]) -> list[str]:
     names = list(pages)
     for page in names:
         if page not in ORACLE_PAGES:
-            raise UsageError(f"no rules for {page[:100]!r}; there are for {', '.join(ORACLE_PAGES)}")
+            raise UsageError(
+                f"no rules for {page[:100]!r}; there are for {', '.join(ORACLE_PAGES)}"
+            )
     return names
 
 

@@ -260,7 +260,9 @@ def _input(order: dict[str, Any]) -> list[Command]:
 
 def _look(answer: dict[str, Any]) -> Look:
     items = []
-    for role, name, left, top, width, height, value, checked, focused, takes_text in answer["items"]:
+    for role, name, left, top, width, height, value, checked, focused, takes_text in answer[
+        "items"
+    ]:
         box = (float(left), float(top), float(width), float(height))
         items.append(Item(role, name, box, value, bool(checked), bool(focused), bool(takes_text)))
     return Look(str(answer["instruction"]), tuple(items))

@@ -86,6 +86,10 @@ function focus(w, node) {
 function begin(w, seed) {
   w.document.activeElement?.blur();
   w.held = null;
+  for (const field of w.document.querySelectorAll('input, textarea')) { // some pages leave them so
+    field.value = field.defaultValue;
+    field.checked = field.defaultChecked;
+  }
   w.Math.seedrandom(seed);
   w.core.EPISODE_MAX_TIME = 1e9;
   w.core.startEpisodeReal();
