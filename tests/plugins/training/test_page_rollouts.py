@@ -85,7 +85,8 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
     assert [item.role for item in first.look.items] == [
         "label", "entry", "label", "password text", "push button"]  # fmt: skip
     typed = first.look.items[first.act.item]
-    assert typed.takes_text and all(0 <= share <= 1 for share in typed.box)
+    assert typed.takes_text
+    assert all(0 <= share <= 1 for share in typed.box)
     with pytest.raises(UsageError, match="no rules for 'tic-tac-toe'"):
         best_scores(pages, ["tic-tac-toe"], [1])
     with pytest.raises(UsageError, match="too few demonstrations of login-user"):
@@ -168,7 +169,8 @@ def test_a_page_that_breaks_costs_its_own_episode(monkeypatch: pytest.MonkeyPatc
         draws = [Draw(page, seed) for seed in range(4) for page in rollouts.tasks]
         for episode in rollouts.play(draws, PageOracle()):
             if episode.draw.task == "click-test":
-                assert episode.score is None and "bad is not defined" in episode.failure
+                assert episode.score is None
+                assert "bad is not defined" in episode.failure
             else:
                 assert episode.score is not None
     finally:
