@@ -69,6 +69,7 @@ async function show(slot, url) {
   style.textContent = '#reward-display, #click-canvas { visibility: hidden; }';
   w.document.head.append(style);
   w.core.cover_div.onclick = null;
+  w.alert = w.confirm = w.prompt = () => true; // a box would hold up the other pages too
   w.staged = true;
 }
 
@@ -83,9 +84,22 @@ function focus(w, node) {
   for (const [type, bubbles] of [['focus', false], ['focusin', true]]) fire(node, type, bubbles);
 }
 
+// The window of a slot's page; null: it was left, and another page cannot be looked into.
+function page(slot) {
+  try {
+    return frames[slot].contentWindow.staged ? frames[slot].contentWindow : null;
+  } catch {
+    return null;
+  }
+}
+
 function begin(w, seed) {
   w.document.activeElement?.blur();
   w.held = null;
+  for (const field of w.document.querySelectorAll('input, textarea')) { // some pages leave them so
+    field.value = field.defaultValue;
+    field.checked = field.defaultChecked;
+  }
   w.Math.seedrandom(seed);
   w.core.EPISODE_MAX_TIME = 1e9;
   w.core.startEpisodeReal();
@@ -112,11 +126,11 @@ async function wave(orders) {
   const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text, real }) => {
     try {
       if (url) await show(slot, url);
-      const w = frames[slot].contentWindow;
-      if (!w.staged) return { left: true };
+      const w = page(slot);
+      if (!w) return { left: true };
       const before = real || seed !== undefined ? null : w.document.activeElement;
       if (seed !== undefined) begin(w, seed);
-      else if (x !== undefined) act(w, x, y, text);
+      else if (x !== undefined && !real) act(w, x, y, text);
       const active = w.document.activeElement; // by real input, or by the page itself
       if (active !== before) w.held = active;
       return null;
@@ -127,8 +141,8 @@ async function wave(orders) {
   await pause(0); // what a page does a moment later belongs to this step
   return answers.map((answer, i) => {
     try {
-      const w = frames[orders[i].slot].contentWindow;
-      return answer || (w.staged ? look(w) : { left: true });
+      const w = page(orders[i].slot);
+      return answer || (w ? look(w) : { left: true });
     } catch (error) {
       return { error: String(error).slice(0, 300) };
     }
