@@ -12,22 +12,22 @@ after it is cut off on resuming, and that update is done again.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter
 
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.plugins.training.base import Trainable
+from hisa.plugins.training.curve_metrics import MetricsRow
 from hisa.plugins.training.episodes import Episode
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-    from hisa.plugins.training.base import Trainable
-    from hisa.plugins.training.curve_metrics import MetricsRow
 
 __all__ = ["TrainingFolder", "read_settings"]
 
@@ -41,7 +41,7 @@ class TrainingFolder:
 
     Raises:
         UsageError: another process writes there; or it holds a run and this is not to resume it,
-            or holds none and it is.
+            or holds none and it is; or its state is none.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool = False) -> None:
@@ -55,30 +55,24 @@ class TrainingFolder:
         if lock is None:
             raise UsageError(f"{path}: process {Lock.holder(path / '.lock')} is training there")
         self._lock = lock
-        self.state = self._read_state() if resume else None
-        lengths = self.state["lengths"] if self.state else dict.fromkeys(_FILES, 0)
+        try:
+            self.state = _read_state(path / "state.pt") if resume else None
+        except UsageError:
+            lock.release()
+            raise
         for name in _FILES:
-            _cut(path / name, lengths[name])
+            length = self.state["lengths"][name] if self.state else 0
+            if (path / name).exists() and (path / name).stat().st_size > length:
+                os.truncate(path / name, length)
         self._metrics, self._successes = (AppendOnlyFile(path / name) for name in _FILES)
         replace_file(path / "settings.json", json.dumps(dict(settings), indent=2).encode())
 
-    def _read_state(self) -> dict[str, Any] | None:
-        import torch
-
-        path = self.path / "state.pt"
-        if not path.exists():
-            return None
-        try:
-            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:
-            self._lock.release()
-            raise UsageError(
-                f"{path}: cannot be read: {error}",
-                fix=f"--from {self.path / 'checkpoints' / 'last.safetensors'} and another -o DIR",
-            ) from error
-        return state
-
-    def restore(self, policy: Trainable, optimizer: Any, reference: Trainable | None = None) -> int:
+    def restore(
+        self,
+        policy: Trainable,
+        optimizer: torch.optim.Optimizer,
+        reference: Trainable | None = None,
+    ) -> int:
         """Give everything its last state back; returns the number of updates done, 0: none."""
         if self.state is None:
             return 0
@@ -87,31 +81,28 @@ class TrainingFolder:
         optimizer.load_state_dict(self.state["optimizer"])
         if reference is not None:
             reference.network.load_state_dict(self.state["reference"])
-        done: int = self.state["done"]
-        return done
+        return int(self.state["done"])
 
     def write(
         self,
         done: int,
         policy: Trainable,
-        optimizer: Any,
+        optimizer: torch.optim.Optimizer,
         *,
         rows: Iterable[MetricsRow] = (),
         episodes: Iterable[Episode] = (),
         checkpoints: Iterable[str] = (),
         reference: Trainable | None = None,
-        **extra: Any,
+        **extra: float | str | None,
     ) -> None:
         """Write an update down: rows, solved episodes, checkpoints, and the state last.
 
         `done` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
-        else the state is to hold, numbers or texts.
+        else the state is to hold.
 
         Raises:
             OSError: the disk refuses it; the state is the one before.
         """
-        import torch
-
         for row in rows:
             self._metrics.append(row.model_dump_json().encode() + b"\n")
         for episode in episodes:
@@ -126,10 +117,9 @@ class TrainingFolder:
             "optimizer": optimizer.state_dict(),
             "reference": reference.network.state_dict() if reference is not None else {},
             "lengths": {name: (self.path / name).stat().st_size for name in _FILES},
-            **extra,
         }
         content = io.BytesIO()
-        torch.save(state, content)
+        torch.save(state | extra, content)
         replace_file(self.path / "state.pt", content.getvalue())
 
     def checkpoint(self, name: str) -> Path:
@@ -176,17 +166,20 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _cut(path: Path, length: int) -> None:
-    if path.exists() and path.stat().st_size > length:
-        os.truncate(path, length)
+def _read_state(path: Path) -> dict[str, Any] | None:
+    """The state of a run, which holds tensors and plain values alone; None before the first."""
+    if not path.exists():
+        return None
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        state["lengths"]["metrics.jsonl"] + state["lengths"]["successes.jsonl"] + state["done"]
+    except Exception as error:
+        last = path.parent / "checkpoints" / "last.safetensors"
+        fix = f"--from {last} and another -o DIR"
+        raise UsageError(f"{path}: cannot be read: {error}", fix=fix) from error
+    return state
 
 
-_ADAPTERS: list[TypeAdapter[Episode]] = []
-
-
+@functools.cache
 def _adapter() -> TypeAdapter[Episode]:
-    if not _ADAPTERS:
-        from pydantic import TypeAdapter
-
-        _ADAPTERS.append(TypeAdapter(Episode))
-    return _ADAPTERS[0]
+    return TypeAdapter(Episode)

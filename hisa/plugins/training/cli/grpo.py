@@ -33,7 +33,9 @@ _COUNT = click.IntRange(1)
 @click.option("--clip-high", type=float, metavar="X", help="Upwards; as --clip. DAPO has 0.28.")
 @click.option("--passes", type=_COUNT, default=4, help="Over the steps of an update (4).")
 @click.option("--evaluate-every", type=click.IntRange(0), default=5, help="Updates; 0: never (5).")
-@click.option("--pulse-at", type=int, default=0, metavar="N", help="Update N is Entropulse's phase.")
+@click.option(
+    "--pulse-at", type=int, default=0, metavar="N", help="Update N is Entropulse's phase."
+)
 @click.option("--arm", type=click.Choice(["pulse", "control", "higher-clip"]), default="pulse")
 @click.pass_context
 def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:

@@ -52,10 +52,8 @@ def training(
 ) -> Iterator[tuple[TrainingFolder, PageRollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
     """Yields a run's folder, pages, policy and progress; `how` gets the settings in force.
 
-    A run that is resumed keeps its settings; of those, `total` alone may change.
-
     Raises:
-        UsageError: a setting is not that of the run, or there is no torch.
+        UsageError: there is no torch; or a resumed run is given another setting than `total`.
     """
     try:
         import torch
@@ -70,21 +68,19 @@ def training(
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
-    resume = how.pop("resume")
-    if resume:
+    if resume := how.pop("resume"):
+        stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
+        if stated - {total}:
+            names = ", ".join(sorted(stated - {total}))
+            raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
         kept = read_settings(out)
-        for name, value in how.items():
-            given = ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
-            value = list(value) if isinstance(value, tuple) else value
-            if name != total and given and value != kept.get(name):
-                raise UsageError(f"{name} of the run in {out} is {kept.get(name)}, not {value}")
-            how[name] = value if name == total and given else kept.get(name, value)
+        how.update({name: kept[name] for name in how if name in kept and name not in stated})
     if not how["pages"]:
         raise UsageError("no pages", fix=f"hisa train {ctx.info_name} click-button -o {out}")
     torch.set_num_threads(1)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    start, seed = how["start"], how["seed"]
-    policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(seed)
+    start = how["start"]
+    policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
     rollouts = PageRollouts(how["pages"])
     folder = TrainingFolder(out, how, resume=resume)
     progress = Progress(console=Console(stderr=True), transient=True)
@@ -129,28 +125,29 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
     last.safetensors after all epochs. Both are played greedily on seeds from 900,000.
     """
     with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
-        from hisa.plugins.training.cloning import CloningSettings, clone, cloning_optimizer
+        from hisa.plugins.training.cloning import CloningSettings, adamw, clone
         from hisa.plugins.training.curve_metrics import MetricsRow
         from hisa.plugins.training.page_oracles import demonstrations
         from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy
 
         settings = CloningSettings(how["epochs"], how["batch"], how["lr"], seed=how["seed"])
-        optimizer = cloning_optimizer(policy, settings)
-        done = folder.restore(policy, optimizer)
+        optimizer = adamw(policy, settings.lr)
+        done, count = folder.restore(policy, optimizer), how["demonstrations"]
         if folder.state is None:
-            count = how["demonstrations"]
             shown = demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
             folder.write(0, policy, optimizer, episodes=shown)
         samples = [sample for episode in folder.successes() for sample in episode.samples]
 
         def after_epoch(epoch: int, loss: float, entropy: float) -> None:
-            row = MetricsRow(update=epoch, phase="sft", version=policy.version, loss=loss)
-            row.entropy, row.steps = entropy, len(samples)
+            row = MetricsRow(
+                update=epoch, phase="sft", version=policy.version, loss=loss, entropy=entropy,
+                steps=len(samples),
+            )  # fmt: skip
             if epoch in (1, settings.epochs):
                 with_greedy(row, evaluate(rollouts, policy, evaluation_draws(how["pages"], 20)))
             names = ["one-epoch"] if epoch == 1 else []
             folder.write(epoch, policy, optimizer, rows=[row], checkpoints=names)
             after(row)
 
-        clone(policy, samples, settings, optimizer, done=done, after_epoch=after_epoch)
+        clone(policy, samples, settings, optimizer, after_epoch, done)
         say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")
