@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.benchmarks.bench.stats import rate_over_tasks, ratio_over_tasks
 from hisa.plugins.training.episodes import Episode, Sample
 
 __all__ = [
@@ -27,7 +26,7 @@ __all__ = [
 METRICS_FILE = "metrics.jsonl"
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
 _SHARES = frozenset(("reward", "greedy", "best_of_n", "truncated", "clipped"))
-_NEAR = 2  # updates on each side make an interval where a row has none: t of five is 2.8
+_NEAR = 2  # updates on each side make the interval where a row has none; t of five is 2.8
 _SIGNED = frozenset(("ppo_kl", "loss"))
 _Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
@@ -121,23 +120,23 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
     by_group, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
     for episode in kept:
         by_group[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
-        tasks[episode.draw.task].append(float(episode.solved))
+        tasks[episode.draw.task].append(episode.solved)
     groups = list(by_group.values())
     solved = [[episode.solved for episode in group] for group in groups]
     ages = [float(version - episode.version) for episode in kept if episode.samples]
 
     def per_step(value: Callable[[Sample], float]) -> stats.Estimate:
         steps = [[value(s) for episode in group for s in episode.samples] for group in groups]
-        return ratio_over_tasks([(math.fsum(values), len(values)) for values in steps])
+        return stats.ratio_over_tasks([(math.fsum(values), len(values)) for values in steps])
 
     estimates = {
-        "reward": rate_over_tasks([sum(won) / len(won) for won in solved]),
-        "truncated": rate_over_tasks([sum(e.truncated for e in g) / len(g) for g in groups]),
-        "best_of_n": rate_over_tasks([float(any(won)) for won in solved]),
-        "margin": ratio_over_tasks([(any(won) - sum(won) / len(won), 1) for won in solved]),
+        "reward": stats.rate_over_tasks([sum(won) / len(won) for won in solved]),
+        "truncated": stats.rate_over_tasks([sum(e.truncated for e in g) / len(g) for g in groups]),
+        "best_of_n": stats.rate_over_tasks([float(any(won)) for won in solved]),
+        "margin": stats.ratio_over_tasks([(any(won) - sum(won) / len(won), 1) for won in solved]),
         "entropy": per_step(lambda sample: sample.entropy),
         "reply_length": per_step(lambda sample: _CHOICES[sample.act.kind]),
-        "turns": ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
+        "turns": stats.ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
     }
     return {
         **{name: found.value for name, found in estimates.items()},
@@ -148,7 +147,7 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         "failed_episodes": len(every) - len(kept),
         "age_mean": stats.mean(ages),
         "age_p95": stats.quantile(ages, 0.95),
-        "tasks": {k: TaskMetrics(reward=stats.mean(v), n=len(v)) for k, v in sorted(tasks.items())},
+        "tasks": {k: TaskMetrics(reward=stats.mean(v), n=len(v)) for k, v in tasks.items()},
     }
 
 
@@ -161,15 +160,11 @@ class Metrics(NamedTuple):
 
 
 def read_metrics(folder: Path) -> Metrics:
-    """Reads ``metrics.jsonl`` of a run's folder, as far as it is written.
-
-    Raises:
-        OSError: there is none, or it cannot be read.
-    """
+    """Reads ``metrics.jsonl`` of a run's folder, as far as it is written; raises OSError."""
     rows, broken, unknown = dict[int, MetricsRow](), 0, 0
     with (folder / METRICS_FILE).open("rb") as file:
-        lines = file.read(_MOST_BYTES).split(b"\n")
-    for line in filter(bytes.strip, lines):
+        text = file.read(_MOST_BYTES)
+    for line in filter(bytes.strip, text.split(b"\n")):
         try:
             row = MetricsRow.model_validate_json(line)
             rows[row.update] = row
@@ -192,8 +187,8 @@ def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Poin
     """Returns one run's curve of a field of `MetricsRow`, or of one task's `TaskMetrics`.
 
     Intervals are Wilson's over episodes for greedy shares and for shares of one task; else the
-    row's own over its groups; else Student's over the five updates about it in its phase, which
-    counts their trend as noise, and is rather too wide. Rows without the measure have no point.
+    row's own over its groups; else Student's of the mean of the five updates about it in its phase,
+    which takes their trend for noise. Rows without the measure have no point.
     """
     measured, stretch = [], 0
     for before, row in zip([*rows[:1], *rows], rows, strict=False):
@@ -208,7 +203,7 @@ def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Poin
             low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
         elif low is None and not task and name != "greedy":
             near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
-            low, high = _student(value, [other for *_, there, other in near if there == here])
+            low, high = _student([other for *_, there, other in near if there == here])
         points.append(_point(name, row.update, value, low, high))
     return points
 
@@ -223,25 +218,17 @@ def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
     by_update = defaultdict[int, list[float]](list)
     for point in itertools.chain.from_iterable(curves):
         by_update[point.update].append(point.value)
-    return [
-        _point(name, update, centre, *_student(centre, values))
-        for update, values in sorted(by_update.items())
-        if len(values) == len(curves)
-        for centre in [math.fsum(values) / len(values)]
-    ]
+    shared = [(at, v) for at, v in sorted(by_update.items()) if len(v) == len(curves)]
+    return [_point(name, at, math.fsum(v) / len(v), *_student(v)) for at, v in shared]
 
 
-def _student(centre: float, values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Student's interval of the values' mean, laid about ``centre``; None without spread."""
-    found = ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
-    if found.low is None or found.high is None or found.low == found.high:
-        return None, None
-    half = (found.high - found.low) / 2
-    return centre - half, centre + half
+def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
+    found = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
+    return found.low, found.high
 
 
 def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
-    if low is None or high is None or not math.isfinite(high - low):
+    if low is None or high is None or not math.isfinite(high - low) or low == high:
         return Point(update, value)
     least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
     return Point(update, value, max(least, low), min(most, high))

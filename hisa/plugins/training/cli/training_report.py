@@ -36,11 +36,11 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         raise UsageError(f"{path}: {error}", fix="-o FILE in a folder that exists") from error
     shown = [run.numbers() for run in runs]
     if as_json:
-        print_json({"page": str(path), "runs": shown})
-    for run in () if as_json else shown:
+        return print_json({"page": str(path), "runs": shown})
+    for run in shown:
         left = f"lines left out: {run['broken']} broken, {run['unknown']} of an unknown format"
         say(f"{run['name']}: seeds {run['seeds']}, last update {run['updates']}; {left}")
         for name, at in run["last"].items():
             between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
             say(f"  {name:16} {at['value']:.3g}{between}, update {at['update']}")
-    say(path, err=as_json)
+    return say(path)
