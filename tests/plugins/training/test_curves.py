@@ -122,7 +122,7 @@ def test_intervals_of_one_run() -> None:
     assert kl[5] == Point(5, 0.5), "a phase of one update has no neighbours"
     three = t95(2) * 0.1 / 3**0.5
     assert kl[8].high == pytest.approx(0.7 + three)
-    assert kl[2].low == pytest.approx(max(0.0, 0.2 - three))
+    assert kl[2].low == pytest.approx(0.3 - three)
     assert all(point.low is None for point in curve(rows, "reward")), "no spread, no interval"
 
 

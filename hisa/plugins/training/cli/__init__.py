@@ -12,7 +12,7 @@ _OWN = {
     "sft": Command(f"{_PLACE}.sft:sft", "Clone demonstrations of rules, or of recorded runs."),
     "grpo": Command(f"{_PLACE}.grpo:grpo", "Train a policy by step-level GRPO on pages."),
     "grounder": Command(f"{_PLACE}.grounder:grounder", "Train a small grounder by clicks."),
-    "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of run folders."),
+    "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of runs."),
 }
 
 
