@@ -1,10 +1,10 @@
 """A network over pixels that points: a convolution, the description's bytes through a GRU, cells.
 
 It sees 80x64 pixels and answers with one of 10x8 cells, whose centre is clicked. For the arms of
-GTA1's table 6 its reply has more parts, as there the prompt asks for more: first a token that says
-whether the reply is well-formed (two values; the smallest stand-in for the tags around a thought,
-with no thought inside), then the cell, then a class of box size. The box has the cell's centre for
-its own, so that click and box share the place; in the paper they are written one after the other.
+GTA1's table 6 its reply has more parts, as there the prompt asks for more: a token that says
+whether the reply is well-formed (the smallest stand-in for the tags around a thought, with no
+thought inside), and a class of box size. The box has the cell's centre for its own, so that click
+and box share their place; the paper's model writes one after the other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from torch.nn.functional import gelu, log_softmax
 
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH
 
-__all__ = ["BOX_SIZES", "CELL", "COLUMNS", "Heads", "PixelNetwork", "Replies", "encode", "points"]
+__all__ = ["BOX_SIZES", "CELL", "COLUMNS", "ROWS", "Heads", "PixelNetwork", "encode", "points"]
 
 CELL = 8
 COLUMNS, ROWS = WIDTH // CELL, HEIGHT // CELL
@@ -30,29 +31,16 @@ _BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
-    """Replies, N to each of B targets: int64 [B, N].
-
-    Args:
-        cells: in reading order.
-        sizes: classes of `BOX_SIZES`.
-        formed: 1 for well-formed; of a malformed reply nothing can be read.
-    """
-
-    cells: Tensor
-    sizes: Tensor
-    formed: Tensor
-
-
-@dataclass(frozen=True, slots=True)
 class Heads:
     """Log-probabilities of a reply's parts, in nats.
+
+    Replies are int64 [B, N, 3]: cell in reading order, class of size, 1 for well-formed.
 
     Args:
         cells: [B, 80].
         sizes: [B, 80, 8], given the cell.
         formed: [B, 2].
-        parts: that a reply has beside its cell: "size", "formed".
+        parts: that a reply has beside its cell, of "size" and "formed"; others are 0 and 1.
     """
 
     cells: Tensor
@@ -60,112 +48,83 @@ class Heads:
     formed: Tensor
     parts: frozenset[str]
 
-    def sample(self, members: int, generator: torch.Generator) -> Replies:
-        """Returns replies drawn at temperature 1; a part that replies lack is 0, or well-formed."""
+    def sample(self, members: int, generator: torch.Generator) -> Tensor:
+        """Returns replies drawn at temperature 1."""
 
-        def draw(logs: Tensor, times: int = 1) -> Tensor:
+        def draw(logs: Tensor, times: int) -> Tensor:
             return torch.multinomial(logs.exp(), times, replacement=True, generator=generator)
 
         cells = draw(self.cells.detach(), members)
-        sizes, formed = torch.zeros_like(cells), torch.ones_like(cells)
-        if "size" in self.parts:
-            sizes = draw(self._sizes_at(cells).detach().flatten(0, 1)).view_as(cells)
-        if "formed" in self.parts:
-            formed = draw(self.formed.detach(), members)
-        return Replies(cells, sizes, formed)
+        sizes = draw(self._sizes_at(cells).detach().flatten(0, 1), 1).view_as(cells)
+        return self._reply(cells, sizes, draw(self.formed.detach(), members))
 
-    def likeliest(self) -> Replies:
+    def likeliest(self) -> Tensor:
         """Returns the reply whose parts are each the likeliest, N = 1."""
         cells = self.cells.argmax(1, keepdim=True)
-        formed = self.formed.argmax(1, keepdim=True)
-        has_token = "formed" in self.parts
         sizes = self._sizes_at(cells).argmax(2)
-        return Replies(cells, sizes, formed if has_token else torch.ones_like(cells))
+        return self._reply(cells, sizes, self.formed.argmax(1, keepdim=True))
 
-    def log_probs(self, replies: Replies) -> Tensor:
+    def log_probs(self, replies: Tensor) -> Tensor:
         """Returns the log-probability of each whole reply, [B, N], with gradients."""
-        total = self.cells.gather(1, replies.cells)
+        cells, sizes, formed = replies.unbind(2)
+        total = self.cells.gather(1, cells)
         if "size" in self.parts:
-            sizes = self._sizes_at(replies.cells)
-            total = total + sizes.gather(2, replies.sizes[:, :, None])[:, :, 0]
-        if "formed" in self.parts:
-            total = total + self.formed.gather(1, replies.formed)
-        return total
+            total = total + self._sizes_at(cells).gather(2, sizes[:, :, None])[:, :, 0]
+        return total + self.formed.gather(1, formed) if "formed" in self.parts else total
 
-    def entropy(self) -> Tensor:
-        """Returns the entropy of the cell, [B]."""
-        return -(self.cells.exp() * self.cells).sum(1)
+    def _reply(self, cells: Tensor, sizes: Tensor, formed: Tensor) -> Tensor:
+        sizes = sizes if "size" in self.parts else torch.zeros_like(cells)
+        formed = formed if "formed" in self.parts else torch.ones_like(cells)
+        return torch.stack([cells, sizes, formed], 2)
 
     def _sizes_at(self, cells: Tensor) -> Tensor:
         return self.sizes.gather(1, cells[:, :, None].expand(-1, -1, len(BOX_SIZES)))
 
 
 class PixelNetwork(nn.Module):
-    """The network; 83,219 parameters with 32 channels.
+    """The network; 83,227 parameters with 32 channels of features."""
 
-    Args:
-        channels: of the picture's features and of the description's.
-    """
+    grid: Tensor
 
     def __init__(self, channels: int = 32) -> None:
         super().__init__()
         self.channels = channels
+
+        def conv(size: int, stride: int = 1, seen: int = channels, made: int = channels) -> nn.Conv2d:
+            return nn.Conv2d(seen, made, size, stride, size // 2)
+
         self.eyes = nn.Sequential(
-            nn.Conv2d(5, 24, 7, 4, 3), nn.GELU(), nn.Conv2d(24, channels, 3, 2, 1), nn.GELU(),
-            nn.Conv2d(channels, channels, 3, 1, 1), nn.GELU(),
-            nn.Conv2d(channels, channels, 3, 1, 1),
-        )  # fmt: skip
+            conv(7, 4, 5, 24), nn.GELU(), conv(3, 2, 24), nn.GELU(), conv(3), nn.GELU(), conv(3)
+        )
         self.letters = nn.Embedding(256, channels)
         self.words = nn.GRU(channels, channels, batch_first=True)
         self.meant = nn.Linear(channels, 2 * channels)
-        self.places = nn.Sequential(
-            nn.Conv2d(channels, channels, 3, 1, 1), nn.GELU(),
-            nn.Conv2d(channels, channels, 5, 1, 2), nn.GELU(),
-        )  # fmt: skip
-        self.cell = nn.Conv2d(channels, 1, 1)
-        self.size = nn.Conv2d(channels, len(BOX_SIZES), 1)
+        self.places = nn.Sequential(conv(3), nn.GELU(), conv(5), nn.GELU())
+        self.cell, self.size = conv(1, made=1), conv(1, made=len(BOX_SIZES))
         self.formed = nn.Linear(channels, 2)
         down, right = torch.linspace(-1, 1, HEIGHT), torch.linspace(-1, 1, WIDTH)
-        grid = torch.stack(torch.meshgrid(down, right, indexing="ij")).flip(0)
+        grid = torch.stack(torch.meshgrid(down, right, indexing="ij"))
         self.register_buffer("grid", grid[None], persistent=False)
 
-    def forward(
-        self, pictures: Tensor, descriptions: Tensor, parts: frozenset[str] = frozenset()
-    ) -> Heads:
-        """Returns the distribution of replies.
-
-        Args:
-            pictures: uint8 [B, 3, 64, 80].
-            descriptions: int64 [B, 32], bytes; see `encode`.
-            parts: see `Heads`.
-        """
-        seen = torch.cat(
-            [pictures.float() / 255 - 0.5, self.grid.expand(len(pictures), -1, -1, -1)], 1
-        )
-        _, read = self.words(self.letters(descriptions))
+    def forward(self, pixels: Tensor, letters: Tensor, parts: frozenset[str]) -> Heads:
+        """Returns the distribution of replies to B pictures and descriptions, see `encode`."""
+        grid = self.grid.expand(len(pixels), -1, -1, -1)
+        _, read = self.words(self.letters(letters))
         scale, shift = self.meant(read[0])[:, :, None, None].chunk(2, 1)
-        features = self.places(gelu(self.eyes(seen) * (1 + scale) + shift))
-        return Heads(
-            log_softmax(self.cell(features).flatten(1), 1),
-            log_softmax(self.size(features).flatten(2).transpose(1, 2), 2),
-            log_softmax(self.formed(read[0]), 1),
-            parts,
-        )
+        seen = self.eyes(torch.cat([pixels.float() / 255 - 0.5, grid], 1))
+        features = self.places(gelu(seen * (1 + scale) + shift))
+        sizes = self.size(features).flatten(2).transpose(1, 2)
+        cells = log_softmax(self.cell(features).flatten(1), 1)
+        return Heads(cells, log_softmax(sizes, 2), log_softmax(self.formed(read[0]), 1), parts)
 
 
-def encode(
-    pictures: Sequence[Image.Image], descriptions: Sequence[str]
-) -> tuple[Tensor, Tensor]:
-    """Returns pictures and descriptions as `PixelNetwork.forward` takes them."""
-    import numpy as np
-
-    small = [
-        picture if picture.size == (WIDTH, HEIGHT) else picture.resize((WIDTH, HEIGHT), Image.Resampling.BOX)
-        for picture in pictures
-    ]
-    pixels = torch.from_numpy(np.stack([np.array(picture.convert("RGB")) for picture in small]))
-    letters = [text.encode()[-_BYTES:].rjust(_BYTES) for text in descriptions]
-    return pixels.permute(0, 3, 1, 2).contiguous(), torch.tensor([list(text) for text in letters])
+def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Returns pictures as uint8 [P, 3, 64, 80], and descriptions as their last bytes [T, 32]."""
+    size, box = (WIDTH, HEIGHT), Image.Resampling.BOX
+    small = [picture.convert("RGB").resize(size, box) for picture in pictures]
+    pixels = torch.from_numpy(np.stack([np.array(picture) for picture in small]))
+    letters = [list(text.encode()[-_BYTES:].rjust(_BYTES)) for text in descriptions]
+    return pixels.permute(0, 3, 1, 2).contiguous(), torch.tensor(letters)
 
 
 def points(cells: Tensor) -> tuple[Tensor, Tensor]:
