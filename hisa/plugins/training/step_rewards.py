@@ -1,8 +1,7 @@
 """The reward of each step (ComputerRL, 3.2): 1 in a solved episode, else 0.
 
-The paper rewards each correctly formatted action of a solved trajectory "that contributes to the
-solution" and does not say how that is decided. Here every well-formed step of a solved episode
-counts as contributing. Nothing is discounted, and no reward passes from one step to another.
+The paper rewards correctly formatted actions of a solved trajectory that "contribute to the
+solution", and does not say which do: here all that are well-formed. Nothing is discounted.
 """
 
 from __future__ import annotations
@@ -13,11 +12,7 @@ __all__ = ["step_rewards"]
 
 
 def step_rewards(episode: Episode) -> tuple[float, ...]:
-    """Returns the reward of each step, 0.0 or 1.0, in order.
-
-    Raises:
-        ValueError: the episode's machine failed; it has no reward, not even 0.
-    """
+    """Returns 0.0 or 1.0 for each step; raises ValueError where the machine failed: no sample."""
     if not episode.is_sample:
-        raise ValueError(f"the machine of {episode.draw.task!r} failed: no sample, so no reward")
+        raise ValueError(f"the machine of {episode.draw.task!r} failed: there is no reward")
     return tuple(float(episode.solved and sample.well_formed) for sample in episode.samples)
