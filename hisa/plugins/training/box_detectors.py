@@ -85,7 +85,11 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
         png = io.BytesIO()
         target.picture.save(png, "PNG")
         body = {"base64_image": base64.b64encode(png.getvalue()).decode("ascii")}
-        answer, end, plain = bytearray(), time.monotonic() + seconds, {"accept-encoding": "identity"}
+        answer, end, plain = (
+            bytearray(),
+            time.monotonic() + seconds,
+            {"accept-encoding": "identity"},
+        )
         try:
             with httpx.stream(
                 "POST", url.rstrip("/") + "/parse/", json=body, headers=plain, timeout=seconds

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +19,14 @@ from torch import Tensor, nn
 
 from hisa.plugins.training.losses import click_grpo_loss, cloning_loss
 from hisa.plugins.training.pixel_network import (
-    BOX_SIZES, CELL, COLUMNS, ROWS, Heads, PixelNetwork, encode, points,
+    BOX_SIZES,
+    CELL,
+    COLUMNS,
+    ROWS,
+    Heads,
+    PixelNetwork,
+    encode,
+    points,
 )  # fmt: skip # isort: skip
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH, Target
 
@@ -145,6 +153,12 @@ class ClickTrainer:
         self.version += 1
         seconds = time.perf_counter() - started
         return row | {"update": self.version, "loss": float(loss.detach()), "seconds": seconds}
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; see `pixel_grounder.save_network`."""
+        from hisa.plugins.training.pixel_grounder import save_network
+
+        save_network(self.network, path, self.version)
 
     def _click_loss(
         self, heads: Heads, boxes: Tensor, generator: torch.Generator

@@ -90,7 +90,9 @@ class PixelNetwork(nn.Module):
         super().__init__()
         self.channels = channels
 
-        def conv(size: int, stride: int = 1, seen: int = channels, made: int = channels) -> nn.Conv2d:
+        def conv(
+            size: int, stride: int = 1, seen: int = channels, made: int = channels
+        ) -> nn.Conv2d:
             return nn.Conv2d(seen, made, size, stride, size // 2)
 
         self.eyes = nn.Sequential(
