@@ -60,7 +60,7 @@ def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESH
 
 
 def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 48) -> Image.Image:
-    """Returns a picture of some that went, evenly chosen: annotation blue, detected red (fig. 3)."""
+    """Returns a picture of some that went: annotations blue, detected boxes red, as in fig. 3."""
     shown = dropped[:: max(1, -(-len(dropped) // most))]
     width, height, line = 240, 192, 16
     rows = max(1, -(-len(shown) // columns))

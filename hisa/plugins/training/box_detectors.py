@@ -48,16 +48,17 @@ def drawn_boxes(target: Target) -> list[Box]:
     while before is None or not np.array_equal(areas, before):  # the largest number spreads
         before = areas.copy()
         for axis in (0, 1):
-            for shift in (1, -1):
-                areas = np.where(ink, np.maximum(areas, np.roll(areas, shift, axis)), 0)
+            sides = np.roll(areas, 1, axis), np.roll(areas, -1, axis)
+            areas = np.maximum(areas, np.maximum(*sides))
+        areas = np.where(ink, areas, 0)
     boxes = []
     rows, columns = np.nonzero(areas)
     for number in np.unique(areas[areas > 0]):
         own = areas[rows, columns] == number
         x, y = columns[own] - 1, rows[own] - 1
         if min(np.ptp(x), np.ptp(y)) >= _SMALLEST:
-            sides = (x.min(), y.min(), x.max(), y.max())
-            boxes.append(Box(*(float(side * scale) for side in sides)))
+            corners = (x.min(), y.min(), x.max(), y.max())
+            boxes.append(Box(*(float(side * scale) for side in corners)))
     return boxes
 
 

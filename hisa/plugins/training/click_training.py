@@ -17,17 +17,8 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from hisa.plugins.training import pixel_network as net
 from hisa.plugins.training.losses import click_grpo_loss, cloning_loss
-from hisa.plugins.training.pixel_network import (
-    BOX_SIZES,
-    CELL,
-    COLUMNS,
-    ROWS,
-    Heads,
-    PixelNetwork,
-    encode,
-    points,
-)  # fmt: skip # isort: skip
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH, Target
 
 __all__ = ["REWARDS", "ClickSettings", "ClickTrainer", "Pool", "reply_rewards"]
@@ -74,7 +65,7 @@ class Pool:
     def __init__(self, targets: Sequence[Target], device: str = "cpu") -> None:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
         numbers = {key: number for number, key in enumerate(pictures)}
-        pixels, letters = encode(list(pictures.values()), [t.description for t in targets])
+        pixels, letters = net.encode(list(pictures.values()), [t.description for t in targets])
         scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
         boxes = torch.tensor([t.box for t in targets], dtype=torch.float32) * torch.tensor(scales)
         self.pixels, self.letters, self.boxes = (t.to(device) for t in (pixels, letters, boxes))
@@ -97,12 +88,12 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
         parts: of `REWARDS`.
     """
     cells, sizes, formed = replies.unbind(2)
-    x, y = points(cells)
+    x, y = net.points(cells)
     left, top, right, bottom = (boxes[:, [side]] for side in range(4))
     click = ((left <= x) & (x <= right) & (top <= y) & (y <= bottom)) * formed.float()
     total = click
     if "size" in parts:
-        width, height = boxes.new_tensor(BOX_SIZES)[sizes].unbind(2)
+        width, height = boxes.new_tensor(net.BOX_SIZES)[sizes].unbind(2)
         across = torch.minimum(x + width / 2, right) - torch.maximum(x - width / 2, left)
         down = torch.minimum(y + height / 2, bottom) - torch.maximum(y - height / 2, top)
         common = across.clamp(min=0) * down.clamp(min=0)
@@ -121,7 +112,7 @@ class ClickTrainer:
     def __init__(self, settings: ClickSettings, device: str = "cpu") -> None:
         torch.manual_seed(settings.seed)
         self.settings, self.parts = settings, REWARDS[settings.reward]
-        self.network = PixelNetwork().to(device)
+        self.network = net.PixelNetwork().to(device)
         self.version = 0
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
@@ -140,7 +131,10 @@ class ClickTrainer:
         chosen = torch.randint(len(pool), size, generator=generator, device=pool.device)
         heads = self._heads(pool, chosen)
         entropy = -(heads.cells.exp() * heads.cells).sum(1).mean()
-        row: dict[str, Any] = {"phase": "sft" if cold else "grpo", "entropy": float(entropy)}
+        row: dict[str, Any] = {
+            "phase": "sft" if cold else "grpo",
+            "entropy": float(entropy.detach()),
+        }
         if cold:
             loss = cloning_loss(heads.log_probs(_answers(pool.boxes[chosen]))[:, 0])
         else:
@@ -152,7 +146,8 @@ class ClickTrainer:
         self.optimizer.step()
         self.version += 1
         seconds = time.perf_counter() - started
-        return row | {"update": self.version, "loss": float(loss.detach()), "seconds": seconds}
+        row |= {"update": self.version, "loss": loss.item(), "entropy": entropy.item()}
+        return row | {"seconds": seconds}
 
     def save(self, path: Path) -> None:
         """Write a checkpoint; see `pixel_grounder.save_network`."""
@@ -161,7 +156,7 @@ class ClickTrainer:
         save_network(self.network, path, self.version)
 
     def _click_loss(
-        self, heads: Heads, boxes: Tensor, generator: torch.Generator
+        self, heads: net.Heads, boxes: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, dict[str, Any]]:
         replies = heads.sample(self.settings.members, generator)
         click, rewards = reply_rewards(replies, boxes, self.parts)
@@ -177,16 +172,17 @@ class ClickTrainer:
             "groups": len(spread), "dropped_groups": int((~spread).sum()),
         }  # fmt: skip
 
-    def _heads(self, pool: Pool, chosen: Tensor) -> Heads:
+    def _heads(self, pool: Pool, chosen: Tensor) -> net.Heads:
         pixels = pool.pixels[pool.pages[chosen]]
-        heads: Heads = self.network(pixels, pool.letters[chosen], self.parts)
+        heads: net.Heads = self.network(pixels, pool.letters[chosen], self.parts)
         return heads
 
     @torch.no_grad()
     def hits(self, pool: Pool) -> int:
         """Returns for how many targets the likeliest reply clicks into the box."""
         total = 0
-        for part in torch.arange(len(pool), device=pool.device).split(256):
+        for first in range(0, len(pool), 256):
+            part = torch.arange(first, min(first + 256, len(pool)), device=pool.device)
             replies = self._heads(pool, part).likeliest()
             total += int(reply_rewards(replies, pool.boxes[part], self.parts)[0].sum())
         return total
@@ -194,7 +190,7 @@ class ClickTrainer:
 
 def _answers(boxes: Tensor) -> Tensor:
     """The right reply to each target: the cell at its centre, the size nearest to its own."""
-    column = ((boxes[:, 0] + boxes[:, 2]) / 2 // CELL).long().clamp(0, COLUMNS - 1)
-    row = ((boxes[:, 1] + boxes[:, 3]) / 2 // CELL).long().clamp(0, ROWS - 1)
-    sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(BOX_SIZES)).argmin(1)
-    return torch.stack([row * COLUMNS + column, sizes, torch.ones_like(row)], 1)[:, None]
+    column = ((boxes[:, 0] + boxes[:, 2]) / 2 // net.CELL).long().clamp(0, net.COLUMNS - 1)
+    row = ((boxes[:, 1] + boxes[:, 3]) / 2 // net.CELL).long().clamp(0, net.ROWS - 1)
+    sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(net.BOX_SIZES)).argmin(1)
+    return torch.stack([row * net.COLUMNS + column, sizes, torch.ones_like(row)], 1)[:, None]

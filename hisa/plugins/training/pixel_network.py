@@ -90,10 +90,8 @@ class PixelNetwork(nn.Module):
         super().__init__()
         self.channels = channels
 
-        def conv(
-            size: int, stride: int = 1, seen: int = channels, made: int = channels
-        ) -> nn.Conv2d:
-            return nn.Conv2d(seen, made, size, stride, size // 2)
+        def conv(size: int, stride: int = 1, seen: int = channels, to: int = channels) -> nn.Conv2d:
+            return nn.Conv2d(seen, to, size, stride, size // 2)
 
         self.eyes = nn.Sequential(
             conv(7, 4, 5, 24), nn.GELU(), conv(3, 2, 24), nn.GELU(), conv(3), nn.GELU(), conv(3)
@@ -102,7 +100,7 @@ class PixelNetwork(nn.Module):
         self.words = nn.GRU(channels, channels, batch_first=True)
         self.meant = nn.Linear(channels, 2 * channels)
         self.places = nn.Sequential(conv(3), nn.GELU(), conv(5), nn.GELU())
-        self.cell, self.size = conv(1, made=1), conv(1, made=len(BOX_SIZES))
+        self.cell, self.size = conv(1, to=1), conv(1, to=len(BOX_SIZES))
         self.formed = nn.Linear(channels, 2)
         down, right = torch.linspace(-1, 1, HEIGHT), torch.linspace(-1, 1, WIDTH)
         grid = torch.stack(torch.meshgrid(down, right, indexing="ij"))

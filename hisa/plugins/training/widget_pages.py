@@ -24,7 +24,10 @@ TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
 _COLOURS = {
     "red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 80, 220), "yellow": (230, 210, 60),
 }  # fmt: skip
-_SIZES = {"button": (14, 24, 8, 12), "checkbox": (9, 9, 9, 9), "radio": (9, 9, 9, 9), "field": (20, 34, 9, 9)}  # fmt: skip
+_SIZES = {
+    "button": (14, 24, 8, 12), "checkbox": (9, 9, 9, 9), "radio": (9, 9, 9, 9),
+    "field": (20, 34, 9, 9),
+}  # fmt: skip
 """Of each kind, least and most width and height."""
 _GAP, _TRIES = 3, 20
 """Pixels between widgets at least, and tries to find room for one."""

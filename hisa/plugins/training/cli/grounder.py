@@ -46,15 +46,18 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     """Train a network of 83,000 weights to click what a description means.
 
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
-    dropped.png, a sheet of what went. They are written every 50 steps: Ctrl-C and kill lose no more.
+    dropped.png, a sheet of what went. All is written every 50 steps.
 
     Runs give the named elements of their looks, of which every tenth is held out. Without a cold
     start an entropy bonus of 0.03 is added, or the network collapses on one place. It sees a screen
     as 80x64 pixels: on real ones it does not replace HiSA's own grounder.
     """
+    import torch
+
     from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
+    torch.set_num_threads(1)  # more wait for each other: the network is small
     updates = how.pop("updates")
     how = {"updates": 1400, **how, **(read_settings(output) if resume else {})}
     how["updates"] = how["updates"] if updates is None else updates
