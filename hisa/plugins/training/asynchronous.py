@@ -8,8 +8,7 @@ while workers play on.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from hisa.plugins.training.advantages import grouped
@@ -27,26 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["AsynchronousTraining", "ages_by_length"]
 
 _PAUSE = 0.02
-"""Seconds between two looks into the buffer; see `rollout_workers`."""
+"""Seconds between two looks into the buffer, as in `rollout_workers`."""
 
 
-def ages_by_length(ages: list[tuple[int, int]]) -> dict[str, tuple[float, int, int]]:
-    """Returns mean and 95th percentile (nearest rank) of age, and the number, by length in steps.
+def ages_by_length(batches: Iterable[Taken]) -> dict[int, tuple[float, int, int]]:
+    """Returns mean and 95th percentile (nearest rank) of age in updates, and the number.
 
-    Lengths are put together by powers of two: "1", "2-3", "4-7", ...
-
-    Args:
-        ages: (age in updates, steps) of episodes.
+    Rows are by length in steps, from the key to less than twice the key, a power of two.
     """
-    rows: dict[int, list[int]] = defaultdict(list)
-    for age, steps in ages:
-        rows[1 << (steps.bit_length() - 1)].append(age)
-    table = {}
-    for least, values in sorted(rows.items()):
-        values.sort()
-        name = str(least) if least == 1 else f"{least}-{2 * least - 1}"
-        table[name] = (sum(values) / len(values), values[-(-19 * len(values) // 20) - 1], len(values))
-    return table
+    rows: dict[int, list[int]] = {}
+    for taken in batches:
+        for episode in taken.episodes:
+            least = 1 << (len(episode.samples).bit_length() - 1)
+            rows.setdefault(least, []).append(taken.version - episode.version)
+    ranked = {least: sorted(ages) for least, ages in sorted(rows.items())}
+    return {
+        least: (sum(ages) / len(ages), ages[-(-19 * len(ages) // 20) - 1], len(ages))
+        for least, ages in ranked.items()
+    }
 
 
 class AsynchronousTraining:
@@ -55,17 +52,17 @@ class AsynchronousTraining:
     Args:
         folder: of the run; buffer and weights are beside its other files.
         policy: changed in place.
-        crew: of the rollouts.
-        draws: gives the groups of a batch by its number, from 1; names never come twice.
-        settings: of the updates; ``groups`` is that of the buffer's batches.
+        crew: the workers.
+        draws: gives the groups of a batch by its number, from 1; no name comes twice.
+        settings: of the updates; their ``groups`` are the batch of ``terms``.
         terms: of the buffer.
-        weighted: whether truncated importance weights are taken. False: PPO's ratio is to the
-            policy that acted, however old.
+        weighted: whether importance weights are taken; False: the clipped ratio is to the policy
+            that acted, however old.
         ray: whether workers are Ray actors.
-        after_update: gets each row and what was taken; what it raises ends the run.
+        after_update: gets each row with its batch; what it raises ends the run.
 
     Raises:
-        UsageError: another trainer is at work here, or the buffer is not one of this run.
+        UsageError: another trainer is at work here, or the buffer is not that of this run.
     """
 
     def __init__(
@@ -82,22 +79,21 @@ class AsynchronousTraining:
         after_update: Callable[[MetricsRow, Taken], None] = lambda _row, _taken: None,
     ) -> None:
         self.policy, self.reference = policy, policy.copy()
-        self._folder, self._draws, self._settings = folder, draws, settings
+        self._folder, self._crew, self._draws, self._settings = folder, crew, draws, settings
         self._weighted, self._after_update = weighted, after_update
         self._optimizer = grpo_optimizer(policy, settings)
         self.done = folder.restore(policy, self._optimizer, self.reference)
-        path = folder.path / "episodes.sqlite"
-        self.buffer = EpisodeBuffer(path, terms)
+        path, shelf = folder.path / "episodes.sqlite", folder.path / "weights"
+        self.buffer, self._shelf = EpisodeBuffer(path, terms), WeightsShelf(shelf)
         self.buffer.claim(policy.version)
-        self._shelf = WeightsShelf(folder.path / "weights")
         self._shelf.publish(policy)
-        self.pool = WorkerPool(self.buffer, path, folder.path / "weights", crew, ray=ray)
+        self._pool = WorkerPool(self.buffer, path, shelf, crew, ray=ray)
 
     def run(self) -> None:
         """Make the updates that are left, then end the workers.
 
         Raises:
-            EnvironmentFailed: the workers die again and again.
+            EnvironmentFailed: workers die again and again.
         """
         try:
             while self.done < self._settings.updates:
@@ -105,44 +101,38 @@ class AsynchronousTraining:
                 taken = self._wait()
                 row = self._update(taken)
                 row.seconds = time.monotonic() - begun
-                episodes = [episode for group in taken.groups for episode in group]
                 self._folder.write(
                     self.done, self.policy, self._optimizer,
-                    rows=[row], episodes=episodes, reference=self.reference,
+                    rows=[row], episodes=taken.episodes, reference=self.reference,
                 )  # fmt: skip
                 self._shelf.publish(self.policy)
                 self.buffer.advance(self.policy.version)
                 self._after_update(row, taken)
         finally:
-            self.pool.close()
+            self._pool.close()
             self.buffer.close()
 
     def _wait(self) -> Taken:
-        terms = self.buffer.terms
+        """The next batch; meanwhile there are draws enough, and all workers live."""
+        batch = self.buffer.terms.batch
         while True:
-            self.pool.tend()
-            if self.buffer.waiting() < terms.batch:
-                offered = int(self.buffer.counts().get("offered", 0))
-                self.buffer.offer(self._draws(offered // terms.batch + 1))
+            while self.buffer.waiting() < self._crew.workers * self._crew.wave:
+                number = self.buffer.counts().get("offered", 0) // batch + 1
+                self.buffer.offer(self._draws(number))
+            self._pool.tend()
             if taken := self.buffer.take():
                 return taken
             time.sleep(_PAUSE)
 
     def _update(self, taken: Taken) -> MetricsRow:
-        version = self.policy.version
-        episodes = [episode for group in taken.groups for episode in group]
-        batch = grouped(episodes)
+        batch = grouped(taken.episodes)
         measures: dict[str, Any] = update_policy(
             self.policy, self.reference, self._optimizer, batch, self._settings,
             decoupled=self._weighted,
         )  # fmt: skip
-        self.done += 1
         if measures:
             measures["loss"] = measures.pop("value")
-        return MetricsRow(
-            update=self.done,
-            version=self.policy.version,
-            dropped_groups=batch.dropped,
-            **episode_metrics(episodes, version=version),
-            **measures,
-        )
+        self.done += 1
+        measures |= episode_metrics(taken.episodes, version=taken.version)
+        measures |= {"update": self.done, "version": self.policy.version}
+        return MetricsRow(dropped_groups=batch.dropped, **measures)

@@ -27,34 +27,13 @@ from hisa.machine.patience import patience
 from hisa.machine.storage import Lock
 from hisa.plugins.training.episodes import Draw, Episode
 
-__all__ = ["MIGRATIONS", "EpisodeBuffer", "Taken", "Terms", "Ticket", "feasible"]
+__all__ = ["EpisodeBuffer", "Taken", "Terms", "Ticket", "feasible"]
 
-MIGRATIONS = (
-    """
-    CREATE TABLE trainer (id INTEGER PRIMARY KEY CHECK (id = 1), terms TEXT NOT NULL,
-        version INTEGER NOT NULL, coming INTEGER NOT NULL) STRICT;
-    CREATE TABLE counts (name TEXT PRIMARY KEY, number REAL NOT NULL) STRICT;
-    CREATE TABLE groups (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
-        uses INTEGER NOT NULL DEFAULT 0, taken_at INTEGER) STRICT;
-    CREATE TABLE tickets (id INTEGER PRIMARY KEY AUTOINCREMENT,
-        group_id INTEGER NOT NULL REFERENCES groups ON DELETE CASCADE,
-        task TEXT NOT NULL, seed INTEGER NOT NULL, member INTEGER NOT NULL,
-        state TEXT NOT NULL DEFAULT 'waiting'
-            CHECK (state IN ('waiting', 'leased', 'done', 'lost')),
-        tries INTEGER NOT NULL DEFAULT 0, worker TEXT NOT NULL DEFAULT '',
-        expires REAL NOT NULL DEFAULT 0, version INTEGER, episode BLOB) STRICT;
-    """,
-    """
-    CREATE INDEX tickets_of_group ON tickets (group_id);
-    CREATE INDEX unfinished_tickets ON tickets (state) WHERE state IN ('waiting', 'leased');
-    """,
-)
-"""Steps from an empty file to this version's; the file's ``user_version`` counts those taken."""
-_APPLICATION = 0x48695341
-"""``application_id`` of the file: HiSA."""
+_STEPS = [Path(__file__).with_name(f"buffer_{number}.sql").read_text("utf-8") for number in (1, 2)]
+"""From an empty file to this version's; the file's ``user_version`` counts those taken."""
+_APPLICATION = 0x48695341  # "HiSA"
 _EPISODE_BYTES = 16 << 20
 """Of the largest episode; 30 steps over screens of 3,000 elements take a third of it."""
-_MOST_STEPS = 1000
 _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 
 
@@ -69,7 +48,7 @@ class Terms:
         uses: updates that may use an episode, within the bound.
         tries: times a ticket is given out.
         lease: seconds on an idle machine from a worker's last sign of life to the end of its
-            leases; the pool frees those of a dead worker at once, so this is for a hung one.
+            leases. Those of a dead worker end at once; this is for a hung one.
     """
 
     batch: int
@@ -94,10 +73,10 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A batch: groups as far as they were played, and (age in updates, steps) of each episode."""
+    """A batch: its episodes, group by group, and the trainer's version."""
 
-    groups: list[list[Episode]]
-    ages: list[tuple[int, int]]
+    episodes: list[Episode]
+    version: int
 
 
 def feasible(due: Sequence[int], version: int, batch: int) -> bool:
@@ -123,7 +102,8 @@ class EpisodeBuffer:
     """
 
     def __init__(self, path: Path, terms: Terms | None = None) -> None:
-        self._path, self._lock = path, None
+        self._path = path
+        self._lock: Lock | None = None
         if terms is None and not path.is_file():
             raise UsageError(f"no episode buffer at {path}", fix="start a training run")
         self._base = sqlite3.connect(path, timeout=patience(30.0), isolation_level=None)
@@ -146,25 +126,17 @@ class EpisodeBuffer:
         place = self._path.with_name(f"{self._path.name}.trainer")
         self._lock = Lock.take(place)
         if self._lock is None:
-            raise UsageError(
-                f"{self._path}: process {Lock.holder(place)} trains from it already",
-                fix="stop that process, or train in another folder",
-            )
+            holder = f"process {Lock.holder(place)} trains from it already"
+            raise UsageError(f"{self._path}: {holder}", fix="stop that process first")
         with self._checked():
             (state,) = self._base.execute("PRAGMA quick_check(1)").fetchone()
-            if state != "ok":
-                raise sqlite3.DatabaseError(state)
+            if state != "ok" or version < self._versions()[0]:
+                reason = f"{state}; at version {self._versions()[0]}, the weights at {version}"
+                raise UsageError(f"{self._path}: {reason}", fix="train in a new folder")
             with self._transaction() as base:
-                if version < self._versions()[0]:
-                    raise UsageError(
-                        f"{self._path} has seen version {self._versions()[0]}, not {version}",
-                        fix="go on from the newest weights, or train in a new folder",
-                    )
                 self._give_again("state = 'leased'")
-                base.execute(
-                    "UPDATE groups SET uses = uses - 1, taken_at = NULL WHERE taken_at >= ?",
-                    (version,),
-                )
+                undo = "UPDATE tickets SET uses = uses - 1, taken_at = NULL WHERE taken_at >= ?"
+                base.execute(undo, (version,))
         self.advance(version)
 
     def close(self) -> None:
@@ -174,22 +146,17 @@ class EpisodeBuffer:
             self._lock.release()
 
     def offer(self, draws: Iterable[Draw]) -> None:
-        """Add groups as tickets; a group is complete with this call.
+        """Add whole groups as tickets.
 
         Raises:
             UsageError: a group of that name is there already.
         """
+        rows = [(draw.task, draw.seed, draw.group, draw.member) for draw in draws]
         with self._checked(), self._transaction() as base:
-            ids: dict[str, int | None] = {}
-            for draw in draws:
-                if draw.group not in ids:
-                    row = base.execute("INSERT INTO groups (name) VALUES (?)", (draw.group,))
-                    ids[draw.group] = row.lastrowid
-                base.execute(
-                    "INSERT INTO tickets (group_id, task, seed, member) VALUES (?, ?, ?, ?)",
-                    (ids[draw.group], draw.task, draw.seed, draw.member),
-                )
-            self._count(offered=len(ids))
+            base.executemany(
+                'INSERT INTO tickets (task, seed, "group", member) VALUES (?, ?, ?, ?)', rows
+            )
+            self._count(offered=len({row[2] for row in rows}))
 
     def waiting(self) -> int:
         """Returns the number of tickets that nobody has."""
@@ -197,7 +164,7 @@ class EpisodeBuffer:
         return int(rows.fetchone()[0])
 
     def lease(self, worker: str, version: int, most: int) -> list[Ticket]:
-        """Takes up to ``most`` tickets for a worker, those of the oldest groups first.
+        """Takes up to ``most`` tickets for a worker, in the order in which they were offered.
 
         Args:
             worker: its name, for `renew` and `free`.
@@ -208,18 +175,18 @@ class EpisodeBuffer:
         with self._transaction() as base:
             first = {group: at for group, at, *_ in self._standing()}
             rows = base.execute(
-                "SELECT t.id, t.tries + 1, g.id, t.task, t.seed, g.name, t.member FROM tickets t"
-                " JOIN groups g ON g.id = t.group_id WHERE t.state = 'waiting'"
-                " ORDER BY g.id, t.member LIMIT ?",
+                'SELECT id, tries + 1, task, seed, "group", member FROM tickets'
+                " WHERE state = 'waiting' ORDER BY id LIMIT ?",
                 (most,),
             )
-            for key, attempt, group, *draw in rows.fetchall():
-                after = first | {group: min(version, first.get(group, version))}
+            for key, attempt, *row in rows.fetchall():
+                draw = Draw(*row)
+                after = first | {draw.group: min(version, first.get(draw.group, version))}
                 if after != first and not self._admits(after.values(), self._versions()[1]):
                     self._count(held_back=1)
                     break
                 first = after
-                tickets.append(Ticket(key, attempt, Draw(*draw)))
+                tickets.append(Ticket(key, attempt, draw))
             base.executemany(
                 "UPDATE tickets SET state = 'leased', tries = ?, worker = ?, expires = ?,"
                 " version = ? WHERE id = ?",
@@ -230,18 +197,15 @@ class EpisodeBuffer:
 
     def renew(self, worker: str) -> None:
         """Show that a worker lives: its leases begin anew."""
-        with self._transaction() as base:
-            base.execute(
-                "UPDATE tickets SET expires = ? WHERE state = 'leased' AND worker = ?",
-                (self._expiry(), worker),
-            )
+        self._base.execute(
+            "UPDATE tickets SET expires = ? WHERE state = 'leased' AND worker = ?",
+            (self._expiry(), worker),
+        )
 
-    def free(self, worker: str) -> int:
-        """Give the tickets of a dead worker out again; returns how many it had."""
+    def free(self, worker: str) -> None:
+        """Give the tickets of a dead worker out again."""
         with self._transaction():
-            number = self._give_again("state = 'leased' AND worker = ?", worker)
-            self._count(freed=number)
-        return number
+            self._count(freed=self._give_again("state = 'leased' AND worker = ?", worker))
 
     def put(self, ticket: Ticket, episode: Episode) -> bool:
         """Keep an episode; False: its lease has ended, so it was not kept.
@@ -249,60 +213,56 @@ class EpisodeBuffer:
         The ticket of an episode whose machine failed is given out again.
         """
         payload, mine = _EPISODE.dump_json(episode), "state = 'leased' AND id = ? AND tries = ?"
+        row = (episode.version, payload[: _EPISODE_BYTES + 1], ticket.id, ticket.attempt)
         with self._transaction() as base:
-            key = (ticket.id, ticket.attempt)
-            if not base.execute(f"SELECT 1 FROM tickets WHERE {mine}", key).fetchone():
-                self._count(late=1)
-                return False
-            if not episode.is_sample or not episode.samples or len(payload) > _EPISODE_BYTES:
-                self._give_again(mine, *key)
-                self._count(failed=1)
-                return True
-            base.execute(
-                f"UPDATE tickets SET state = 'done', version = ?, episode = ? WHERE {mine}",
-                (episode.version, payload, *key),
-            )
-            self._count(done=1)
-        return True
+            if not episode.is_sample or not episode.samples:
+                number = self._give_again(mine, *row[2:])
+                self._count(failed=number)
+            else:
+                done = "UPDATE tickets SET state = 'done', version = ?, episode = ? WHERE "
+                number = base.execute(done + mine, row).rowcount
+                self._count(done=number)
+            self._count(late=1 - number)
+        return number == 1
 
     def take(self) -> Taken | None:
         """Takes the batch of the next update; None: it is not complete yet.
 
         Groups with uses left come along beside it. Rows that are no episodes are left out.
         """
-        with self._checked():
-            with self._transaction() as base:
-                version = self._versions()[0]
-                expired = self._give_again("state = 'leased' AND expires < ?", time.time())
-                self._count(expired=expired)
-                standing = self._clean(version)
-                chosen = [group for group, _, unfinished, _ in standing if not unfinished]
-                chosen = chosen[: self.terms.batch]
-                left = [at for group, at, *_ in standing if group not in chosen]
-                if len(chosen) < self.terms.batch or not self._admits(left, version + 1):
-                    return None
-                again = base.execute("SELECT id FROM groups WHERE uses > 0 AND taken_at IS NULL")
-                chosen += [group for (group,) in again]
-                base.executemany(
-                    "UPDATE groups SET uses = uses + 1, taken_at = ? WHERE id = ?",
-                    [(version, group) for group in chosen],
-                )
-                base.execute("UPDATE trainer SET coming = ?", (version + 1,))
-            groups = [self._read(group) for group in chosen]
-        return Taken(groups, [(version - e.version, len(e.samples)) for g in groups for e in g])
+        with self._checked(), self._transaction() as base:
+            version = self._versions()[0]
+            self._count(expired=self._give_again("state = 'leased' AND expires < ?", time.time()))
+            standing = self._usable(version)
+            chosen = [group for group, _, unfinished, _ in standing if not unfinished]
+            chosen = chosen[: self.terms.batch]
+            left = [at for group, at, *_ in standing if group not in chosen]
+            if len(chosen) < self.terms.batch or not self._admits(left, version + 1):
+                return None
+            base.executemany(
+                'UPDATE tickets SET uses = 1, taken_at = ? WHERE "group" = ?',
+                [(version, group) for group in chosen],
+            )
+            base.execute(
+                "UPDATE tickets SET uses = uses + 1, taken_at = ?"
+                " WHERE uses > 0 AND taken_at IS NULL",
+                (version,),
+            )
+            base.execute("UPDATE trainer SET coming = ?", (version + 1,))
+            return Taken(self._read("taken_at = ?", version), version)
 
     def advance(self, version: int) -> None:
         """Set the trainer's version after an update, and drop groups that are used up."""
         with self._transaction() as base:
             base.execute("UPDATE trainer SET version = ?, coming = ?", (version, version))
-            base.execute("UPDATE groups SET taken_at = NULL")
+            base.execute("UPDATE tickets SET taken_at = NULL")
             base.execute(
-                "DELETE FROM groups WHERE uses >= ? OR uses > 0 AND id IN"
-                " (SELECT group_id FROM tickets GROUP BY group_id HAVING min(version) < ?)",
+                'DELETE FROM tickets WHERE uses >= ? OR uses > 0 AND "group" IN'
+                ' (SELECT "group" FROM tickets GROUP BY 1 HAVING min(version) < ?)',
                 (self.terms.uses, version - self.terms.bound),
             )
 
-    def counts(self) -> dict[str, float]:
+    def counts(self) -> dict[str, int]:
         """Returns what was counted since the file was made, by name; what is 0 is left out.
 
         Groups: ``offered``; ``short`` (fewer than two members left). Episodes: ``leased``,
@@ -318,24 +278,22 @@ class EpisodeBuffer:
         base.execute("PRAGMA trusted_schema = OFF")
         (at,) = base.execute("PRAGMA user_version").fetchone()
         (application,) = base.execute("PRAGMA application_id").fetchone()
+        ours = application == _APPLICATION and 0 < at <= len(_STEPS)
         schema = _schema(base)
-        ours = application == _APPLICATION and 0 < at <= len(MIGRATIONS)
-        if not (ours and schema == _schema_at(at)) and (schema or terms is None):
-            raise UsageError(
-                f"{self._path}: no episode buffer of version 1 to {len(MIGRATIONS)}",
-                fix="name another file; a later HiSA may have made this one",
-            )
-        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
-            base.execute(f"PRAGMA {pragma}")
-        _migrate(base, at if schema else 0)
+        if schema and not (ours and schema == _schema_after(at)):
+            reason = f"no episode buffer of version 1 to {len(_STEPS)}"
+            raise UsageError(f"{self._path}: {reason}", fix="name another file")
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA synchronous = NORMAL")
+        for number, step in enumerate(_STEPS[at:], at + 1):
+            marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {number};"
+            base.executescript(f"BEGIN IMMEDIATE; {step} {marks} COMMIT;")
         if terms:
-            row = _TERMS.dump_json(terms).decode()
-            base.execute("INSERT OR IGNORE INTO trainer VALUES (1, ?, 0, 0)", (row,))
-        kept = _TERMS.validate_json(base.execute("SELECT terms FROM trainer").fetchone()[0])
+            text = _TERMS.dump_json(terms).decode()
+            base.execute("INSERT OR IGNORE INTO trainer (id, terms) VALUES (1, ?)", (text,))
+        kept = _TERMS.validate_json((base.execute("SELECT terms FROM trainer").fetchone() or [""])[0])
         if terms not in (None, kept):
-            raise UsageError(
-                f"{self._path} was made for {kept}, not for {terms}", fix="use a new folder"
-            )
+            raise UsageError(f"{self._path} was made for {kept}", fix="use those, or a new folder")
         return kept
 
     @contextmanager
@@ -343,10 +301,8 @@ class EpisodeBuffer:
         try:
             yield
         except (sqlite3.DatabaseError, ValidationError) as error:
-            raise UsageError(
-                f"{self._path}: {str(error).splitlines()[0]}",
-                fix="move it away: the weights are kept apart from it",
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise UsageError(f"{self._path}: {reason}", fix="train in a new folder") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -362,72 +318,64 @@ class EpisodeBuffer:
     def _expiry(self) -> float:
         return time.time() + patience(self.terms.lease)
 
-    def _standing(self) -> list[tuple[int, int, int, int]]:
-        """Groups begun and not used: id, first version, members unfinished and done; by age."""
+    def _standing(self) -> list[tuple[str, int, int, int]]:
+        """Groups begun and not used: name, first version, members unfinished and done; by age."""
         rows = self._base.execute(
-            "SELECT g.id, coalesce(min(t.version), -1) AS first,"
-            " sum(t.state IN ('waiting', 'leased')) AS unfinished, sum(t.state = 'done')"
-            " FROM groups g JOIN tickets t ON t.group_id = g.id WHERE g.uses = 0"
-            " GROUP BY g.id HAVING first >= 0 OR NOT unfinished ORDER BY first, g.id"
+            "SELECT \"group\", coalesce(min(version), -1) AS first, sum(state IN ('waiting',"
+            " 'leased')) AS unfinished, sum(state = 'done') FROM tickets WHERE uses = 0"
+            " GROUP BY 1 HAVING first >= 0 OR NOT unfinished ORDER BY first, min(id)"
         )
         return rows.fetchall()
 
-    def _clean(self, version: int) -> list[tuple[int, int, int, int]]:
-        """`_standing` without groups too short to use, and without those to be discarded."""
-        kept = []
+    def _usable(self, version: int) -> list[tuple[str, int, int, int]]:
+        """`_standing`, after dropping what is too short and what is to be thrown away."""
         for group, first, unfinished, done in self._standing():
-            if not unfinished and done < 2:
-                self._count(short=1)
-            elif (
-                self.terms.mode == "discard"
-                and not unfinished
-                and (version - first > self.terms.bound)
-            ):
-                steps = sum(len(episode.samples) for episode in self._read(group))
-                self._count(thrown=done, thrown_steps=steps)
-            else:
-                kept.append((group, first, unfinished, done))
+            old = self.terms.mode == "discard" and version - first > self.terms.bound
+            if unfinished or (done > 1 and not old):
                 continue
-            self._base.execute("DELETE FROM groups WHERE id = ?", (group,))
-        return kept
+            if done > 1:
+                episodes = self._read('"group" = ?', group)
+                steps = sum(len(episode.samples) for episode in episodes)
+                self._count(thrown=done, thrown_steps=steps)
+            self._count(short=int(done < 2))
+            self._base.execute('DELETE FROM tickets WHERE "group" = ?', (group,))
+        return self._standing()
 
     def _admits(self, first: Iterable[int], version: int) -> bool:
         due = sorted(at + self.terms.bound for at in first)
         return self.terms.mode == "discard" or feasible(due, version, self.terms.batch)
 
     def _give_again(self, where: str, *values: object) -> int:
-        """Gives leased tickets out again; those out of tries are lost."""
-        lost = self._base.execute(
-            f"SELECT count(*) FROM tickets WHERE {where} AND tries >= ?",
-            (*values, self.terms.tries),
-        )
-        self._count(lost=lost.fetchone()[0])
+        """Ends leases; their tickets wait again, or are lost. Returns their number."""
+        tries = self.terms.tries
+        out = f"SELECT count(*) FROM tickets WHERE {where} AND tries >= ?"
+        self._count(lost=self._base.execute(out, (*values, tries)).fetchone()[0])
         freed = self._base.execute(
             "UPDATE tickets SET worker = '', version = NULL,"
             f" state = CASE WHEN tries < ? THEN 'waiting' ELSE 'lost' END WHERE {where}",
-            (self.terms.tries, *values),
+            (tries, *values),
         )
         return freed.rowcount
 
-    def _count(self, **numbers: float) -> None:
+    def _count(self, **numbers: int) -> None:
         self._base.executemany(
             "INSERT INTO counts VALUES (?, ?)"
             " ON CONFLICT (name) DO UPDATE SET number = number + excluded.number",
             [item for item in numbers.items() if item[1]],
         )
 
-    def _read(self, group: int) -> list[Episode]:
-        """The episodes of a group; a row that is none is counted."""
+    def _read(self, where: str, value: object) -> list[Episode]:
+        """Finished episodes in order; a row that is none is counted."""
         rows = self._base.execute(
-            "SELECT t.task, t.seed, g.name, t.member, t.version, CASE WHEN typeof(t.episode) ="
-            " 'blob' AND length(t.episode) <= ? THEN t.episode ELSE x'' END FROM tickets t"
-            " JOIN groups g ON g.id = t.group_id WHERE g.id = ? AND t.state = 'done'",
-            (_EPISODE_BYTES, group),
+            'SELECT task, seed, "group", member, version, CASE WHEN length(episode) <='
+            f" {_EPISODE_BYTES} THEN episode END FROM tickets"
+            f" WHERE {where} AND state = 'done' ORDER BY id",
+            (value,),
         )
         episodes = []
         for *draw, version, payload in rows.fetchall():
             try:
-                episode = _EPISODE.validate_json(payload)
+                episode = _EPISODE.validate_json(payload or b"")
             except ValidationError:
                 episode = None
             if episode and _is_sound(episode, Draw(*draw), version):
@@ -440,15 +388,13 @@ class EpisodeBuffer:
 def _is_sound(episode: Episode, draw: Draw, version: int) -> bool:
     """Whether a row's episode is that of its ticket, with numbers and acts that can be."""
     samples = episode.samples
-    numbers = [n for s in samples for n in (s.logprob, s.entropy)]
-    return (
-        episode.draw == draw
-        and episode.version == version
-        and 0 < len(samples) <= _MOST_STEPS
-        and episode.score is not None
-        and 0 <= episode.score <= 1
+    numbers = [n for sample in samples for n in (sample.logprob, sample.entropy)]
+    ours = samples and (episode.draw, episode.version) == (draw, version)
+    return bool(
+        ours
         and all(map(math.isfinite, numbers))
-        and all(-1 <= s.act.item < len(s.look.items) for s in samples)
+        and 0 <= (-1 if episode.score is None else episode.score) <= 1
+        and all(-1 <= sample.act.item < len(sample.look.items) for sample in samples)
     )
 
 
@@ -456,19 +402,10 @@ def _schema(base: sqlite3.Connection) -> list[tuple[str, str]]:
     return base.execute("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY 1").fetchall()
 
 
-def _schema_at(number: int) -> list[tuple[str, str]]:
+def _schema_after(steps: int) -> list[tuple[str, str]]:
     base = sqlite3.connect(":memory:")
-    base.executescript("".join(MIGRATIONS[:number]))
     try:
+        base.executescript("".join(_STEPS[:steps]))
         return _schema(base)
     finally:
         base.close()
-
-
-def _migrate(base: sqlite3.Connection, at: int) -> None:
-    """Take the steps after the first ``at``, each whole or not at all."""
-    for number, step in enumerate(MIGRATIONS[at:], at + 1):
-        base.executescript(
-            f"BEGIN IMMEDIATE; {step} PRAGMA application_id = {_APPLICATION};"
-            f" PRAGMA user_version = {number}; COMMIT;"
-        )

@@ -14,28 +14,20 @@ if TYPE_CHECKING:
 __all__ = ["WeightsShelf", "load_weights"]
 
 _KEPT = 3
-"""Versions that stay: a worker that has read the name of a file finds it still there."""
+"""Versions that stay, for readers that have just listed the folder."""
 _HEADER = 1 << 20
-"""Most bytes of a file beside the numbers themselves; a tensor's entry takes about a hundred."""
+"""Most bytes of a file beside its numbers; a tensor's entry takes about a hundred."""
 
 
 class WeightsShelf:
-    """A folder of safetensors files; a reader sees whole ones only.
-
-    Args:
-        folder: made where it is missing.
-    """
+    """A folder of safetensors files, each replaced whole."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def publish(self, policy: Trainable) -> None:
-        """Put the weights of a policy there under its version.
-
-        Raises:
-            OSError: the disk refuses it; the versions before are still there.
-        """
+        """Put the weights of a policy there under its version."""
         from safetensors.torch import save
 
         tensors = policy.network.state_dict().items()
@@ -46,14 +38,12 @@ class WeightsShelf:
 
     def read(self, after: int) -> tuple[int, bytes] | None:
         """Returns the newest version and its file; None: there is none after ``after``."""
-        for version in reversed(self._versions()):
-            if version <= after:
-                break
-            try:
-                return version, (self._folder / f"{version}.safetensors").read_bytes()
-            except FileNotFoundError:
-                return self.read(after)
-        return None
+        version = max(self._versions(), default=after)
+        try:
+            path = self._folder / f"{version}.safetensors"
+            return (version, path.read_bytes()) if version > after else None
+        except FileNotFoundError:
+            return self.read(after)
 
     def _versions(self) -> list[int]:
         names = (path.stem for path in self._folder.glob("*.safetensors"))
@@ -64,7 +54,7 @@ def load_weights(policy: Trainable, version: int, data: bytes) -> None:
     """Give a policy the weights of a file.
 
     Raises:
-        UsageError: they are not those of its network, damaged, or not finite.
+        UsageError: they are not those of its network, are damaged, or not finite.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -75,12 +65,9 @@ def load_weights(policy: Trainable, version: int, data: bytes) -> None:
         tensors = load(data) if len(data) <= most else {}
     except (SafetensorError, ValueError, KeyError):
         tensors = {}
-    shapes = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
-    same = shapes == {name: (tensor.shape, tensor.dtype) for name, tensor in own.items()}
-    if not same or not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
-        raise UsageError(
-            f"version {version}: damaged, or not the weights of {policy.name!r}",
-            fix="train in a new folder",
-        )
+    shapes, own_shapes = ({n: (t.shape, t.dtype) for n, t in x.items()} for x in (tensors, own))
+    if shapes != own_shapes or not all(bool(t.isfinite().all()) for t in tensors.values()):
+        reason = f"version {version}: damaged, or not the weights of {policy.name!r}"
+        raise UsageError(reason, fix="train in a new folder")
     policy.network.load_state_dict(tensors)
     policy.version = version
