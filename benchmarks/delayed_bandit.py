@@ -53,7 +53,9 @@ class DelayedBandit:
             looks = [_look(draw.task, len(samples)) for draw, samples in steps.items()]
             choices = policy.choose(looks, greedy=greedy)
             time.sleep(self._seconds)
-            for look, choice, (draw, samples) in zip(looks, choices, list(steps.items()), strict=True):
+            for look, choice, (draw, samples) in zip(
+                looks, choices, list(steps.items()), strict=True
+            ):
                 samples.append(
                     Sample(look, choice.act, choice.logprob, choice.entropy, policy.version)
                 )

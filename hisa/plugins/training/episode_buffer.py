@@ -15,7 +15,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -80,12 +80,9 @@ class Taken:
 
 
 def feasible(due: Sequence[int], version: int, batch: int) -> bool:
-    """Whether updates of ``batch`` groups, the earliest due first, can use every group in time.
+    """Whether updates of ``batch`` groups from ``version`` on can use every group in time.
 
-    Args:
-        due: last version at which each group may be used, ascending.
-        version: of the trainer at its next update.
-        batch: groups of an update.
+    ``due`` has the last version at which each group may be used, ascending.
     """
     return all(last >= version + place // batch for place, last in enumerate(due))
 
@@ -291,7 +288,9 @@ class EpisodeBuffer:
         if terms:
             text = _TERMS.dump_json(terms).decode()
             base.execute("INSERT OR IGNORE INTO trainer (id, terms) VALUES (1, ?)", (text,))
-        kept = _TERMS.validate_json((base.execute("SELECT terms FROM trainer").fetchone() or [""])[0])
+        kept = _TERMS.validate_json(
+            (base.execute("SELECT terms FROM trainer").fetchone() or [""])[0]
+        )
         if terms not in (None, kept):
             raise UsageError(f"{self._path} was made for {kept}", fix="use those, or a new folder")
         return kept
@@ -387,15 +386,11 @@ class EpisodeBuffer:
 
 def _is_sound(episode: Episode, draw: Draw, version: int) -> bool:
     """Whether a row's episode is that of its ticket, with numbers and acts that can be."""
-    samples = episode.samples
-    numbers = [n for sample in samples for n in (sample.logprob, sample.entropy)]
-    ours = samples and (episode.draw, episode.version) == (draw, version)
-    return bool(
-        ours
-        and all(map(math.isfinite, numbers))
-        and 0 <= (-1 if episode.score is None else episode.score) <= 1
-        and all(-1 <= sample.act.item < len(sample.look.items) for sample in samples)
-    )
+    score = -1.0 if episode.score is None else episode.score
+    numbers = [n for sample in episode.samples for n in (sample.logprob, sample.entropy)]
+    in_range = (-1 <= s.act.item < len(s.look.items) for s in episode.samples)
+    ours = bool(numbers) and (episode.draw, episode.version) == (draw, version)
+    return ours and 0 <= score <= 1 and all(map(math.isfinite, numbers)) and all(in_range)
 
 
 def _schema(base: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -403,9 +398,6 @@ def _schema(base: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 def _schema_after(steps: int) -> list[tuple[str, str]]:
-    base = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as base:
         base.executescript("".join(_STEPS[:steps]))
         return _schema(base)
-    finally:
-        base.close()

@@ -66,9 +66,7 @@ def test_a_killed_worker_costs_its_episode_in_flight_and_weights_are_picked_up_a
     buffer: EpisodeBuffer, shelf: WeightsShelf, tmp_path: Path
 ) -> None:
     """A wave of one short and one long: the short one is in the buffer when the worker dies."""
-    pool = WorkerPool(
-        buffer, tmp_path / "episodes.sqlite", tmp_path / "weights", crew(0.1, wave=2)
-    )
+    pool = WorkerPool(buffer, tmp_path / "episodes.sqlite", tmp_path / "weights", crew(0.1, wave=2))
     buffer.offer([Draw("short", 0, "0", 0), Draw("long", 0, "1", 0)])
     pool.tend()
     until(lambda: buffer.counts().get("done") == 1)

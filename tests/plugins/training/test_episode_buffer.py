@@ -48,7 +48,8 @@ def test_a_group_is_taken_whole_and_once(path: Path) -> None:
     assert buffer.take() is None
     assert buffer.put(two, episode(two.draw, [0], score=0.0))
     taken = buffer.take()
-    assert taken and [e.draw for e in taken.episodes] == [one.draw, two.draw]
+    assert taken
+    assert [e.draw for e in taken.episodes] == [one.draw, two.draw]
     assert [s.version for s in taken.episodes[0].samples] == [0, 0, 1]
     buffer.advance(1)
     assert buffer.take() is None
@@ -81,13 +82,13 @@ def test_admission_holds_the_age_within_the_bound_and_throws_nothing_away(
     buffer = EpisodeBuffer(path, Terms(batch=3, bound=bound))
     buffer.claim(0)
     version, ages, offered, flying = 0, list[int](), 0, list[tuple[int, int, Ticket]]()
-    for now in range(3000):
+    for now in range(900):
         if buffer.waiting() < 4:
             buffer.offer(draws(offered, 3, task=dice.choice(["short", "long"])))
             offered += 3
         at = max(0, version - dice.choice([0, 0, 1, 3]))
         for ticket in buffer.lease("a", at, dice.randrange(1, 5)):
-            slow = dice.randrange(200) if ticket.draw.task == "long" else 2
+            slow = dice.randrange(100) if ticket.draw.task == "long" else 2
             flying.append((now + slow, at, ticket))
         for row in [row for row in flying if row[0] <= now]:
             flying.remove(row)
@@ -97,7 +98,7 @@ def test_admission_holds_the_age_within_the_bound_and_throws_nothing_away(
             version += dice.random() < 0.9
             buffer.advance(version)
     counts = buffer.counts()
-    assert version > 20
+    assert version > 10
     assert max(ages) == bound
     assert counts["held_back"] > 0
     assert not {"thrown", "damaged", "late"} & counts.keys()
@@ -110,7 +111,7 @@ def shares_of_long(path: Path, mode: str) -> tuple[float, dict[str, int]]:
     buffer.claim(0)
     version, offered, used = 0, 0, list[str]()
     flying: list[tuple[int, int, Ticket]] = []
-    for now in range(400):
+    for now in range(200):
         while buffer.waiting() < 4:
             buffer.offer(draws(offered, 1, task="long" if offered % 2 else "short"))
             offered += 1
@@ -133,7 +134,7 @@ def test_long_tasks_starve_by_discarding_and_not_by_admission(tmp_path: Path) ->
     assert "thrown" not in counts
     discarded, counts = shares_of_long(tmp_path / "b", "discard")
     assert discarded < 0.1
-    assert counts["thrown"] > 50
+    assert counts["thrown"] > 20
     assert "held_back" not in counts
 
 
@@ -153,7 +154,8 @@ def test_a_failed_machine_is_no_sample_and_a_short_group_is_dropped(path: Path) 
             failed = ticket.draw in (Draw("short", 0, "0", 1), Draw("short", 1, "1", 1))
             buffer.put(ticket, episode(ticket.draw, [0], None if failed else 1.0))
     taken = buffer.take()
-    assert taken and [(e.draw.group, e.draw.member) for e in taken.episodes] == [("1", 0), ("1", 2)]
+    assert taken
+    assert [(e.draw.group, e.draw.member) for e in taken.episodes] == [("1", 0), ("1", 2)]
     counts = buffer.counts()
     assert (counts["failed"], counts["lost"], counts["short"]) == (4, 2, 1)
 
@@ -184,7 +186,8 @@ def test_a_trainer_that_was_killed_before_its_update_was_kept_does_it_again(path
     buffer.claim(0)
     assert buffer.waiting() == 2
     taken = buffer.take()
-    assert taken and len(taken.episodes) == 2
+    assert taken
+    assert len(taken.episodes) == 2
     buffer.close()
     buffer = EpisodeBuffer(path)
     buffer.claim(1)
@@ -237,12 +240,13 @@ def test_damaged_rows_are_left_out_and_counted(path: Path) -> None:
         _json(replace(whole, samples=(far,))),
         _json(replace(whole, score=3.0)),
         _json(whole).replace(b"-0.5", b"1e999"),
-        _json(tickets[1] and whole),
+        _json(whole),
     ]  # fmt: skip
     for ticket, payload in zip(tickets[2:], payloads, strict=True):
         spoil(path, "UPDATE tickets SET episode = ? WHERE id = ?", payload, ticket.id)
     taken = buffer.take()
-    assert taken and [e.draw.member for e in taken.episodes] == [0, 1]
+    assert taken
+    assert [e.draw.member for e in taken.episodes] == [0, 1]
     assert buffer.counts()["damaged"] == 8
 
 
@@ -283,5 +287,5 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(path: Path) -> None:
     assert base.execute("PRAGMA user_version").fetchone() == (2,)
     base.execute("PRAGMA user_version = 3")
     base.close()
-    with pytest.raises(UsageError, match="later HiSA|no episode buffer of version"):
+    with pytest.raises(UsageError, match="no episode buffer of version"):
         EpisodeBuffer(path)

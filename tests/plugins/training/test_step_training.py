@@ -108,7 +108,10 @@ def test_an_update_without_spread_changes_nothing() -> None:
     policy, settings = TablePolicy(), replace(SETTINGS, group_size=1)
     batch = grouped(Bandit().play(draw_groups(WORDS, settings, 1), policy))
     before = policy.network.weight.clone()
-    assert update_policy(policy, policy.copy(), grpo_optimizer(policy, settings), batch, settings) == {}
+    assert (
+        update_policy(policy, policy.copy(), grpo_optimizer(policy, settings), batch, settings)
+        == {}
+    )
     assert policy.version == 0 and torch.equal(before, policy.network.weight)
 
 
@@ -169,7 +172,9 @@ def test_a_folder_has_one_writer_and_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_cloning_learns_and_goes_on_where_it_stopped() -> None:
-    episodes = [e for e in Bandit().play(draw_groups(WORDS, SETTINGS, 1), TablePolicy()) if e.solved]
+    episodes = [
+        e for e in Bandit().play(draw_groups(WORDS, SETTINGS, 1), TablePolicy()) if e.solved
+    ]
     samples = [sample for episode in episodes for sample in episode.samples]
     settings = CloningSettings(epochs=4, batch=3, lr=0.3)
     whole, losses = TablePolicy(), list[float]()
