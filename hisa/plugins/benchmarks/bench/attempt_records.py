@@ -4,9 +4,9 @@
     DIR/attempts.jsonl   one line for each thing that happened to an attempt; only appended to
     DIR/runs/<run id>/   one run folder an attempt, as ``hisa run`` makes it
 
-An attempt is one try at one member of one repeat of one task in one variant. It is ``started`` when a worker
-gets it, ``running`` once its run folder is there, and at last ``finished``, or ``lost`` where its
-worker or the whole bench died in it. An attempt without an end is lost and made again.
+An attempt is one try at one member of one repeat of one task in one variant. It is ``started`` when
+a worker gets it, ``running`` once its run folder is there, and at last ``finished``, or ``lost``
+where its worker or the whole bench died in it. An attempt without an end is lost and made again.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ def _locked(folder: Path) -> Lock:
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with the repeats, group and reference of now."""
+    """The plan of the folder: the one that was begun, with repeats, group and reference of now."""
     path = folder / PLAN
     if path.exists():
         begun = _filled(read_plan(folder))
