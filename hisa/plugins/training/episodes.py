@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hisa.errors import UsageError
+
 __all__ = ["Act", "Choice", "Draw", "Episode", "Item", "Look", "Sample"]
 
 
@@ -120,6 +122,8 @@ class Episode:
         failure: why the machine failed; empty where it did not.
         source: "pages", "machines" or "recorded".
         policy: name of the policy that acted, for cloning by strata.
+        cloning_only: whether log-probabilities are lacking, so that reinforcement learning refuses
+            it; those of its samples are then 0 and mean nothing.
     """
 
     draw: Draw
@@ -131,6 +135,7 @@ class Episode:
     failure: str = ""
     source: str = "pages"
     policy: str = ""
+    cloning_only: bool = False
 
     @property
     def version(self) -> int:
@@ -141,3 +146,16 @@ class Episode:
     def is_sample(self) -> bool:
         """Whether training may use it: its machine did not fail."""
         return self.score is not None
+
+    def require_trainable(self) -> None:
+        """Refuse what is fit for cloning alone, as `hisa.runs.turns.Turn.require_trainable` does.
+
+        Raises:
+            UsageError: its steps have no log-probabilities.
+        """
+        if self.cloning_only:
+            raise UsageError(
+                f"episode of {self.draw.task!r} by {self.policy!r} has no log-probabilities: fit "
+                "for cloning, no sample of RL",
+                fix="hisa train sft, or record episodes with the pointer policy",
+            )

@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +25,7 @@ from hisa.errors import DeveloperError
 from hisa.events import Event, StepFinished
 from hisa.outcomes.endings import ending_of
 from hisa.plugins.benchmarks.bench.attempt_records import AttemptResult
-from hisa.protocols import Environment, Task
+from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.log import RunLog
 from hisa.tasks.taskfile import load_task
 from hisa.text.redact import redact
@@ -109,13 +109,17 @@ def find_parts(name: str) -> MakeEnvironment | None:
     return found
 
 
-async def perform(job: Job) -> AsyncIterator[Message]:
+async def perform(job: Job, models: Mapping[Role, Model] | None = None) -> AsyncIterator[Message]:
     """Make the attempt; messages come as things happen: `RunEnded` with the result, `JobDone` last.
 
     Cancelling ends the run as "stopped".
+
+    Args:
+        job: the attempt.
+        models: by role, of this process, in the place of those that the settings name.
     """
     queue: asyncio.Queue[Message] = asyncio.Queue()
-    work = asyncio.create_task(_guarded(job, queue.put_nowait))
+    work = asyncio.create_task(_guarded(job, models or {}, queue.put_nowait))
     try:
         while True:
             message = await queue.get()
@@ -128,11 +132,11 @@ async def perform(job: Job) -> AsyncIterator[Message]:
         await asyncio.gather(work, return_exceptions=True)
 
 
-async def _guarded(job: Job, tell: Callable[[Message], None]) -> None:
+async def _guarded(job: Job, models: Mapping[Role, Model], tell: Callable[[Message], None]) -> None:
     """`_attempt`, with everything that can go wrong as an ending."""
     teller = _Teller(tell)
     try:
-        await _attempt(job, teller)
+        await _attempt(job, models, teller)
     except asyncio.CancelledError:
         teller.end(RunEnded(status="stopped", message="stopped by a person"))
         raise
@@ -181,7 +185,7 @@ class _Teller:
         self.tell(ended.model_copy(update={"seconds": time.monotonic() - self._started}))
 
 
-async def _attempt(job: Job, teller: _Teller) -> None:
+async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> None:
     settings = Settings.model_validate(job.settings)
     task = load_task(job.task, seed=settings.run.seed)
     maker = find_parts(job.environment)
@@ -189,19 +193,20 @@ async def _attempt(job: Job, teller: _Teller) -> None:
         Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
     ) as log:
         teller.tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
-        await _run(settings, task, log, maker=maker, teller=teller)
+        context = RunContext(models=models, listeners=[teller])
+        await _run(settings, task, log, context, maker=maker, teller=teller)
 
 
 async def _run(
-    settings: Settings, task: Task, log: RunLog, *, maker: MakeEnvironment | None, teller: _Teller
-) -> None:
+    settings: Settings, task: Task, log: RunLog, context: RunContext,
+    *, maker: MakeEnvironment | None, teller: _Teller,
+) -> None:  # fmt: skip
     async with AsyncExitStack() as stack:
-        run_context = RunContext(listeners=[teller])
         if maker is not None:
 
             async def enter() -> Environment:
                 return await stack.enter_async_context(maker(settings, task))
 
-            run_context = RunContext(environment=enter, listeners=[teller])
-        agent = await stack.enter_async_context(open_agent(settings, task, log, run_context))
+            context.environment = enter
+        agent = await stack.enter_async_context(open_agent(settings, task, log, context))
         await agent.run(task, on_result=teller.result)

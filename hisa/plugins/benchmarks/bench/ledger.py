@@ -179,7 +179,7 @@ class AttemptLedger:
     Args:
         folder: the bench folder; made where it is missing.
         plan: what is run. A folder that was begun goes on: its plan must be the same, but for
-            more repeats and another reference.
+            more repeats, larger groups and another reference.
 
     Raises:
         UsageError: another process writes it, or it was begun with another plan.
@@ -285,7 +285,7 @@ def _locked(folder: Path) -> Lock:
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with the repeats and reference of now."""
+    """The plan of the folder: the one that was begun, with repeats, group and reference of now."""
     path = folder / PLAN
     if path.exists():
         begun = _filled(read_plan(folder))
@@ -300,7 +300,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
                 f"{_what_differs(begun, plan)}",
                 fix="give another --out, or the command that began it",
             )
-        now = {"repeat": max(begun.repeat, plan.repeat)}
+        now = {name: max(getattr(begun, name), getattr(plan, name)) for name in ("repeat", "group")}
         plan = begun.model_copy(update={**now, "reference": plan.reference or begun.reference})
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan

@@ -24,6 +24,9 @@ from hisa.plugins.benchmarks.bench.start_checks import StartCheck, StartChecker
 
 __all__ = ["Bench", "Progress"]
 
+_DRAW_SEEDS = 10_000
+"""Sampling seeds from one draw to the next: more than a group has members, so that none recurs."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -203,10 +206,20 @@ class Bench:
 
     def _job(self, slot: Slot) -> Job:
         settings = self._ledger.plan.variants[slot.variant]
-        run = settings["run"]
         return Job(
             task=self._paths[slot.task],
-            settings={**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}},
+            settings=_seeded(settings, slot, self._ledger.plan.group),
             runs=str(self._ledger.runs),
             environment=self._environment,
         )
+
+
+def _seeded(settings: dict[str, Any], slot: Slot, group: int) -> dict[str, Any]:
+    """The settings with the seed of the slot's draw, and in a group with its member's sampling."""
+    run, models = settings["run"], settings["models"]
+    seeded = {**settings, "run": {**run, "seed": run["seed"] + slot.repeat - 1}}
+    if group == 1:
+        return seeded
+    planner = models["planner"]
+    seed = (planner["seed"] or 0) + (slot.repeat - 1) * _DRAW_SEEDS + slot.member - 1
+    return {**seeded, "models": {**models, "planner": {**planner, "seed": seed}}}

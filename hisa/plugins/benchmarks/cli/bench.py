@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 _MAKER = "Your own environments: a function of settings and task, giving a context manager."
+_GROUP = "Attempts at each repeat, all with its seed; 1."
 _REFERENCE = "A bench whose starts this one's are compared with."
 
 
@@ -58,6 +59,7 @@ bench.add_command(undone)
 @click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
+@click.option("--group", type=click.IntRange(1, 10_000), default=1, metavar="N", help=_GROUP)
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
@@ -85,9 +87,12 @@ def run_command(
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
     hisa bench run browsergym:miniwob --env browsergym --out benches/gym
     hisa bench run own:DIR --ablate table5 --out benches/table5
+    hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
     hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
+    With --group N it is tried N times with that seed, as training wants it; only the planner's
+    models.planner.seed is counted up, where its model takes one.
 
     With --only ready the machine of --env is started once, and tasks that lack something (an
     application, a file, an account; see hisa bench coverage) are left out.
@@ -191,6 +196,7 @@ def _plan(
         tasks=suite.tasks,
         problems=suite.problems,
         repeat=options["repeat"],
+        group=options["group"],
         reference=str(options["reference"].resolve()) if options["reference"] else "",
     )
 

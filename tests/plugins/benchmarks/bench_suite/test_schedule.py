@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.benchmarks.bench.attempt_records import Slot
+from hisa.plugins.benchmarks.bench.attempt_records import Slot, record_adapter
 from hisa.plugins.benchmarks.bench.bench_report import build_report
 from hisa.plugins.benchmarks.bench.executors.base import Worker, WorkerLost
 from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
@@ -21,7 +21,7 @@ from hisa.plugins.benchmarks.bench.pages import markdown_page
 from hisa.plugins.benchmarks.bench.schedule import Bench, Progress
 from hisa.plugins.benchmarks.bench.summary import summarise
 from hisa.runs.read import list_runs, read_manifest
-from tests.plugins.benchmarks.bench_suite.forms import PARTS, ledger
+from tests.plugins.benchmarks.bench_suite.forms import PARTS, ledger, plan
 
 pytestmark = pytest.mark.process
 
@@ -207,3 +207,32 @@ async def test_a_bench_without_workers_says_so_and_nothing_is_left_open(tmp_path
     attempts = [a for slot in book.plan.slots for a in book.slot_state(slot).attempts]
     assert not any(attempt.open for attempt in attempts)
     assert len(book.pending()) == 2
+
+
+async def test_members_of_a_group_share_the_seed_of_the_instance_and_not_that_of_sampling(
+    tmp_path: Path,
+) -> None:
+    small = plan(tmp_path, "ada", repeat=2)
+    AttemptLedger(tmp_path / "bench", small).close()
+    old = json.loads((tmp_path / "bench" / "bench.json").read_text())
+    del old["group"]  # as a bench wrote it before there were groups
+    (tmp_path / "bench" / "bench.json").write_text(json.dumps(old))
+
+    book = AttemptLedger(tmp_path / "bench", small.model_copy(update={"group": 3}))
+    await bench(book, 2).run()
+    assert not book.pending()
+    manifests = {folder.name: read_manifest(folder) for folder in list_runs(book.runs)}
+    seeds = {}
+    for slot in book.plan.slots:
+        result = book.slot_state(slot).result
+        assert result is not None
+        manifest = manifests[result.run]
+        seeds[slot] = (manifest.seed, manifest.settings["models"]["planner"]["seed"])
+    assert [manifest for manifest, _ in seeds.values()] == [0, 0, 0, 1, 1, 1]
+    assert len({sampling for _, sampling in seeds.values()}) == 6
+    assert [str(slot) for slot in seeds][:3] == ["full/ada#1", "full/ada#1.2", "full/ada#1.3"]
+
+
+def test_a_record_from_before_groups_is_of_the_only_member() -> None:
+    line = '{"v":2,"type":"started","variant":"full","task":"t","repeat":2,"try":1,"worker":"h:1"}'
+    assert record_adapter.validate_json(line).slot == Slot("full", "t", 2)
