@@ -80,7 +80,7 @@ def click_grpo_loss(
 
     With N replies to each of several prompts, that is the mean over prompts. Raises as above.
     """
-    weights = torch.full_like(advantages, 1 / max(len(advantages), 1))
+    weights = torch.full_like(logprobs, 1 / max(len(logprobs), 1)).detach()
     return step_grpo_loss(logprobs, old_logprobs, None, advantages, weights, clip=clip, kl=0.0)
 
 
