@@ -1,8 +1,8 @@
 """A headless Chromium that shows pages which we hold in memory, spoken to over a pipe.
 
 Nothing listens on a port and no page reaches a network: every request is answered here or fails.
-Chromium ends when its pipe does, so it ends with us even where we are killed, and the shell around
-it then removes its profile.
+Chromium ends when its pipe does, so with us even where we are killed; then the shell around it
+removes its profile.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ __all__ = ["ORIGIN", "BrowserDied", "Command", "PageBrowser"]
 ORIGIN = "https://pages.invalid"
 Command = tuple[int, str, Mapping[str, Any]]
 """Number of the window, -1: none; method of the DevTools protocol; its parameters."""
-_MAX_ANSWER_BYTES = 32 << 20
-"""A hundred pages with the most elements that the stage reports answer with about one million."""
+_MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
 _SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
 _FLAGS = """--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --no-first-run
     --no-startup-window --disable-dev-shm-usage --disable-extensions --disable-breakpad
@@ -48,7 +47,7 @@ class BrowserDied(EnvironmentFailed):
 class PageBrowser:
     """Windows of one Chromium, all at the page ``start``; an answer may take ``timeout`` seconds.
 
-    ``file`` returns the bytes under a path of `ORIGIN`, or None where there are none.
+    ``file`` gives the bytes under a path of `ORIGIN`, or None; ``close`` ends Chromium.
 
     Raises:
         UsageError: no Chromium is installed.
@@ -71,7 +70,7 @@ class PageBrowser:
         pipes = (self.process.stdin, self.process.stdout)
         self._to, self._from = (pipe.fileno() for pipe in pipes if pipe is not None)
         os.set_blocking(self._to, False)
-        self._finalizer = weakref.finalize(self, _end, self.process, profile)
+        self.close = weakref.finalize(self, _end, self.process, profile)
         try:
             self._open(f"{ORIGIN}{start}", windows)
         except BaseException:
@@ -114,10 +113,6 @@ class PageBrowser:
             raise BrowserDied(f"the stage failed: {json.dumps(thrown[0])[:300]}")
         return [answer["result"].get("value") for answer in answers]
 
-    def close(self) -> None:
-        """End Chromium and remove its profile."""
-        self._finalizer()
-
     def _open(self, url: str, windows: int) -> None:
         """Open windows, all at once, and wait until they show a page with the stage."""
         blank = {"url": "about:blank", "newWindow": True}
@@ -125,12 +120,13 @@ class PageBrowser:
         flat = [{"targetId": target["targetId"], "flatten": True} for target in targets]
         attached = self.send([(-1, "Target.attachToTarget", one) for one in flat])
         self._sessions = [*(str(answer["sessionId"]) for answer in attached), ""]
-        for method, parameters in {
+        settings: dict[str, dict[str, Any]] = {
             "Inspector.enable": {},
             "Emulation.setFocusEmulationEnabled": {"enabled": True},
             "Fetch.enable": {"patterns": [{"urlPattern": "*"}]},
             "Page.navigate": {"url": url},
-        }.items():
+        }
+        for method, parameters in settings.items():
             self.send([(window, method, parameters) for window in range(windows)])
         ready = [(window, "document.readyState + typeof wave") for window in range(windows)]
         while set(self.evaluate(ready)) != {"completefunction"}:
@@ -172,9 +168,8 @@ class PageBrowser:
             self._received += (chunk := os.read(self._from, 1 << 20))
             if not chunk:
                 raise BrowserDied("Chromium is gone")
-        message = json.loads(self._received[:end])
-        del self._received[: end + 1]
-        return message if isinstance(message, dict) else {}
+        answer, self._received = self._received[:end], self._received[end + 1 :]
+        return dict(json.loads(answer))
 
 
 def _end(process: subprocess.Popen[bytes], profile: str) -> None:

@@ -1,7 +1,7 @@
 """Rules that solve pages of MiniWoB++: demonstrations to clone, and the best score a page allows.
 
-A rule sees what any policy sees, the look alone, and acts as any policy acts; so what it cannot
-reach, such as a button that lies under another, no policy can.
+A rule sees what any policy sees and acts as any acts: what it cannot reach, such as a button that
+lies under another, no policy can.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ ORACLE_PAGES = (
     "focus-text-2", "login-user",
 )  # fmt: skip
 """Pages that the rules know; ``click-checkboxes-large`` takes up to 13 steps, the others 8."""
-_WIDGETS = {"radio": "radio button", "checkbox": "check box", "text": "entry", "textarea": "text",
-    "button": "push button"}  # fmt: skip
+_WIDGETS = {"radio": "radio button", "checkbox": "check box", "text": "entry", "textarea": "text"}
 _Rule = Callable[[Look, Sequence[str]], Act]
 
 
@@ -146,11 +145,10 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     ('Enter "(.+)" into the text field', _type),
     ('Enter the username "(.+)" and the password "(.+)" into', _type),
     ('Enter the password "((.+))" into both', _type),
-    ("Close the dialog box by clicking", lambda look, _: _click(look, name="Close")),
-    ('Click the button in the dialog box labeled "x"', lambda look, _: _click(look, name="Close")),
+    ('Cl.*dialog box.*"x"', lambda look, _: _click(look, name="Close")),
     ('Click the button in the dialog.*"(.+)"', lambda look, names: _click(look, name=names[0])),
     (r"Click on (Tab #\d)", lambda look, names: _click(look, "link", names[0])),
     ('Switch between the tabs to find and click on the link "(.+)"', _find_link),
+    ('Click (?:the button|on a "button" widget)', lambda look, _: _click(look)),
     (r'Click on a "(\w+)" widget', lambda look, names: _click(look, _WIDGETS[names[0]])),
-    ("Click the button", lambda look, _: _click(look)),
 )

@@ -27,8 +27,7 @@ from hisa.plugins.training.page_browser import BrowserDied, Command, PageBrowser
 
 __all__ = ["PageRollouts"]
 
-_WIDTH, _HEIGHT = 160, 210
-"""Of a page's area, in CSS pixels."""
+_WIDTH, _HEIGHT = 160, 210  # of a page's area, in CSS pixels
 _STAGE = "/stage.html"
 
 
@@ -37,7 +36,7 @@ class _Live:
     """An episode that goes on in a slot."""
 
     draw: Draw
-    began: float
+    began: float = field(default_factory=time.monotonic)
     look: Look | None = None
     samples: list[Sample] = field(default_factory=list)
 
@@ -46,14 +45,9 @@ class PageRollouts:
     """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
 
     Chromium starts with the first play. When it dies, it is started anew once in each play, and
-    the episodes that it took along begin again; the second time they count as failed.
-
-    Args:
-        pages: names of pages of 160 x 210, as the package registers them.
-        slots: pages that are played at once.
-        max_steps: after which an episode ends, truncated, with score 0.
-        real_input: acts by mouse and keyboard in place of page events, for evaluation.
-        timeout: seconds that a wave may take until Chromium counts as dead.
+    the episodes that it took along begin again; the second time they count as failed. Up to
+    ``slots`` pages are played at once; an episode of ``max_steps`` steps is truncated and has score
+    0. Chromium counts as dead when a wave takes longer than ``timeout`` seconds.
 
     Raises:
         UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
@@ -63,28 +57,22 @@ class PageRollouts:
         self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8,
         real_input: bool = False, timeout: float = 60,
     ) -> None:  # fmt: skip
-        for name in pages:
-            if page_path(name) != f"miniwob/{name}.html":
-                raise UsageError(f"{name}: not a page of {_WIDTH} x {_HEIGHT}")
+        if other := [name for name in pages if page_path(name) != f"miniwob/{name}.html"]:
+            raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
         if not pages or slots < 1 or max_steps < 1:
             sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
             raise UsageError(f"{sizes}: each must be at least 1")
-        self._pages, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
+        self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
         self._real, self._timeout = real_input, timeout
         self._shown: list[str] = [""] * slots
         self._browser: PageBrowser | None = None
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The pages."""
-        return self._pages
 
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
         """See `base.Rollouts`; the policy is asked once for all pages that wait."""
-        if unknown := [draw.task[:100] for draw in draws if draw.task not in self._pages]:
-            raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self._pages)}")
+        if unknown := [draw.task[:100] for draw in draws if draw.task not in self.tasks]:
+            raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self.tasks)}")
         return self._play(deque(draws), policy, greedy)
 
     def close(self) -> None:
@@ -103,7 +91,7 @@ class PageRollouts:
             except BrowserDied as error:
                 self.close()
                 if restarted:
-                    lost = [*live.values(), *(_Live(draw, time.monotonic()) for draw in waiting)]
+                    lost = [*live.values(), *map(_Live, waiting)]
                     yield from (_ended(one, policy, None, failure=str(error)) for one in lost)
                     return
                 waiting.extendleft(one.draw for one in live.values())
@@ -113,8 +101,6 @@ class PageRollouts:
                 episode = self._judged(live[order["slot"]], answer, policy)
                 if episode is not None:
                     del live[order["slot"]]
-                    if episode.score is None or "left" in answer:
-                        self._shown[order["slot"]] = ""
                     yield episode
 
     def _begin(self, waiting: deque[Draw], live: dict[int, _Live]) -> list[dict[str, Any]]:
@@ -123,57 +109,48 @@ class PageRollouts:
         A slot keeps its page as long as draws of it wait. It gets another where more draws of that
         wait than slots show it: showing costs as much as several episodes.
         """
-        orders: list[dict[str, Any]] = []
+        orders = []
         free = [slot for slot in range(self._slots) if slot not in live]
         for slot in sorted(free, key=lambda slot: not self._shown[slot]):
             counts = Counter(draw.task for draw in waiting)
-            order: dict[str, Any] = {"slot": slot}
             shown = Counter(self._shown)
             if counts and not counts[self._shown[slot]]:
                 page = max(counts, key=lambda name: counts[name] / (1 + shown[name]))
                 if counts[page] > shown[page]:
-                    self._shown[slot], order["url"] = page, f"/{page_path(page)}"
+                    self._shown[slot] = page
             draw = next((draw for draw in waiting if draw.task == self._shown[slot]), None)
             if draw is not None:
                 waiting.remove(draw)
-                live[slot] = _Live(draw, time.monotonic())
-                orders.append({**order, "seed": draw.seed})
+                live[slot] = _Live(draw)
+                orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
         return orders
 
     def _wave(self, orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Carry out orders, at most one for a slot; return what their pages show then.
 
         Raises:
-            BrowserDied: Chromium crashed, hangs, or answers with something else.
+            BrowserDied: Chromium crashed, or hangs.
         """
         windows = self._slots if self._real else 1
-        if self._browser is None:
-            self._browser = PageBrowser(_file, _STAGE, windows, timeout=self._timeout)
+        browser = self._browser or PageBrowser(_file, _STAGE, windows, timeout=self._timeout)
+        self._browser, calls = browser, [(0, orders)]
         if self._real:
-            self._browser.send([command for order in orders for command in _input(order)])
+            browser.send([command for order in orders for command in _input(order)])
             # In its window a slot is the only frame, and what was done there is done.
-            alone = [json.dumps([{**order, "slot": 0, "real": True}]) for order in orders]
-            calls = zip(orders, alone, strict=True)
-            waves = [(order["slot"], f"wave({text})") for order, text in calls]
-            answers = [answer[0] for answer in self._browser.evaluate(waves)]
-        else:
-            answers = self._browser.evaluate([(0, f"wave({json.dumps(orders)})")])[0]
-        if not isinstance(answers, list) or len(answers) != len(orders):
-            raise BrowserDied("the stage gave no answer")
-        return answers
+            calls = [(order["slot"], [{**order, "slot": 0, "real": True}]) for order in orders]
+        waves = browser.evaluate([(window, f"wave({json.dumps(own)})") for window, own in calls])
+        return [answer for wave in waves for answer in wave]
 
     def _judged(self, one: _Live, answer: dict[str, Any], policy: Policy) -> Episode | None:
         """The episode if it is over; else its next look is noted."""
         if "error" in answer:
             return _ended(one, policy, None, failure=f"the page failed: {answer['error']}")
-        if "left" in answer and one.samples:
-            return _ended(one, policy, 0.0)
         try:
             one.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
         except (KeyError, TypeError, ValueError) as error:
             return _ended(one, policy, None, failure=f"the page's answer is odd: {error!r}"[:300])
         if not one.look.items and not one.samples:
-            return _ended(one, policy, None, failure="the page shows nothing to act on")
+            return _ended(one, policy, None, failure="the page shows nothing")
         if done:
             return _ended(one, policy, raw)
         if any(sample.act.kind == "done" for sample in one.samples) or not one.look.items:
@@ -261,5 +238,4 @@ def _file(path: str) -> bytes | None:
         script = Path(__file__).with_name("page_stage.js").read_text(encoding="utf-8")
         return f"<!doctype html><body style='margin: 0'><script>{script}</script>".encode()
     with zipfile.ZipFile(io.BytesIO(application())) as archive:
-        known = f"html{path}" in archive.namelist()
-        return archive.read(f"html{path}") if known else None
+        return archive.read(f"html{path}") if f"html{path}" in archive.namelist() else None

@@ -1,5 +1,5 @@
 // The stage: frames with pages of MiniWoB++, all asked in one wave. An order is {slot} with `url`
-// (show this page first), `seed` (begin an episode) `x`, `y` and perhaps `text` (act by events), or `real`
+// (show this page, where it is not) and `seed` (begin an episode), `x`, `y` and perhaps `text` (act by events), or `real`
 // (real input came before).
 const frames = [];
 const TAGS = {
@@ -16,6 +16,7 @@ const CONTROLS = 'a[href],button,input,select,textarea,[tabindex],[contenteditab
 const TYPED = ['entry', 'password text', 'text'];
 const OUTSIDE = '#query, #reward-display, #click-canvas, #sync-task-cover, script, style';
 const MAX_ITEMS = 40, MAX_NAME = 80, LOAD_SECONDS = 20;
+const LEFT = { instruction: '', items: [], done: true, raw: 0 }; // what a page gives that was left
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 function item(node, w) {
@@ -87,7 +88,7 @@ function focus(w, node) {
 // The window of a slot's page; null: it was left, and another page cannot be looked into.
 function page(slot) {
   try {
-    return frames[slot].contentWindow.staged ? frames[slot].contentWindow : null;
+    return frames[slot]?.contentWindow.staged ? frames[slot].contentWindow : null;
   } catch {
     return null;
   }
@@ -125,9 +126,9 @@ function act(w, x, y, text) {
 async function wave(orders) {
   const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text, real }) => {
     try {
-      if (url) await show(slot, url);
+      if (url && !(page(slot) && frames[slot].getAttribute('src') === url)) await show(slot, url);
       const w = page(slot);
-      if (!w) return { left: true };
+      if (!w) return LEFT;
       const before = real || seed !== undefined ? null : w.document.activeElement;
       if (seed !== undefined) begin(w, seed);
       else if (x !== undefined && !real) act(w, x, y, text);
@@ -135,6 +136,8 @@ async function wave(orders) {
       if (active !== before) w.held = active;
       return null;
     } catch (error) {
+      frames[slot]?.remove();
+      frames[slot] = null;
       return { error: String(error).slice(0, 300) };
     }
   }));
@@ -142,7 +145,7 @@ async function wave(orders) {
   return answers.map((answer, i) => {
     try {
       const w = page(orders[i].slot);
-      return answer || (w ? look(w) : { left: true });
+      return answer || (w ? look(w) : LEFT);
     } catch (error) {
       return { error: String(error).slice(0, 300) };
     }
