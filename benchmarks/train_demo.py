@@ -51,8 +51,8 @@ def cloned(rollouts: PageRollouts, seed: int) -> PointerPolicy:
     policy = PointerPolicy.fresh(seed)
     shown = demonstrations(rollouts, DEMONSTRATED, DEMONSTRATIONS, range(500_000, 500_100))
     samples = [sample for episode in shown for sample in episode.samples]
-    loss = clone(policy, samples, CloningSettings(seed=seed))
-    say_error(f"cloned {len(shown)} demonstrations of {len(samples)} steps, loss {loss:.3f}")
+    clone(policy, samples, CloningSettings(seed=seed))
+    say_error(f"cloned {len(shown)} demonstrations of {len(samples)} steps")
     return policy
 
 

@@ -59,13 +59,11 @@ def descend(policy: Trainable, optimizer: torch.optim.Optimizer, grad_norm: floa
 
 
 def clone(
-    policy: Trainable,
-    samples: Sequence[Sample],
-    settings: CloningSettings,
-    optimizer: torch.optim.Optimizer,
+    policy: Trainable, samples: Sequence[Sample], settings: CloningSettings,
+    optimizer: torch.optim.Optimizer | None = None,
     after_epoch: Callable[[int, float, float], None] = lambda _epoch, _loss, _entropy: None,
     done: int = 0,
-) -> None:
+) -> None:  # fmt: skip
     """Train a policy on samples; its version goes up by one an epoch.
 
     `after_epoch` gets the number of epochs done, and the mean loss and entropy of the last one, in
@@ -76,6 +74,7 @@ def clone(
     """
     if not samples:
         raise UsageError("nothing to clone: no solved episode", fix="hisa train sft --help")
+    optimizer = optimizer or adamw(policy, settings.lr)
     for epoch in range(done, settings.epochs):
         order, losses, entropies = list(samples), 0.0, 0.0
         seeded(settings.seed, epoch).shuffle(order)

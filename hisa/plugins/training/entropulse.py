@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from hisa.plugins.training.base import Trainable
-from hisa.plugins.training.cloning import CloningSettings, adamw, clone
+from hisa.plugins.training.cloning import CloningSettings, clone
 from hisa.plugins.training.episodes import Episode, Sample
 
 __all__ = ["DAPO_CLIP_HIGH", "Arm", "PulseSet", "pulse", "pulse_set"]
@@ -29,23 +29,17 @@ _MOST_STEPS = 4000
 """Of a phase: 10 seconds of one core an epoch."""
 
 
-@dataclass(frozen=True, slots=True)
-class PulseSet:
-    """Solved episodes drawn for a supervised phase.
+class PulseSet(NamedTuple):
+    """Well-formed steps of the trajectories drawn of all solved ones, and their policies' versions.
 
-    Args:
-        samples: their well-formed steps.
-        solved: solved episodes that there were.
-        tasks: unique tasks among them: an instance, name and seed.
-        trajectories: drawn.
-        versions: of the policies that acted in those, sorted.
+    A unique task is an instance: a name and a seed.
     """
 
-    samples: tuple[Sample, ...]
+    samples: list[Sample]
     solved: int
     tasks: int
     trajectories: int
-    versions: tuple[int, ...]
+    versions: set[int]
 
 
 def pulse_set(
@@ -77,7 +71,7 @@ def pulse_set(
             samples += steps
             taken += 1
             versions |= {sample.version for sample in steps}
-    return PulseSet(tuple(samples), sum(count.values()), len(kept), taken, tuple(sorted(versions)))
+    return PulseSet(samples, sum(count.values()), len(kept), taken, versions)
 
 
 def pulse(
@@ -92,6 +86,5 @@ def pulse(
     data = pulse_set(episodes, draws, per_task=per_task, most_steps=_MOST_STEPS)
     epochs: list[tuple[float, float]] = []
     settings = replace(cloning, epochs=_EPOCHS, lr=cloning.lr / 2)
-    optimizer = adamw(policy, settings.lr)
-    clone(policy, data.samples, settings, optimizer, lambda _, *means: epochs.append(means))
+    clone(policy, data.samples, settings, after_epoch=lambda _, *means: epochs.append(means))
     return data, *epochs[-1]

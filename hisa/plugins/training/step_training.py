@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -21,9 +20,7 @@ from hisa.plugins.training.curve_metrics import MetricsRow, TaskMetrics, episode
 from hisa.plugins.training.entropulse import DAPO_CLIP_HIGH, Arm, pulse
 from hisa.plugins.training.episodes import Draw, Episode, Sample
 from hisa.plugins.training.losses import step_grpo_loss
-
-if TYPE_CHECKING:
-    from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_folder import TrainingFolder
 
 __all__ = [
     "TUNING_SEEDS", "GrpoSettings", "StepTraining", "draw_groups", "evaluate", "evaluation_draws",
@@ -85,10 +82,8 @@ def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> li
     for group in range(settings.groups):
         number = (update - 1) * settings.groups + group
         task, seed = tasks[number % len(tasks)], settings.seed * 100_003 + number
-        draws += [
-            Draw(task, seed % _TRAINING_SEEDS, f"{update}.{group}", member)
-            for member in range(settings.group_size)
-        ]
+        for member in range(settings.group_size):
+            draws.append(Draw(task, seed % _TRAINING_SEEDS, f"{update}.{group}", member))
     return draws
 
 
@@ -120,13 +115,9 @@ def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
 
 
 def objective_gradient(
-    policy: Trainable,
-    batch: Advantaged,
-    settings: GrpoSettings,
-    old: torch.Tensor,
-    reference: torch.Tensor,
-    behaviour: torch.Tensor | None = None,
-) -> dict[str, float]:
+    policy: Trainable, batch: Advantaged, settings: GrpoSettings, old: torch.Tensor,
+    reference: torch.Tensor, behaviour: torch.Tensor | None = None,
+) -> dict[str, float]:  # fmt: skip
     """Add the gradient of the objective over all steps of a batch, some steps at a time.
 
     `old`, `reference` and `behaviour` are log-probabilities of the batch's samples, float [steps].
@@ -150,14 +141,9 @@ def objective_gradient(
 
 
 def update_policy(
-    policy: Trainable,
-    reference: Trainable,
-    optimizer: torch.optim.Optimizer,
-    batch: Advantaged,
-    settings: GrpoSettings,
-    *,
-    decoupled: bool = False,
-) -> dict[str, float]:
+    policy: Trainable, reference: Trainable, optimizer: torch.optim.Optimizer, batch: Advantaged,
+    settings: GrpoSettings, *, decoupled: bool = False,
+) -> dict[str, float]:  # fmt: skip
     """Make one update, of `passes` steps of the optimiser; the version goes up by one.
 
     Where it is `decoupled`, samples may be of older versions: their log-probabilities are then
@@ -189,23 +175,14 @@ def _log_probs(policy: Trainable, samples: Sequence[Sample], at_once: int) -> to
 class StepTraining:
     """One run of step-level GRPO, written to its folder after each update.
 
-    Args:
-        folder: with the state of an earlier process, the run goes on from there.
-        policy: changed in place.
-        rollouts: on which it plays.
-        tasks: to train on.
-        after_update: gets each row; an error that it raises ends the run after that update.
+    From a folder with an earlier state, the run goes on there. `policy` is changed in place, and an
+    error that `after_update` raises for a row ends the run after that update.
     """
 
     def __init__(
-        self,
-        folder: TrainingFolder,
-        policy: Trainable,
-        rollouts: Rollouts,
-        tasks: Sequence[str],
-        settings: GrpoSettings,
-        after_update: Callable[[MetricsRow], None] = lambda _row: None,
-    ) -> None:
+        self, folder: TrainingFolder, policy: Trainable, rollouts: Rollouts, tasks: Sequence[str],
+        settings: GrpoSettings, after_update: Callable[[MetricsRow], None] = lambda _row: None,
+    ) -> None:  # fmt: skip
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update = settings, after_update
@@ -264,7 +241,8 @@ class StepTraining:
             if row.greedy is not None and (self.best is None or row.greedy > self.best):
                 self.best = row.greedy
                 names.append("best")
-        records = {"rows": [row], "episodes": episodes, "checkpoints": names}
-        state = {"reference": self.reference, "best": self.best}
-        self._folder.write(row.update, self.policy, self._optimizer, **records, **state)
+        self._folder.write(
+            row.update, self.policy, self._optimizer, rows=[row], episodes=episodes,
+            checkpoints=names, reference=self.reference, best=self.best,
+        )  # fmt: skip
         self._after_update(row)

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 from pydantic import TypeAdapter
+from torch.optim import Optimizer
 
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
@@ -68,10 +69,7 @@ class TrainingFolder:
         replace_file(path / "settings.json", json.dumps(dict(settings), indent=2).encode())
 
     def restore(
-        self,
-        policy: Trainable,
-        optimizer: torch.optim.Optimizer,
-        reference: Trainable | None = None,
+        self, policy: Trainable, optimizer: Optimizer, reference: Trainable | None = None
     ) -> int:
         """Give everything its last state back; returns the number of updates done, 0: none."""
         if self.state is None:
@@ -84,17 +82,11 @@ class TrainingFolder:
         return int(self.state["done"])
 
     def write(
-        self,
-        done: int,
-        policy: Trainable,
-        optimizer: torch.optim.Optimizer,
-        *,
-        rows: Iterable[MetricsRow] = (),
-        episodes: Iterable[Episode] = (),
-        checkpoints: Iterable[str] = (),
-        reference: Trainable | None = None,
+        self, done: int, policy: Trainable, optimizer: Optimizer, *,
+        rows: Iterable[MetricsRow] = (), episodes: Iterable[Episode] = (),
+        checkpoints: Iterable[str] = (), reference: Trainable | None = None,
         **extra: float | str | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Write an update down: rows, solved episodes, checkpoints, and the state last.
 
         `done` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
@@ -138,9 +130,8 @@ class TrainingFolder:
                 try:
                     yield _adapter().validate_json(line)
                 except ValueError as error:
-                    raise UsageError(
-                        f"{path}: line {number}: no episode of at most {_LINE} bytes"
-                    ) from error
+                    reason = f"no episode of at most {_LINE} bytes"
+                    raise UsageError(f"{path}: line {number}: {reason}") from error
 
     def close(self) -> None:
         """Let another process write here; may be called twice."""
@@ -156,14 +147,11 @@ def read_settings(path: Path) -> dict[str, Any]:
         UsageError: there is no run, or its settings cannot be read.
     """
     try:
-        settings = json.loads((path / "settings.json").read_bytes())
+        return dict(json.loads((path / "settings.json").read_bytes()))
     except FileNotFoundError as error:
         raise UsageError(f"{path}: holds no training run", fix="leave out --resume") from error
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise UsageError(f"{path / 'settings.json'}: {error}") from error
-    if not isinstance(settings, dict):
-        raise UsageError(f"{path / 'settings.json'}: an object is expected")
-    return settings
 
 
 def _read_state(path: Path) -> dict[str, Any] | None:

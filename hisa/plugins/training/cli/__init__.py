@@ -9,7 +9,7 @@ __all__ = ["train"]
 
 _PLACE = "hisa.plugins.training.cli"
 _OWN = {
-    "sft": Command(f"{_PLACE}.sft:sft", "Clone demonstrations of rules, or of recorded runs."),
+    "sft": Command(f"{_PLACE}.sft:sft", "Clone what rules do on pages."),
     "grpo": Command(f"{_PLACE}.grpo:grpo", "Train a policy by step-level GRPO on pages."),
     "grounder": Command(f"{_PLACE}.grounder:grounder", "Train a small grounder by clicks."),
     "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of runs."),

@@ -58,9 +58,8 @@ def training(
     try:
         import torch
     except ImportError as error:
-        raise UsageError(
-            f"training needs torch: {error}", fix="pip install 'hisa[train]'"
-        ) from error
+        fix = "pip install 'hisa[train]'"
+        raise UsageError(f"training needs torch: {error}", fix=fix) from error
     from rich.console import Console
     from rich.progress import Progress
 
