@@ -113,7 +113,6 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
 
 
 def share(hits: int, of: int) -> str:
-    """With Wilson's 95% interval."""
     rate, z = hits / of, 1.959964
     centre, half = rate + z * z / of / 2, z * math.sqrt(rate * (1 - rate) / of + (z / of) ** 2 / 4)
     low, high = ((centre + sign * half) / (1 + z * z / of) for sign in (-1, 1))
