@@ -178,10 +178,10 @@ def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:
         expected -= total / len(steps) / len(advantages)
         flat += steps
         weights += [1 / len(steps) / len(advantages)] * len(steps)
-    columns = [torch.tensor(column) for column in zip(*numbers, strict=True)]
+    pi, pi_old, pi_ref, acted = (torch.tensor(column) for column in zip(*numbers, strict=True))
     loss = step_grpo_loss(
-        *columns[:3], torch.tensor(flat), torch.tensor(weights),
-        clip_high=0.3, kl=0.1, behaviour_logprobs=columns[3], truncate=1.5,
+        pi, pi_old, pi_ref, torch.tensor(flat), torch.tensor(weights),
+        clip_high=0.3, kl=0.1, behaviour_logprobs=acted, truncate=1.5,
     )  # fmt: skip
     assert loss.value.item() == pytest.approx(expected, abs=1e-6)
 
