@@ -11,8 +11,8 @@ checkpoint three arms go on: Entropulse, the control (reference reset alone), a 
 
 Instances from 1,000,000 on are in no training: of pages that were trained on they are the kept-out
 templates, of the others the kept-out pages. Each checkpoint plays the same ones, greedily once by
-real input, and three times sampled. Each run is one process and writes DIR/PART-SEED.json; one that
-is there is not run again, and one that was stopped goes on.
+real input, and three times sampled. Each run writes DIR/PART-SEED.json; what is there is not run
+again, and one that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 from hisa.plugins.benchmarks.bench.stats import wilson
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Policy
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import GrpoSettings
@@ -46,12 +45,15 @@ KEPT_OUT = ("click-dialog-2", "click-test", "click-tab-2", "focus-text", "enter-
 TRAINED = DEMONSTRATED + ONE_CLICK + TWO_STEPS + CANARY
 COLLAPSING = ("click-link", "click-test-2", "click-button", "click-dialog", "click-checkboxes",
               "click-option")  # fmt: skip
-HELD_OUT, INSTANCES, DRAWS = 1_000_000, 40, 3
+HELD_OUT, DRAWS = 1_000_000, 3
 DEMONSTRATIONS = 6
 ARMS = ("pulse", "control", "higher-clip")
+STAGES = (
+    "oracle", "untrained", "cloned", "RL 1", "Entropulse", "RL 2", "collapsed",
+    *(f"{arm}, {end}" for arm in ARMS for end in ("phase", "end")),
+)  # fmt: skip
 BASES = {
     "cloned": "untrained", "RL 1": "cloned", "Entropulse": "RL 1", "RL 2": "RL 1",
-    "RL 2, control": "RL 1",
     **{f"{arm}, {end}": "collapsed" for arm in ARMS for end in ("phase", "end")},
 }  # fmt: skip
 """The stage that each is compared with."""
@@ -68,33 +70,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     run.add_argument("--updates", type=int, default=60, help="of GRPO before the phase")
     run.add_argument("--more", type=int, default=30, help="updates after it")
-    run.add_argument("--jobs", type=int, default=2, help="runs at once")
+    run.add_argument("--instances", type=int, default=40, help="held out, of each page")
+    run.add_argument("--jobs", type=int, default=1, help="runs at once")
+    run.add_argument("--players", type=int, default=1, help="checkpoints played at once, a run")
     tables = commands.add_parser("tables", help="print what DIR holds")
     for command in (run, tables):
         command.add_argument("--out", type=Path, required=True)
-    one = commands.add_parser("one")
-    one.add_argument("values")
+    for name in ("one", "play"):
+        commands.add_parser(name, help="used by run").add_argument("values", type=json.loads)
     options = parser.parse_args(arguments)
-    if options.command == "one":
-        part, seed, updates, more, out = json.loads(options.values)
-        _one(part, seed, updates, more, Path(out))
-    elif options.command == "run":
+    if options.command in ("one", "play"):
+        {"one": _one, "play": _play}[options.command](**options.values)
+        return
+    if options.command == "run":
+        common = {
+            name: getattr(options, name) for name in ("updates", "more", "instances", "players")
+        }
         parts = options.part or ["pages", "collapse"]
-        _run([(part, seed, options.updates, options.more, str(options.out))
-              for part in parts for seed in options.seeds], options.jobs)  # fmt: skip
-        _tables(options.out)
-    else:
-        _tables(options.out)
+        runs = [
+            {"part": part, "seed": seed, "out": str(options.out.absolute()), **common}
+            for part in parts for seed in options.seeds
+        ]  # fmt: skip
+        _run(runs, options.jobs)
+    _tables(options.out)
 
 
-def _run(runs: list[tuple[Any, ...]], jobs: int) -> None:
+def _run(runs: list[dict[str, Any]], jobs: int) -> None:
     working: list[subprocess.Popen[bytes]] = []
-    waiting = [run for run in runs if not Path(run[-1], f"{run[0]}-{run[1]}.json").exists()]
+    waiting = [run for run in runs if not _result(run).exists()]
     try:
         while waiting or working:
             while waiting and len(working) < jobs:
-                command = [sys.executable, "-m", "benchmarks.training", "one"]
-                working.append(subprocess.Popen([*command, json.dumps(waiting.pop(0))]))
+                working.append(_process("one", waiting.pop(0)))
             time.sleep(0.5)
             working = [process for process in working if process.poll() is None]
     finally:
@@ -102,115 +109,149 @@ def _run(runs: list[tuple[Any, ...]], jobs: int) -> None:
             process.terminate()
 
 
-def _one(part: str, seed: int, updates: int, more: int, out: Path) -> None:
+def _process(command: str, values: dict[str, Any]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.training", command, json.dumps(values)]
+    )
+
+
+def _result(run: dict[str, Any]) -> Path:
+    return Path(run["out"], f"{run['part']}-{run['seed']}.json")
+
+
+def _one(part: str, seed: int, out: str, updates: int, more: int, **options: int) -> None:
+    """Train, and have each checkpoint played by a process of its own meanwhile."""
     import torch
 
     from hisa.plugins.training.page_rollouts import PageRollouts
 
     torch.set_num_threads(1)
-    pages = TRAINED + KEPT_OUT if part == "pages" else COLLAPSING
-    training, real = PageRollouts(pages), PageRollouts(pages, real_input=True, slots=8)
     began = time.monotonic()
-    play = _Play(seed, training, real)
+    pages = TRAINED if part == "pages" else COLLAPSING
+    players = _Players(Path(out, f"{part}-{seed}"), seed, **options)
+    rollouts = PageRollouts(pages)
     try:
-        extra = (_pages if part == "pages" else _collapse)(play, out, updates, more)
+        (_pages if part == "pages" else _collapse)(players, rollouts, updates, more)
     finally:
-        training.close()
-        real.close()
-    result = {"part": part, "seed": seed, "seconds": time.monotonic() - began, **extra}
-    (out / f"{part}-{seed}.json").write_text(json.dumps({**result, "rows": play.rows}))
+        rollouts.close()
+        players.wait(0)
+    result = {"part": part, "seed": seed, "seconds": time.monotonic() - began}
+    result |= {"updates": updates, "more": more, "rows": players.rows()}
+    _result({"out": out, "part": part, "seed": seed}).write_text(json.dumps(result))
 
 
-class _Play:
-    """Plays held-out instances with checkpoints and keeps a row for each episode."""
+class _Players:
+    """Processes that play the held-out instances with checkpoints; a few at once."""
 
-    def __init__(self, seed: int, training: PageRollouts, real: PageRollouts) -> None:
-        self.seed, self.training, self.real = seed, training, real
-        self.rows: list[dict[str, Any]] = []
+    def __init__(self, folder: Path, seed: int, instances: int, players: int) -> None:
+        self.folder, self.seed, self.most = folder, seed, players
+        self._instances, self._playing = instances, list[subprocess.Popen[bytes]]()
+        folder.mkdir(parents=True, exist_ok=True)
 
-    def all(self, stage: str, policy: PointerPolicy, pages: Iterable[str]) -> None:
-        """Play all instances of the pages, greedily and sampled."""
-        policy.reseed(self.seed)
-        self._some(stage, "greedy", self.real, policy, pages, 1)
-        self._some(stage, "sampled", self.training, policy, pages, DRAWS)
+    def play(self, stage: str, policy: PointerPolicy | None, pages: Sequence[str]) -> None:
+        """Have all instances of the pages played; without a policy by rules."""
+        place = self.folder / stage.replace(", ", "-").replace(" ", "-")
+        if place.with_suffix(".json").exists():
+            return
+        if policy is not None:
+            policy.save(place.with_suffix(".safetensors"))
+        self.wait(self.most - 1)
+        values = {"place": str(place), "stage": stage, "pages": pages, "seed": self.seed}
+        self._playing.append(_process("play", {**values, "instances": self._instances}))
 
-    def oracle(self, pages: Iterable[str]) -> None:
-        """Play them by rules: the best that is possible."""
-        from hisa.plugins.training.page_oracles import PageOracle
+    def wait(self, most: int) -> None:
+        """Wait until at most this many play."""
+        while len(self._playing) > most:
+            time.sleep(0.2)
+            self._playing = [process for process in self._playing if process.poll() is None]
 
-        self._some("oracle", "greedy", self.real, PageOracle(), pages, 1)
-
-    def _some(
-        self, stage: str, mode: str, source: PageRollouts, policy: Policy, pages: Iterable[str],
-        draws: int,
-    ) -> None:  # fmt: skip
-        from hisa.plugins.training.episodes import Draw
-
-        print(f"{self.seed}: {stage}, {mode}", file=sys.stderr, flush=True)
-        wanted = [
-            Draw(page, HELD_OUT + number, member=member)
-            for page in pages for number in range(INSTANCES) for member in range(draws)
-        ]  # fmt: skip
-        for episode in source.play(wanted, policy, greedy=mode == "greedy"):
-            self.rows.append({
-                "stage": stage, "mode": mode, "page": episode.draw.task,
-                "instance": episode.draw.seed, "draw": episode.draw.member,
-                "solved": episode.solved if episode.is_sample else None,
-                "truncated": episode.truncated, "turns": len(episode.samples),
-                "entropy": _mean([sample.entropy for sample in episode.samples]),
-            })  # fmt: skip
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each episode played so far."""
+        paths = sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        return [row for path in paths for row in json.loads(path.read_text())]
 
 
-def _pages(play: _Play, out: Path, updates: int, more: int) -> dict[str, Any]:
+def _play(place: str, stage: str, pages: list[str], seed: int, instances: int) -> None:
+    """Play the held-out instances greedily by real input, and sampled by page events."""
+    import torch
+
+    from hisa.plugins.training.episodes import Draw
+    from hisa.plugins.training.page_oracles import PageOracle
+    from hisa.plugins.training.page_rollouts import PageRollouts
+    from hisa.plugins.training.pointer_policy import PointerPolicy
+
+    torch.set_num_threads(1)
+    rows = []
+    path = Path(place + ".safetensors")
+    policy = PageOracle() if stage == "oracle" else PointerPolicy.load(path, seed=seed)
+    for mode, draws in {"greedy": 1, "sampled": 0 if stage == "oracle" else DRAWS}.items():
+        source = PageRollouts(pages, real_input=mode == "greedy", slots=12)
+        try:
+            wanted = [
+                Draw(page, HELD_OUT + number, member=member)
+                for page in pages for number in range(instances) for member in range(draws)
+            ]  # fmt: skip
+            for episode in source.play(wanted, policy, greedy=mode == "greedy"):
+                rows.append({
+                    "stage": stage, "mode": mode, "page": episode.draw.task,
+                    "instance": episode.draw.seed, "draw": episode.draw.member,
+                    "solved": episode.solved if episode.is_sample else None,
+                    "truncated": episode.truncated, "turns": len(episode.samples),
+                    "entropy": _mean([sample.entropy for sample in episode.samples]),
+                })  # fmt: skip
+        finally:
+            source.close()
+    Path(place + ".json").write_text(json.dumps(rows))
+
+
+def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
     from hisa.plugins.training.cloning import CloningSettings, clone
     from hisa.plugins.training.page_oracles import demonstrations
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import GrpoSettings
 
-    every = TRAINED + KEPT_OUT
-    policy = PointerPolicy.fresh(play.seed)
-    play.oracle(every)
-    play.all("untrained", policy, every)
-    seeds = range(500_000 + 1_000 * play.seed, 501_000 + 1_000 * play.seed)
-    shown = demonstrations(play.training, DEMONSTRATED, DEMONSTRATIONS, seeds)
+    every, seed = TRAINED + KEPT_OUT, players.seed
+    policy = PointerPolicy.fresh(seed)
+    players.play("oracle", None, every)
+    players.play("untrained", policy, every)
+    seeds = range(500_000 + 1_000 * seed, 501_000 + 1_000 * seed)
+    shown = demonstrations(rollouts, DEMONSTRATED, DEMONSTRATIONS, seeds)
     samples = [sample for episode in shown for sample in episode.samples]
-    clone(policy, samples, CloningSettings(seed=play.seed))
-    play.all("cloned", policy, every)
-    settings = GrpoSettings(updates=updates, seed=play.seed, evaluate_every=10)
-    first = out / f"pages-{play.seed}"
-    play.all("RL 1", _train(play, first, policy, TRAINED, settings), every)
-    for arm in ("pulse", "control"):
-        folder = _continued(first, out / f"pages-{play.seed}-{arm}")
-        after = replace(settings, updates=updates + 1, pulse_at=updates + 1, arm=arm)
-        phase = _train(play, folder, policy, TRAINED, after)
-        if arm == "pulse":
-            play.all("Entropulse", phase, every)
-        end = _train(play, folder, policy, TRAINED, replace(after, updates=updates + 1 + more))
-        play.all("RL 2" if arm == "pulse" else "RL 2, control", end, every)
-    return {"demonstrated steps": len(samples), "settings": asdict(settings)}
+    clone(policy, samples, CloningSettings(seed=seed))
+    players.play("cloned", policy, every)
+    settings = GrpoSettings(updates=updates, seed=seed, evaluate_every=20, evaluation_seeds=10)
+    first = players.folder / "first"
+    players.play("RL 1", _train(first, policy, rollouts, TRAINED, settings), every)
+    folder = _continued(first, players.folder / "pulse")
+    after = replace(settings, updates=updates + 1, pulse_at=updates + 1)
+    players.play("Entropulse", _train(folder, policy, rollouts, TRAINED, after), every)
+    after = replace(after, updates=updates + 1 + more)
+    players.play("RL 2", _train(folder, policy, rollouts, TRAINED, after), every)
 
 
-def _collapse(play: _Play, out: Path, updates: int, more: int) -> dict[str, Any]:
+def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import GrpoSettings
 
-    policy = PointerPolicy.fresh(play.seed)
-    collapse = GrpoSettings(updates=updates, lr=1e-3, seed=play.seed, evaluate_every=10)
-    first = out / f"collapse-{play.seed}"
-    play.all("collapsed", _train(play, first, policy, COLLAPSING, collapse), COLLAPSING)
+    policy, first = PointerPolicy.fresh(players.seed), players.folder / "first"
+    settings = GrpoSettings(
+        updates=updates, lr=1e-3, seed=players.seed, evaluate_every=20, evaluation_seeds=10
+    )
+    collapsed = _train(first, policy, rollouts, COLLAPSING, settings)
+    players.play("collapsed", collapsed, COLLAPSING)
     for arm in ARMS:
-        folder = _continued(first, out / f"collapse-{play.seed}-{arm}")
-        after = replace(collapse, updates=updates + 1, pulse_at=updates + 1, lr=2e-4, arm=arm)
-        phase = _train(play, folder, policy, COLLAPSING, after)
-        play.all(f"{arm}, phase", phase, COLLAPSING)
-        end = _train(play, folder, policy, COLLAPSING, replace(after, updates=updates + 1 + more))
-        play.all(f"{arm}, end", end, COLLAPSING)
-    return {"settings": asdict(collapse)}
+        folder = _continued(first, players.folder / arm)
+        after = replace(settings, updates=updates + 1, pulse_at=updates + 1, lr=2e-4, arm=arm)
+        phase = _train(folder, policy, rollouts, COLLAPSING, after)
+        players.play(f"{arm}, phase", phase, COLLAPSING)
+        after = replace(after, updates=updates + 1 + more)
+        players.play(f"{arm}, end", _train(folder, policy, rollouts, COLLAPSING, after), COLLAPSING)
 
 
 def _train(
-    play: _Play, folder: Path, policy: PointerPolicy, pages: Sequence[str], settings: GrpoSettings
-) -> PointerPolicy:
+    folder: Path, policy: PointerPolicy, rollouts: PageRollouts, pages: Sequence[str],
+    settings: GrpoSettings,
+) -> PointerPolicy:  # fmt: skip
     """The policy at the end of the settings, from the policy or what the folder has by now."""
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import StepTraining
@@ -219,8 +260,7 @@ def _train(
     resume = (folder / "settings.json").exists()
     place = TrainingFolder(folder, asdict(settings), resume=resume)
     try:
-        training = StepTraining(place, policy, play.training, pages, settings, _progress(folder))
-        training.run()
+        StepTraining(place, policy, rollouts, pages, settings, _progress(folder)).run()
         return PointerPolicy.load(place.checkpoint(f"{settings.updates:05d}"))
     finally:
         place.close()
@@ -249,14 +289,21 @@ def _continued(first: Path, folder: Path) -> Path:
 
 def _tables(out: Path) -> None:
     results = [json.loads(path.read_text()) for path in sorted(out.glob("*-*.json"))]
+    for folder in sorted(path for path in out.glob("*-*") if path.is_dir()):
+        part, _, seed = folder.name.rpartition("-")
+        if not folder.with_suffix(".json").exists():
+            print(f"{folder.name}: not finished; the rows of what was played so far")
+            rows = _Players(folder, int(seed), 0, 1).rows()
+            results.append({"part": part, "seed": int(seed), "seconds": 0.0, "rows": rows})
     for part in ("pages", "collapse"):
         runs = [result for result in results if result["part"] == part]
         if not runs:
             continue
         seeds = ", ".join(str(run["seed"]) for run in runs)
         hours = sum(run["seconds"] for run in runs) / 3600
-        print(f"\n{part}: seeds {seeds}; {hours:.2f} hours of runs; {INSTANCES} instances a page")
-        stages = list(dict.fromkeys(row["stage"] for run in runs for row in run["rows"]))
+        print(f"\n{part}: seeds {seeds}; {hours:.2f} hours of runs")
+        there = {row["stage"] for run in runs for row in run["rows"]}
+        stages = [stage for stage in STAGES if stage in there]
         if part == "pages":
             _by_page(runs, [stage for stage in stages if stage != "oracle"])
         _by_stage(runs, stages)
