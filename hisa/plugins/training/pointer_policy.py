@@ -10,26 +10,19 @@ import torch
 
 from hisa.errors import UsageError
 from hisa.plugins.training import checkpoints
+from hisa.plugins.training.checkpoints import Header
 from hisa.plugins.training.episodes import Choice, Look, Sample
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_network import PointerNetwork
 
 __all__ = ["PointerPolicy"]
 
-_SIZES = {"width": range(4, 513, 4), "layers": range(1, 13), "match": range(2)}
 _AT_ONCE = 256
 """Looks of one forward pass without gradients: some ten megabytes for the largest pages."""
 
 
 class PointerPolicy:
-    """Points at one element, or at an element and a word, in the looks that it is given.
-
-    Args:
-        network: its weights.
-        version: of them.
-        name: of the policy.
-        seed: of its sampling.
-    """
+    """Points at one element, or at an element and a word; ``seed`` is that of its sampling."""
 
     def __init__(
         self, network: PointerNetwork, *, version: int = 0, name: str = "pointer", seed: int = 0
@@ -78,10 +71,8 @@ class PointerPolicy:
         """Returns a checkpoint's bytes."""
         net = self.network
         sizes = {"width": net.width, "layers": net.layers, "match": int(net.match)}
-        header = checkpoints.Header(
-            kind="pointer", name=self.name, version=self.version, sizes=sizes
-        )
-        return checkpoints.pack(header, net)
+        header = Header(kind="pointer", name=self.name, version=self.version, sizes=sizes)
+        return checkpoints.pack(header, net.state_dict())
 
     @classmethod
     def unpack(cls, data: bytes, source: str, *, seed: int = 0) -> Self:
@@ -90,9 +81,15 @@ class PointerPolicy:
         Raises:
             UsageError: they are not a whole checkpoint of a pointer; names ``source``.
         """
-        header, network = checkpoints.unpack(
-            data, source, kind="pointer", sizes=_SIZES, make=PointerNetwork
+        header, tensors = checkpoints.unpack(data, source, kind="pointer")
+        width, layers = header.size("width", 4, 512), header.size("layers", 1, 12)
+        network = PointerNetwork(
+            width=width - width % 4, layers=layers, match=bool(header.size("match", 0, 1))
         )
+        try:
+            network.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise header.refused(f"not of its sizes: {error!s:.200}") from error
         return cls(network, version=header.version, name=header.name, seed=seed)
 
     def save(self, path: Path) -> None:
