@@ -38,7 +38,8 @@ class Features:
         words: of the instruction, [W].
         names: of the elements, [E].
         numbers: float32 [E, 9]: left, top, width and height as shares of the screen; checked;
-            focused; text was typed into it; its name, and its value, is in the instruction.
+            focused; text was typed into it; whether its name, and its value, is in the
+            instruction: 0.5 where capitals differ.
         roles: bucket of the role, int64 [E].
         takes_text: bool [E].
     """
@@ -99,10 +100,17 @@ def grams(text: str) -> tuple[int, ...]:
 
 def _numbers(item: Item, instruction: str) -> tuple[float, ...]:
     filled = bool(item.value) and item.takes_text
-    shown = (_spaced(instruction_words(text)) for text in (item.name, item.value))
-    named, valued = (text != "  " and text in instruction for text in shown)
-    return (*item.box, item.checked, item.focused, filled, named, valued)
+    shown = (_shown(item.name, instruction), _shown(item.value, instruction))
+    return (*item.box, item.checked, item.focused, filled, *shown)
+
+
+def _shown(text: str, instruction: str) -> float:
+    """1 where an instruction has the words of a text, half where only in other letters."""
+    words = _spaced(instruction_words(text))
+    if words == "  ":
+        return 0
+    return 1 if words in instruction else 0.5 * (words.lower() in instruction.lower())
 
 
 def _spaced(words: tuple[str, ...]) -> str:
-    return f" {' '.join(words)} ".lower()
+    return f" {' '.join(words)} "

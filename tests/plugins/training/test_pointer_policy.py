@@ -94,9 +94,12 @@ def test_draws_are_those_of_the_seed_and_go_by_the_chances() -> None:
         assert share == pytest.approx(torch.tensor(likely).exp().item(), abs=0.05)
 
 
-@pytest.mark.parametrize(
-    "act", [Act("type", 1, 0), Act("type", 0, 99), Act("click", 9), Act("click", 1, 1), Act("done", 1)]
+_NOT_ALLOWED = (
+    Act("type", 1, 0), Act("type", 0, 99), Act("click", 9), Act("click", 1, 1), Act("done", 1),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("act", _NOT_ALLOWED)
 def test_an_act_that_the_look_does_not_allow_is_refused(act: Act) -> None:
     look = _look(random.Random(0))[0]
     with pytest.raises(UsageError, match="this look allows done, click on items 0 to 5"):
@@ -112,7 +115,7 @@ def test_a_step_along_the_gradient_makes_an_act_likelier() -> None:
     policy, sample = _small(), _samples(1)[0]
     optimizer = torch.optim.SGD(policy.network.parameters(), lr=0.05)
     before, _ = policy.log_probs([sample])
-    (-before.sum()).backward()
+    (-before.sum()).backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     after, _ = policy.log_probs([sample])
     assert after.item() > before.item()
@@ -124,7 +127,7 @@ def test_sixty_steps_of_cloning_solve_pages_that_were_not_shown() -> None:
     for start in range(0, 960, 16):
         loss = -policy.log_probs(shown[start : start + 16])[0].mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     others = _samples(100, seed=7)
     choices = policy.choose([sample.look for sample in others], greedy=True)
@@ -204,3 +207,9 @@ def test_elements_beyond_the_limit_cannot_be_chosen() -> None:
     assert len(features(look).names) == 256
     assert features(look) is features(replace(look))
     assert _small().choose([look])[0].act.item < 256
+
+
+def test_a_name_that_differs_in_capitals_alone_is_told_apart() -> None:
+    items = [Item("push button", name, (0, 0, 0.1, 0.1)) for name in ("Ok", "ok", "o", "")]
+    told = features(Look('Click on the "ok" button.', tuple(items))).numbers[:, 7]
+    assert told.tolist() == [0.5, 1, 0, 0]
