@@ -66,9 +66,9 @@ class Features:
             allowed = typable and 0 <= word < len(self.words)
         if not allowed:
             fields = np.flatnonzero(self.takes_text).tolist()
+            items, words = f"items 0 to {len(self.names) - 1}", f"words 0 to {len(self.words) - 1}"
             raise UsageError(
-                f"{act}: this look allows done, click on items 0 to {len(self.names) - 1}, type "
-                f"into items {fields}, of words 0 to {len(self.words) - 1}",
+                f"{act}: this look allows done, click on {items}, and type {words} into {fields}",
                 fix="hisa train sft --help",
             )
 

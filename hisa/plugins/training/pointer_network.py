@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from hisa.plugins.training.pointer_features import GRAMS, NUMBERS, ROLES, Featur
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Layout", "PointerNetwork"]
+__all__ = ["PointerNetwork", "act_at", "column_of"]
 
 _NAMED = 7
 """First column of `Features.numbers` that tells of the instruction."""
@@ -27,29 +26,17 @@ _DONE_AT_FIRST = -3.0
 """Bias of "done": about one step in 200 among ten acts, for most episodes end by themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a batch's acts are: done, a click on each of E items, each of W words into each."""
+def column_of(act: Act, words: int) -> int:
+    """Returns an act's place in a batch of so many words: done, and of each item a click, words."""
+    return 0 if act.kind == "done" else act.item * (1 + words) + act.word + 2
 
-    items: int
-    words: int
 
-    def index(self, act: Act) -> int:
-        """Returns the column of an act."""
-        if act.kind == "done":
-            return 0
-        if act.kind == "click":
-            return 1 + act.item
-        return 1 + self.items + act.item * self.words + act.word
-
-    def act(self, index: int) -> Act:
-        """Returns the act of a column."""
-        if index == 0:
-            return Act("done")
-        if index <= self.items:
-            return Act("click", index - 1)
-        item, word = divmod(index - 1 - self.items, self.words)
-        return Act("type", item, word)
+def act_at(column: int, words: int) -> Act:
+    """Returns the act that `column_of` gives this place."""
+    if column == 0:
+        return Act("done")
+    item, word = divmod(column - 1, 1 + words)
+    return Act("type" if word else "click", item, word - 1)
 
 
 class PointerNetwork(nn.Module):
@@ -81,24 +68,27 @@ class PointerNetwork(nn.Module):
         self.field, self.typed = nn.Linear(width, width), nn.Linear(width, width)
         self.typing = nn.Linear(width, 1)
 
-    def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, Layout]:
-        """Returns log-probabilities [n, 1 + E + E * W], -inf for what a look does not allow."""
+    def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, int]:
+        """Returns log-probabilities [n, 1 + E * (1 + W)] and W; see `column_of`.
+
+        What a look does not allow has -inf.
+        """
         words, items = self._words_and_items(looks)
-        layout = Layout(items.shape[1], words.shape[1])
         is_word = _padded(np.ones(len(look.words), np.bool_) for look in looks)
         is_item = _padded(np.ones(len(look.names), np.bool_) for look in looks)
-        typable = _padded(look.takes_text for look in looks)
         is_end = is_word.new_ones(len(looks), 1)
         end = self.part.weight[0].expand(len(looks), 1, -1)
         padding = ~torch.cat([is_end, is_word, is_item], 1)
         hidden = self.encoder(torch.cat([end, words, items], 1), src_key_padding_mask=padding)
-        end, words, items = self.norm(hidden).split((1, layout.words, layout.items), 1)
+        end, words, items = self.norm(hidden).split((1, words.shape[1], items.shape[1]), 1)
         typing = self.field(items) @ self.typed(words).transpose(1, 2) / self.width**0.5
-        typing = (typing + self.typing(words).transpose(1, 2)).flatten(1)
-        scores = torch.cat([self.done(end)[..., 0], self.click(items)[..., 0], typing], 1)
-        types = (typable[:, :, None] & is_word[:, None, :]).flatten(1)
-        allowed = torch.cat([is_end, is_item, types], 1)
-        return scores.masked_fill(~allowed, -torch.inf).log_softmax(1), layout
+        typing = typing + self.typing(words).transpose(1, 2)
+        of_items = torch.cat([self.click(items), typing], 2).flatten(1)
+        typable = _padded(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
+        allowed = torch.cat([is_item[:, :, None], typable], 2).flatten(1)
+        scores = torch.cat([self.done(end)[..., 0], of_items], 1)
+        scores = scores.masked_fill(~torch.cat([is_end, allowed], 1), -torch.inf)
+        return scores.log_softmax(1), words.shape[1]
 
     def _words_and_items(self, looks: Sequence[Features]) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors of the words and of the elements, before they know of each other."""

@@ -19,6 +19,8 @@ from hisa.screen.observation import Element, Observation
 
 __all__ = ["area_of", "look_of", "look_text", "read_look"]
 
+MAX_NAME = 80
+"""Characters of a name or value, as pages give them."""
 _LOOK = TypeAdapter(Look)
 _CONTROLS = {"push button", "check box", "radio button", "combo box", "slider", "toggle button"}
 """Roles that count although they hold others."""
@@ -90,8 +92,8 @@ def _item(element: Element, role: str, name: str, area: BoundingBox) -> Item:
     shares = (left, top, box.width / wide, box.height / high)
     editable = "editable" in element.states and role in ("entry", "password text", "text")
     return Item(
-        role, " ".join(name.split()), shares,
-        value=element.text if editable or role == "combo box" else "",
+        role, " ".join(name.split())[:MAX_NAME], shares,
+        value=element.text[:MAX_NAME] if editable or role == "combo box" else "",
         checked=not element.states.isdisjoint(("checked", "selected")),
         focused="focused" in element.states, takes_text=editable,
     )  # fmt: skip

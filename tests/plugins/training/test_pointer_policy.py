@@ -16,7 +16,7 @@ from hisa.plugins.training import checkpoints  # noqa: E402
 from hisa.plugins.training.base import Trainable  # noqa: E402
 from hisa.plugins.training.episodes import Act, Item, Look, Sample  # noqa: E402
 from hisa.plugins.training.pointer_features import features  # noqa: E402
-from hisa.plugins.training.pointer_network import Layout  # noqa: E402
+from hisa.plugins.training.pointer_network import act_at, column_of  # noqa: E402
 from hisa.plugins.training.pointer_policy import PointerPolicy  # noqa: E402
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
@@ -107,8 +107,10 @@ def test_an_act_that_the_look_does_not_allow_is_refused(act: Act) -> None:
 
 
 def test_columns_of_acts_come_back() -> None:
-    layout = Layout(items=3, words=4)
-    assert [layout.index(layout.act(column)) for column in range(16)] == list(range(16))
+    assert [column_of(act_at(column, 4), 4) for column in range(16)] == list(range(16))
+    assert [act_at(column, 4) for column in (0, 1, 5, 6)] == [
+        Act("done"), Act("click", 0), Act("type", 0, 3), Act("click", 1)
+    ]  # fmt: skip
 
 
 def test_a_step_along_the_gradient_makes_an_act_likelier() -> None:
