@@ -1,24 +1,23 @@
 """Checkpoints: a safetensors file that says, as JSON in its header, which network it is of.
 
-A checkpoint is data from elsewhere until it was read: its size, header, sizes and numbers are
-checked before a network takes them, and nothing in it is ever run.
+A checkpoint is data from elsewhere until it was read: its size, header and numbers are checked
+before a network takes them, and nothing in it is ever run.
 """
 
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from hisa.errors import UsageError
 from hisa.machine.storage import replace_file
 
 if TYPE_CHECKING:
-    from torch import nn
+    import torch
 
 __all__ = ["LARGEST", "Header", "pack", "read", "unpack", "write"]
 
@@ -26,21 +25,10 @@ LARGEST = 256 << 20
 """Bytes of a file: a hundred times a pointer of the default size."""
 _LARGEST_HEADER = 1 << 20
 """Bytes of a file's own header, where each tensor takes about a hundred."""
-_KEY = "hisa"
-
-Network = TypeVar("Network", bound="nn.Module")
 
 
 class Header(BaseModel):
-    """A network's kind and sizes.
-
-    Args:
-        format: counted up where an older reader would misread the rest.
-        kind: of network, such as "pointer".
-        name: of the policy.
-        version: of its weights.
-        sizes: what its constructor takes.
-    """
+    """A network's kind, the name and version of its policy, and the sizes that it is made of."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     format: Literal[1] = 1
@@ -48,46 +36,50 @@ class Header(BaseModel):
     name: str = Field(max_length=200)
     version: int = Field(ge=0, lt=1 << 62)
     sizes: dict[str, int]
+    _source: str = PrivateAttr("")
+
+    def size(self, name: str, least: int, most: int) -> int:
+        """Returns a size.
+
+        Raises:
+            UsageError: it is missing, or not within ``least`` and ``most``.
+        """
+        value = self.sizes.get(name)
+        if value is None or not least <= value <= most:
+            raise self.refused(f"{name} is {value}; allowed are {least} to {most}")
+        return value
+
+    def refused(self, reason: str) -> UsageError:
+        """Returns the error for the checkpoint that it is of."""
+        return _refused(self._source or self.name, reason)
 
 
-def pack(header: Header, network: nn.Module) -> bytes:
+def pack(header: Header, tensors: Mapping[str, torch.Tensor]) -> bytes:
     """Returns a checkpoint's bytes."""
     from safetensors.torch import save
 
-    return save(network.state_dict(), {_KEY: header.model_dump_json()})
+    return save(dict(tensors), {"hisa": header.model_dump_json()})
 
 
-def unpack(
-    data: bytes, source: str, *, kind: str, sizes: Mapping[str, range], make: Callable[..., Network]
-) -> tuple[Header, Network]:
-    """Returns header and network of a checkpoint's bytes.
-
-    Args:
-        data: all of it.
-        source: names it in errors, such as its path.
-        kind: of network that is wanted.
-        sizes: that are allowed.
-        make: a network of sizes.
+def unpack(data: bytes, source: str, *, kind: str) -> tuple[Header, dict[str, torch.Tensor]]:
+    """Returns header and tensors of a checkpoint's bytes; ``source`` names it in errors.
 
     Raises:
-        UsageError: too large, damaged, foreign, of another kind or size, or not all finite.
+        UsageError: damaged, foreign, of another kind, or not all finite.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load
 
     header = _header(data, source)
     if header.kind != kind:
-        raise _refused(source, f"a checkpoint of kind {header.kind!r}; want {kind!r}")
-    if header.sizes.keys() != sizes.keys() or any(header.sizes[n] not in sizes[n] for n in sizes):
-        raise _refused(source, f"sizes are {header.sizes}; allowed are {dict(sizes)}")
-    network = make(**header.sizes)
+        raise header.refused(f"a checkpoint of kind {header.kind!r}; want {kind!r}")
     try:
-        network.load_state_dict(load(data))
-    except (SafetensorError, RuntimeError, ValueError, KeyError) as error:
-        raise _refused(source, f"damaged, or not of its sizes: {str(error)[:200]}") from error
-    if not all(bool(tensor.isfinite().all()) for tensor in network.state_dict().values()):
-        raise _refused(source, "some of its numbers are not finite")
-    return header, network
+        tensors = load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise header.refused(f"damaged: {str(error)[:200]}") from error
+    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise header.refused("some of its numbers are not finite")
+    return header, tensors
 
 
 def write(path: Path, data: bytes) -> None:
@@ -110,30 +102,25 @@ def read(path: Path) -> bytes:
         UsageError: it is missing, no plain file, not readable, or larger than 256 MiB.
     """
     try:
-        if not path.is_file():
-            raise _refused(str(path), "no such file")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            raise _refused(str(path), f"no file of at most {LARGEST >> 20} MiB")
+        return path.read_bytes()
     except OSError as error:
         raise _refused(str(path), f"not readable: {error.strerror}") from error
-    if len(data) > LARGEST:
-        raise _refused(str(path), f"larger than {LARGEST >> 20} MiB")
-    return data
 
 
 def _header(data: bytes, source: str) -> Header:
-    """Returns the header of a checkpoint's bytes, read without the library."""
-    length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
+    length = int.from_bytes(data[:8], "little")
     if not 0 < length <= min(_LARGEST_HEADER, len(data) - 8):
         raise _refused(source, "no safetensors file, or cut off")
     try:
-        return Header.model_validate_json(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
-    except ValidationError as error:
-        raise _refused(
-            source, f"its header is not of format 1: {error.errors()[0]['msg']}"
-        ) from error
+        text = json.loads(data[8 : 8 + length])["__metadata__"]["hisa"]
+        header = Header.model_validate_json(text)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _refused(source, "a safetensors file, but no checkpoint of HiSA") from error
+        reason = str(error).splitlines()[0][:200]
+        raise _refused(source, f"not a checkpoint of HiSA in format 1 ({reason})") from error
+    header._source = source
+    return header
 
 
 def _refused(source: str, reason: str) -> UsageError:

@@ -1,12 +1,8 @@
-"""Numbers of a look: its words and its elements, as a pointer network reads them.
-
-Nothing here needs torch. Looks are frozen, so that their numbers are kept and made once.
-"""
+"""Numbers of a look: its words and its elements, as a pointer network reads them. No torch here."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -20,7 +16,7 @@ from hisa.plugins.training.instruction_words import instruction_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GRAMS", "MOST_ITEMS", "NUMBERS", "ROLES", "Features", "features", "grams"]
+__all__ = ["GRAMS", "NUMBERS", "ROLES", "Features", "features", "grams"]
 
 GRAMS = 4096
 """Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
@@ -28,12 +24,10 @@ ROLES = 64
 """Buckets of roles; the trees of Chromium and GTK name about forty between them."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
-MOST_ITEMS = 256
+_MOST_ITEMS = 256
 """Elements that count, in reading order; small pages have up to 60, a whole desktop thousands."""
 _MOST_GRAMS = 60
-"""Of one text, the shorter ones first: those of 20 characters whole."""
-_MOST_CHARACTERS = 200
-"""Of a name or value that are read."""
+"""Of one text, the shorter ones first: all of those of 20 characters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +38,8 @@ class Features:
         words: of the instruction, [W].
         names: of the elements, [E].
         numbers: float32 [E, 9]: left, top, width and height as shares of the screen; checked;
-            focused; whether text was typed into it; whether its name, and whether its value, is
-            in the instruction.
+            focused; text was typed into it; whether its name, and its value, is in the
+            instruction: 0.5 where capitals differ.
         roles: bucket of the role, int64 [E].
         takes_text: bool [E].
     """
@@ -65,62 +59,58 @@ class Features:
         item, word = act.item, act.word
         if act.kind == "done":
             allowed = item == word == -1
-        elif not 0 <= item < len(self.names):
-            allowed = False
         elif act.kind == "click":
-            allowed = word == -1
+            allowed = 0 <= item < len(self.names) and word == -1
         else:
-            allowed = bool(self.takes_text[item]) and 0 <= word < len(self.words)
+            typable = 0 <= item < len(self.names) and bool(self.takes_text[item])
+            allowed = typable and 0 <= word < len(self.words)
         if not allowed:
-            typable_items = np.flatnonzero(self.takes_text).tolist()
+            fields = np.flatnonzero(self.takes_text).tolist()
+            items, words = f"items 0 to {len(self.names) - 1}", f"words 0 to {len(self.words) - 1}"
             raise UsageError(
-                f"{act}: this look allows done, click on items 0 to {len(self.names) - 1}, and "
-                f"type into items {typable_items} of words 0 to {len(self.words) - 1}",
-                fix="hisa train sft, on episodes that were recorded with this version's looks",
+                f"{act}: this look allows done, click on {items}, and type {words} into {fields}",
+                fix="hisa train sft --help",
             )
 
 
 @lru_cache(maxsize=4096)
 def features(look: Look) -> Features:
     """Returns the numbers of a look; elements beyond the 256th are left out."""
-    words = instruction_words(look.instruction)
-    items = look.items[:MOST_ITEMS]
+    words, items = instruction_words(look.instruction), look.items[:_MOST_ITEMS]
     instruction = _spaced(words)
-    numbers = np.zeros((len(items), NUMBERS), np.float32)
-    for row, item in enumerate(items):
-        numbers[row] = _numbers(item, instruction)
+    numbers = [_numbers(item, instruction) for item in items]
     return Features(
-        words,
-        tuple(item.name[:_MOST_CHARACTERS] for item in items),
-        numbers,
+        words, tuple(item.name for item in items),
+        np.array(numbers, np.float32).reshape(-1, NUMBERS),
         np.array([zlib.crc32(item.role.encode()) % ROLES for item in items], np.int64),
         np.array([item.takes_text for item in items], np.bool_),
-    )
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1 << 16)
 def grams(text: str) -> tuple[int, ...]:
     """Returns the buckets of a text's character n-grams, n up to 3, and of a short text itself."""
-    bounded = f"^{text.lower()}$"
+    bounded = f"^{text[:200].lower()}$"
     pieces = [bounded] if len(bounded) < 30 else []
     for n in (1, 2, 3):
         pieces += [bounded[i : i + n] for i in range(len(bounded) - n + 1)]
-    return tuple(
-        zlib.crc32(piece.encode("utf-8", "replace")) % GRAMS for piece in pieces[:_MOST_GRAMS]
-    )
+    kept = pieces[:_MOST_GRAMS]
+    return tuple(zlib.crc32(piece.encode("utf-8", "replace")) % GRAMS for piece in kept)
 
 
 def _numbers(item: Item, instruction: str) -> tuple[float, ...]:
     filled = bool(item.value) and item.takes_text
-    named, valued = (_occurs(text, instruction) for text in (item.name, item.value))
-    return (*item.box, item.checked, item.focused, filled, named, valued)
+    shown = (_shown(item.name, instruction), _shown(item.value, instruction))
+    return (*item.box, item.checked, item.focused, filled, *shown)
 
 
-@lru_cache(maxsize=1 << 16)
-def _occurs(text: str, instruction: str) -> bool:
-    words = instruction_words(text[:_MOST_CHARACTERS])
-    return bool(words) and _spaced(words) in instruction
+def _shown(text: str, instruction: str) -> float:
+    """1 where an instruction has the words of a text, half where only in other letters."""
+    words = _spaced(instruction_words(text))
+    if words == "  ":
+        return 0
+    return 1 if words in instruction else 0.5 * (words.lower() in instruction.lower())
 
 
-def _spaced(words: Sequence[str]) -> str:
-    return f" {' '.join(words)} ".lower()
+def _spaced(words: tuple[str, ...]) -> str:
+    return f" {' '.join(words)} "

@@ -14,17 +14,12 @@ from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 __all__ = ["PointerModel"]
 
-_PREFIX = "pointer:"
-
 
 class PointerModel:
     """A policy that answers the prompts of `hisa.plugins.training.pointer_planner`.
 
-    Without a temperature, or at 0, it takes the likeliest act; at 1 it draws one. A reply has one
-    token, the act, with its log-probability at temperature 1, and the policy's version.
-
-    Args:
-        settings: of its role; the seed is that of the draws.
+    At temperature 0, the default, it takes the likeliest act; at 1 it draws one, by the role's
+    seed. A reply has one token, the act, and its log-probability is that at temperature 1.
 
     Raises:
         ConfigError: another temperature.
@@ -50,7 +45,7 @@ class PointerModel:
             )
         from hisa.plugins.training.pointer_policy import PointerPolicy
 
-        path = Path(settings.model.removeprefix(_PREFIX)).expanduser()
+        path = Path(settings.model.removeprefix("pointer:")).expanduser()
         self.name, self._temperature = settings.model, settings.temperature
         self._policy = PointerPolicy.load(path, seed=settings.seed or 0)
 

@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 from hisa.plugins.training.episodes import Act
 from hisa.plugins.training.instruction_words import MAX_WORDS
 from hisa.plugins.training.pointer_features import GRAMS, NUMBERS, ROLES, Features, grams
 
-__all__ = ["Layout", "PointerNetwork"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PointerNetwork", "act_at", "column_of"]
 
 _NAMED = 7
-"""Column of `Features.numbers` from which on the texts' occurrences are."""
+"""First column of `Features.numbers` that tells of the instruction."""
 _DONE_AT_FIRST = -3.0
 """Bias of "done": about one step in 200 among ten acts, for most episodes end by themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a batch's acts are: done, a click on each of E items, each of W words into each."""
+def column_of(act: Act, words: int) -> int:
+    """Returns an act's place in a batch of so many words: done, and of each item a click, words."""
+    return 0 if act.kind == "done" else act.item * (1 + words) + act.word + 2
 
-    items: int
-    words: int
 
-    def index(self, act: Act) -> int:
-        """Returns the column of an act."""
-        if act.kind == "done":
-            return 0
-        if act.kind == "click":
-            return 1 + act.item
-        return 1 + self.items + act.item * self.words + act.word
-
-    def act(self, index: int) -> Act:
-        """Returns the act of a column."""
-        if index == 0:
-            return Act("done")
-        if index <= self.items:
-            return Act("click", index - 1)
-        item, word = divmod(index - 1 - self.items, self.words)
-        return Act("type", item, word)
+def act_at(column: int, words: int) -> Act:
+    """Returns the act that `column_of` gives this place."""
+    if column == 0:
+        return Act("done")
+    item, word = divmod(column - 1, 1 + words)
+    return Act("type" if word else "click", item, word - 1)
 
 
 class PointerNetwork(nn.Module):
@@ -58,7 +50,7 @@ class PointerNetwork(nn.Module):
 
     def __init__(self, *, width: int, layers: int, match: bool) -> None:
         super().__init__()
-        self.width, self.layers, self.match = width, layers, bool(match)
+        self.width, self.layers, self.match = width, layers, match
         self.text = nn.EmbeddingBag(GRAMS, width, mode="mean")
         nn.init.normal_(self.text.weight, std=0.5)  # a mean of some 20 is then about 0.1
         self.project = nn.Linear(width, width)
@@ -76,57 +68,48 @@ class PointerNetwork(nn.Module):
         self.field, self.typed = nn.Linear(width, width), nn.Linear(width, width)
         self.typing = nn.Linear(width, 1)
 
-    def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, Layout]:
-        """Returns log-probabilities [n, 1 + E + E * W], -inf for what a look does not allow."""
-        layout = Layout(max(len(f.names) for f in looks), max(len(f.words) for f in looks))
-        batch = _Batch(looks, layout)
-        hidden = self.norm(self.encoder(self._embed(looks, batch), src_key_padding_mask=batch.pad))
-        end, words, items = hidden.split((1, layout.words, layout.items), 1)
-        typing = self.field(items) @ self.typed(words).transpose(1, 2) / self.width**0.5
-        typing = typing + self.typing(words)[..., 0][:, None, :]
-        scores = torch.cat(
-            [self.done(end)[..., 0], self.click(items)[..., 0], typing.flatten(1)], 1
-        )
-        return scores.masked_fill(~batch.allowed, -torch.inf).log_softmax(1), layout
+    def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, int]:
+        """Returns log-probabilities [n, 1 + E * (1 + W)] and W; see `column_of`.
 
-    def _embed(self, looks: Sequence[Features], batch: _Batch) -> torch.Tensor:
-        """Vectors of the end, the words and the elements, [n, 1 + W + E, width]."""
-        pieces = [grams(text) for text in batch.texts]
-        starts = [0, *accumulate(map(len, pieces[:-1]))] if pieces else []
-        bags = torch.tensor(list(chain.from_iterable(pieces)), dtype=torch.long)
-        texts = self.project(self.text(bags, torch.tensor(starts, dtype=torch.long)))
-        words, items = texts[batch.words], texts[batch.names]
-        numbers = batch.numbers
-        if not self.match:
-            numbers = torch.cat(
-                [numbers[..., :_NAMED], torch.zeros_like(numbers[..., _NAMED:])], -1
-            )
-        words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]
-        items = items + self.numbers(numbers) + self.role(batch.roles) + self.part.weight[2]
+        What a look does not allow has -inf.
+        """
+        words, items = self._words_and_items(looks)
+        is_word = _padded(np.ones(len(look.words), np.bool_) for look in looks)
+        is_item = _padded(np.ones(len(look.names), np.bool_) for look in looks)
+        is_end = is_word.new_ones(len(looks), 1)
         end = self.part.weight[0].expand(len(looks), 1, -1)
-        return torch.cat([end, words, items], 1)
+        padding = ~torch.cat([is_end, is_word, is_item], 1)
+        hidden = self.encoder(torch.cat([end, words, items], 1), src_key_padding_mask=padding)
+        end, words, items = self.norm(hidden).split((1, words.shape[1], items.shape[1]), 1)
+        typing = self.field(items) @ self.typed(words).transpose(1, 2) / self.width**0.5
+        typing = typing + self.typing(words).transpose(1, 2)
+        of_items = torch.cat([self.click(items), typing], 2).flatten(1)
+        typable = _padded(look.takes_text for look in looks)[:, :, None] & is_word[:, None, :]
+        allowed = torch.cat([is_item[:, :, None], typable], 2).flatten(1)
+        scores = torch.cat([self.done(end)[..., 0], of_items], 1)
+        scores = scores.masked_fill(~torch.cat([is_end, allowed], 1), -torch.inf)
+        return scores.log_softmax(1), words.shape[1]
+
+    def _words_and_items(self, looks: Sequence[Features]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors of the words and of the elements, before they know of each other."""
+        known: dict[str, int] = {}  # a text of several looks is embedded once
+        texts = [[known.setdefault(t, len(known)) for t in f.words + f.names] for f in looks]
+        bags = [grams(text) for text in known]
+        starts = torch.tensor([0, *accumulate(map(len, bags))][: len(bags)], dtype=torch.long)
+        pieces = torch.tensor(list(chain.from_iterable(bags)), dtype=torch.long)
+        vectors = self.project(self.text(pieces, starts))
+        places = [
+            (np.array(own, np.int64), len(f.words)) for own, f in zip(texts, looks, strict=True)
+        ]
+        words = vectors[_padded(own[:count] for own, count in places)]
+        items = vectors[_padded(own[count:] for own, count in places)]
+        numbers, roles = _padded(f.numbers for f in looks), _padded(f.roles for f in looks)
+        if not self.match:
+            numbers[..., _NAMED:] = 0
+        words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]
+        return words, items + self.numbers(numbers) + self.role(roles) + self.part.weight[2]
 
 
-class _Batch:
-    """Looks side by side, filled up to the longest; each text is embedded once."""
-
-    def __init__(self, looks: Sequence[Features], layout: Layout) -> None:
-        n, e, w = len(looks), layout.items, layout.words
-        known: dict[str, int] = {"": 0}
-        words, names = np.zeros((n, w), np.int64), np.zeros((n, e), np.int64)
-        numbers, roles = np.zeros((n, e, NUMBERS), np.float32), np.zeros((n, e), np.int64)
-        pad, typable = np.ones((n, 1 + w + e), np.bool_), np.zeros((n, e), np.bool_)
-        pad[:, 0] = False
-        for row, look in enumerate(looks):
-            own_words, own_items = len(look.words), len(look.names)
-            words[row, :own_words] = [known.setdefault(t, len(known)) for t in look.words]
-            names[row, :own_items] = [known.setdefault(t, len(known)) for t in look.names]
-            numbers[row, :own_items], roles[row, :own_items] = look.numbers, look.roles
-            typable[row, :own_items] = look.takes_text
-            pad[row, 1 : 1 + own_words] = pad[row, 1 + w : 1 + w + own_items] = False
-        types = typable[:, :, None] & ~pad[:, None, 1 : 1 + w]
-        allowed = np.concatenate([~pad[:, :1], ~pad[:, 1 + w :], types.reshape(n, e * w)], 1)
-        self.texts = tuple(known)
-        self.words, self.names = torch.from_numpy(words), torch.from_numpy(names)
-        self.numbers, self.roles = torch.from_numpy(numbers), torch.from_numpy(roles)
-        self.pad, self.allowed = torch.from_numpy(pad), torch.from_numpy(allowed)
+def _padded(rows: Iterable[NDArray[Any]]) -> torch.Tensor:
+    """Rows side by side, filled up to the longest with 0."""
+    return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)

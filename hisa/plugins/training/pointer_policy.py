@@ -10,26 +10,16 @@ import torch
 
 from hisa.errors import UsageError
 from hisa.plugins.training import checkpoints
+from hisa.plugins.training.checkpoints import Header
 from hisa.plugins.training.episodes import Choice, Look, Sample
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.pointer_network import PointerNetwork
+from hisa.plugins.training.pointer_network import PointerNetwork, act_at, column_of
 
 __all__ = ["PointerPolicy"]
 
-_SIZES = {"width": range(4, 513, 4), "layers": range(1, 13), "match": range(2)}
-_AT_ONCE = 256
-"""Looks of one forward pass without gradients: some ten megabytes for the largest pages."""
-
 
 class PointerPolicy:
-    """Points at one element, or at an element and a word, in the looks that it is given.
-
-    Args:
-        network: its weights.
-        version: of them.
-        name: of the policy.
-        seed: of its sampling.
-    """
+    """Points at one element, or at an element and a word; ``seed`` is that of its sampling."""
 
     def __init__(
         self, network: PointerNetwork, *, version: int = 0, name: str = "pointer", seed: int = 0
@@ -50,8 +40,17 @@ class PointerPolicy:
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
         """See `Policy`."""
-        parts = (looks[start : start + _AT_ONCE] for start in range(0, len(looks), _AT_ONCE))
-        return [choice for part in parts for choice in self._choose(part, greedy)]
+        if not looks:
+            return []
+        with torch.inference_mode():
+            log_probs, words = self.network([features(look) for look in looks])
+            if greedy:
+                columns = log_probs.argmax(1, keepdim=True)
+            else:
+                columns = torch.multinomial(log_probs.exp(), 1, generator=self._generator)
+            logprobs, entropies = log_probs.gather(1, columns)[:, 0], _entropy(log_probs)
+        acts = (act_at(column, words) for column in columns[:, 0].tolist())
+        return list(map(Choice, acts, logprobs.tolist(), entropies.tolist()))
 
     def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
         """See `Trainable`.
@@ -64,8 +63,8 @@ class PointerPolicy:
         looks = [features(sample.look) for sample in samples]
         for look, sample in zip(looks, samples, strict=True):
             look.require(sample.act)
-        log_probs, layout = self.network(looks)
-        columns = torch.tensor([layout.index(sample.act) for sample in samples])
+        log_probs, words = self.network(looks)
+        columns = torch.tensor([column_of(sample.act, words) for sample in samples])
         return log_probs.gather(1, columns[:, None])[:, 0], _entropy(log_probs)
 
     def copy(self) -> Self:
@@ -78,10 +77,8 @@ class PointerPolicy:
         """Returns a checkpoint's bytes."""
         net = self.network
         sizes = {"width": net.width, "layers": net.layers, "match": int(net.match)}
-        header = checkpoints.Header(
-            kind="pointer", name=self.name, version=self.version, sizes=sizes
-        )
-        return checkpoints.pack(header, net)
+        header = Header(kind="pointer", name=self.name, version=self.version, sizes=sizes)
+        return checkpoints.pack(header, net.state_dict())
 
     @classmethod
     def unpack(cls, data: bytes, source: str, *, seed: int = 0) -> Self:
@@ -90,9 +87,15 @@ class PointerPolicy:
         Raises:
             UsageError: they are not a whole checkpoint of a pointer; names ``source``.
         """
-        header, network = checkpoints.unpack(
-            data, source, kind="pointer", sizes=_SIZES, make=PointerNetwork
+        header, tensors = checkpoints.unpack(data, source, kind="pointer")
+        width, layers = header.size("width", 4, 512), header.size("layers", 1, 12)
+        network = PointerNetwork(
+            width=width - width % 4, layers=layers, match=bool(header.size("match", 0, 1))
         )
+        try:
+            network.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise header.refused(f"not of its sizes: {error!s:.200}") from error
         return cls(network, version=header.version, name=header.name, seed=seed)
 
     def save(self, path: Path) -> None:
@@ -103,17 +106,6 @@ class PointerPolicy:
     def load(cls, path: Path, *, seed: int = 0) -> Self:
         """Returns the policy of a file; see `checkpoints.read` and `unpack`."""
         return cls.unpack(checkpoints.read(path), str(path), seed=seed)
-
-    def _choose(self, looks: Sequence[Look], greedy: bool) -> list[Choice]:
-        with torch.inference_mode():
-            log_probs, layout = self.network([features(look) for look in looks])
-            if greedy:
-                columns = log_probs.argmax(1, keepdim=True)
-            else:
-                columns = torch.multinomial(log_probs.exp(), 1, generator=self._generator)
-            logprobs, entropies = log_probs.gather(1, columns)[:, 0], _entropy(log_probs)
-        acts = map(layout.act, columns[:, 0].tolist())
-        return list(map(Choice, acts, logprobs.tolist(), entropies.tolist()))
 
 
 def _entropy(log_probs: torch.Tensor) -> torch.Tensor:

@@ -1,9 +1,8 @@
 """Looks of policies from observations of a desktop, and as the JSON of a prompt.
 
-Policies are trained on pages, whose elements come from the document; on a desktop they come from
-the accessibility tree. Here a tree is brought to the document's terms: text without a box of its
-own is the name of what holds it, what only holds others is left out, and so is the instruction
-where the page shows it.
+Policies are trained on the elements of a document. The accessibility tree is brought to its terms:
+text is the name of what holds it alone, what only holds others is left out, and so is the
+instruction where the page shows it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ from hisa.screen.observation import Element, Observation
 
 __all__ = ["area_of", "look_of", "look_text", "read_look"]
 
+MAX_NAME = 80
+"""Characters of a name or value, as pages give them."""
 _LOOK = TypeAdapter(Look)
 _CONTROLS = {"push button", "check box", "radio button", "combo box", "slider", "toggle button"}
 """Roles that count although they hold others."""
@@ -31,8 +32,8 @@ def look_of(observation: Observation, instruction: str) -> Look:
     """Returns what a policy sees of an observation; boxes are shares of `area_of`."""
     elements, area = observation.elements or (), area_of(observation, instruction)
     chosen = _chosen(elements, _query(elements, instruction))
-    items = [_item(element, role, name, area) for element, role, name in chosen]
-    return Look(instruction, tuple(item for item in items if _inside(item)))
+    items = (_item(element, role, name, area) for element, role, name in chosen)
+    return Look(instruction, tuple(filter(_inside, items)))
 
 
 def area_of(observation: Observation, instruction: str) -> BoundingBox:
@@ -40,26 +41,21 @@ def area_of(observation: Observation, instruction: str) -> BoundingBox:
 
     That is what holds the instruction where a page shows it, else the page, else the screen.
     """
-    elements = observation.elements or ()
+    elements, size = observation.elements or (), observation.screen
     query = _query(elements, instruction)
     if query >= 0 and (parent := elements[query].parent or -1) >= 0:
         return elements[parent].box
-    pages = [element.box for element in elements if element.role == "document web"]
-    size = observation.screen
-    return pages[0] if pages else BoundingBox(0, 0, size.width, size.height, "screen")
+    pages = (element.box for element in elements if element.role == "document web")
+    return next(pages, BoundingBox(0, 0, size.width, size.height, "screen"))
 
 
 def look_text(look: Look) -> str:
-    """Returns a look as JSON."""
+    """Returns a look as JSON, for a prompt."""
     return _LOOK.dump_json(look).decode()
 
 
 def read_look(text: str) -> Look:
-    """Returns the look of its JSON.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Returns the look of its JSON; raises ValueError where it is none."""
     return _LOOK.validate_json(text)
 
 
@@ -96,8 +92,8 @@ def _item(element: Element, role: str, name: str, area: BoundingBox) -> Item:
     shares = (left, top, box.width / wide, box.height / high)
     editable = "editable" in element.states and role in ("entry", "password text", "text")
     return Item(
-        role, " ".join(name.split()), shares,
-        value=element.text if editable or role == "combo box" else "",
+        role, " ".join(name.split())[:MAX_NAME], shares,
+        value=element.text[:MAX_NAME] if editable or role == "combo box" else "",
         checked=not element.states.isdisjoint(("checked", "selected")),
         focused="focused" in element.states, takes_text=editable,
     )  # fmt: skip
