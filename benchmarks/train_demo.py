@@ -64,11 +64,9 @@ def tuned(
     folder = TrainingFolder(path, {"pages": PAGES, "updates": updates, "seed": seed})
 
     def after_update(row: MetricsRow) -> None:
-        greedy = "" if row.greedy is None else f", greedy {row.greedy:.2f}"
-        sampled = (
-            "" if row.reward is None else f"sampled {row.reward:.2f}, entropy {row.entropy:.2f}"
-        )
-        say_error(f"update {row.update} of {updates}: {sampled}{greedy}")
+        measures = {"sampled": row.reward, "entropy": row.entropy, "greedy": row.greedy}
+        parts = [f"{name} {value:.2f}" for name, value in measures.items() if value is not None]
+        say_error(f"update {row.update} of {updates}: {', '.join(parts)}")
 
     try:
         StepTraining(folder, policy, rollouts, PAGES, settings, after_update).run()
