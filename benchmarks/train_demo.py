@@ -1,9 +1,9 @@
 """Shows training on real pages: cloning of few demonstrations, then step-level GRPO.
 
-    python -m benchmarks.train_demo [-o DIR] [--updates 30] [--seed 0]
+    python -m benchmarks.train_demo [-o DIR] [--updates 25] [--seed 0]
 
 Rules demonstrate three pages of MiniWoB++, six times each. The small policy that clones them plays
-seven pages, the three and four that were never demonstrated, in groups, and learns by GRPO. Both
+eight pages, the three and five that were never demonstrated, in groups, and learns by GRPO. Both
 are then measured by real input on instances that neither saw; the checkpoint is chosen by other
 instances. A rule's score on the same instances is the best that this policy's acts allow.
 `focus-text-2` has to stay near chance: this network cannot count, so more would be a leak.
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from hisa.plugins.training.base import Trainable
 
 DEMONSTRATED = ("click-button", "click-checkboxes", "enter-text")
-KEPT_OUT = ("click-option", "click-link", "click-test-2", "focus-text-2")
+KEPT_OUT = ("click-dialog-2", "click-tab", "click-test-2", "click-widget", "focus-text-2")
+"""One-click pages that cloning leaves under 0.6 on tuning seeds (12 of each, seed 0)."""
 PAGES = DEMONSTRATED + KEPT_OUT
 DEMONSTRATIONS = 6
 REPORT_SEEDS = 1_000_000
@@ -64,11 +65,9 @@ def tuned(
     folder = TrainingFolder(path, {"pages": PAGES, "updates": updates, "seed": seed})
 
     def after_update(row: MetricsRow) -> None:
-        greedy = "" if row.greedy is None else f", greedy {row.greedy:.2f}"
-        sampled = (
-            "" if row.reward is None else f"sampled {row.reward:.2f}, entropy {row.entropy:.2f}"
-        )
-        say_error(f"update {row.update} of {updates}: {sampled}{greedy}")
+        measures = {"sampled": row.reward, "entropy": row.entropy, "greedy": row.greedy}
+        parts = [f"{name} {value:.2f}" for name, value in measures.items() if value is not None]
+        say_error(f"update {row.update} of {updates}: {', '.join(parts)}")
 
     try:
         StepTraining(folder, policy, rollouts, PAGES, settings, after_update).run()
@@ -94,7 +93,7 @@ def main() -> None:
     """Trains, measures, prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--out", type=Path, default=Path("build/train-demo"), metavar="DIR")
-    parser.add_argument("--updates", type=int, default=30)
+    parser.add_argument("--updates", type=int, default=25)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

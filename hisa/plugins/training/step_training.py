@@ -43,7 +43,8 @@ class GrpoSettings:
             of the demonstrations, 6 of 8 do not (one seed each).
         lr: constant rate of AdamW, without warm-up or weight decay.
         clip, clip_high, kl: see `losses.step_grpo_loss`.
-        passes: steps of the optimiser on the same episodes, each of the whole objective.
+        passes: steps of the optimiser on the same episodes, each of the whole objective; 4 was the
+            first number tried.
         steps_at_once: steps of one forward pass; bounds memory, changes nothing else.
         evaluate_every: updates between greedy evaluations on `evaluation_seeds` instances of each
             task; 0: never.

@@ -77,6 +77,7 @@ class Bandit:
             wanted = [draw.task, "red"][: len(samples)]
             solved = [WORDS[sample.act.item] for sample in samples] == wanted
             solved = solved and len(samples) == 1 + (draw.task == "next")
+            solved = solved and all(sample.act.kind == "click" for sample in samples)
             yield Episode(draw, tuple(samples), float(solved), solved, policy=policy.name)
 
     def _steps(self, draw: Draw, policy: TablePolicy, greedy: bool) -> Iterator[Sample]:

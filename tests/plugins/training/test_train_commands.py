@@ -1,0 +1,105 @@
+"""``hisa train sft`` and ``hisa train grpo``, on a bandit in place of pages."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from hisa.cli import main
+from hisa.plugins.training.curve_metrics import read_metrics
+from hisa.plugins.training.episodes import Draw, Episode
+from hisa.plugins.training.pointer_policy import PointerPolicy
+from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy
+
+SMALL = ["--groups", "4", "--group-size", "2", "--passes", "1", "--evaluate-every", "0"]
+
+
+class Pages(Bandit):
+    """A bandit that a person stops, by Ctrl-C, at its second play where it is told to."""
+
+    stops = False
+    plays = 0
+
+    def __init__(self, pages: Sequence[str]) -> None:
+        super().__init__()
+
+    def play(
+        self, draws: Sequence[Draw], policy: TablePolicy, *, greedy: bool = False
+    ) -> Iterator[Episode]:
+        type(self).plays += 1
+        if self.stops and self.plays == 2:
+            raise KeyboardInterrupt
+        return super().play(draws, policy, greedy=greedy)
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> type[Pages]:
+    def demonstrations(
+        rollouts: Pages, pages: Sequence[str], count: int, seeds: Sequence[int]
+    ) -> list[Episode]:
+        draws = [Draw(page, seed) for page in pages for seed in range(40)]
+        return [episode for episode in rollouts.play(draws, TablePolicy()) if episode.solved]
+
+    monkeypatch.setattr("hisa.plugins.training.page_oracles.demonstrations", demonstrations)
+    monkeypatch.setattr("hisa.plugins.training.page_rollouts.PageRollouts", Pages)
+    monkeypatch.setattr(Pages, "plays", 0)
+    return Pages
+
+
+def hisa(*words: str) -> int:
+    """Returns the exit status of the command line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["train", *words])
+    return int(ended.value.code or 0)
+
+
+def test_cloning_keeps_the_checkpoint_of_one_epoch_from_which_grpo_starts(
+    pages: type[Pages], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloned, tuned = str(tmp_path / "cloned"), str(tmp_path / "tuned")
+    assert hisa("sft", *WORDS, "-o", cloned, "--epochs", "2") == 0
+    rows = read_metrics(tmp_path / "cloned").rows
+    assert [(row.phase, row.greedy is not None) for row in rows] == [("sft", True)] * 2
+    versions = [
+        PointerPolicy.load(tmp_path / "cloned" / "checkpoints" / f"{name}.safetensors").version
+        for name in ("one-epoch", "last")
+    ]
+    assert versions == [1, 2]
+    start = f"{cloned}/checkpoints/one-epoch.safetensors"
+    assert hisa("grpo", *WORDS, "-o", tuned, "--from", start, "--updates", "1", *SMALL) == 0
+    assert read_metrics(tmp_path / "tuned").rows[0].version == 1
+    assert "grpo 1: " in capsys.readouterr().err
+
+
+def test_a_run_stopped_by_a_person_names_the_command_that_goes_on(
+    pages: type[Pages], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "run")
+    pages.stops = True
+    try:
+        assert hisa("grpo", *WORDS, "-o", out, "--updates", "2", *SMALL) == 130
+    finally:
+        pages.stops = False
+    assert f"hisa train grpo -o {out} --resume" in capsys.readouterr().err
+    assert hisa("grpo", "-o", out, "--resume", "--lr", "1") == 2
+    assert "leave out: lr" in capsys.readouterr().err
+    assert hisa("grpo", "-o", out, "--resume", "--updates", "3") == 0
+    assert [row.update for row in read_metrics(tmp_path / "run").rows] == [0, 1, 2, 3]
+    assert hisa("grpo", *WORDS, "-o", out) == 2
+    assert "holds a training run" in capsys.readouterr().err
+
+
+def test_help_imports_no_torch() -> None:
+    code = (
+        "import sys; from hisa.cli import cli\n"
+        "for name in ((), ('sft',), ('grpo',)):\n"
+        "    cli.main(['train', *name, '--help'], standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "hisa train grpo -o tuned --resume --updates 200" in done.stdout
