@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from contextlib import suppress
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from hisa.config import Settings
 from hisa.errors import UsageError
@@ -29,6 +31,9 @@ from hisa.plugins.training.screen_looks import read_look
 from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 __all__ = ["MachineRollouts", "no_sample"]
+
+_Question = tuple[Look, Future[tuple[Choice, int]]]
+"""Answered by the choice, and the version that made it."""
 
 
 class MachineRollouts:
@@ -106,9 +111,9 @@ class MachineRollouts:
                 group.create_task(lane())
 
     async def _episode(self, play: _Play, draw: Draw) -> Episode:
-        settings = {**self._settings, "run": {**self._settings["run"], "seed": draw.seed}}
-        planner = {**settings["models"]["planner"], "temperature": float(not play.greedy)}
-        settings["models"] = {**settings["models"], "planner": planner}
+        settings = deepcopy(self._settings)
+        settings["run"]["seed"] = draw.seed
+        settings["models"]["planner"]["temperature"] = float(not play.greedy)
         job = Job(
             task=self._paths[draw.task], settings=settings, runs=str(self._folder),
             environment=self._environment,
@@ -138,12 +143,6 @@ def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -
     return ""
 
 
-class _Question(NamedTuple):
-    look: Look
-    answer: Future[tuple[Choice, int]]
-    """The choice, and the version that made it."""
-
-
 class _Play:
     """Machines in a thread of their own; what they ask and how they end comes in a queue."""
 
@@ -165,16 +164,12 @@ class _Play:
             messages = [self.heard.get()]
             while not self.heard.empty():
                 messages.append(self.heard.get())
-            questions = [
-                message for message in messages
-                if isinstance(message, _Question) and message.answer.set_running_or_notify_cancel()
-            ]  # fmt: skip
-            if questions:
-                looks = [question.look for question in questions]
-                version = self.policy.version
-                choices = self.policy.choose(looks, greedy=self.greedy)
-                for question, choice in zip(questions, choices, strict=True):
-                    question.answer.set_result((choice, version))
+            questions = [message for message in messages if isinstance(message, tuple)]
+            version, looks = self.policy.version, [look for look, _ in questions]
+            choices = self.policy.choose(looks, greedy=self.greedy) if looks else ()
+            for (_, answer), choice in zip(questions, choices, strict=True):
+                if answer.set_running_or_notify_cancel():
+                    answer.set_result((choice, version))
             for message in messages:
                 if isinstance(message, Episode):
                     count -= 1
@@ -201,18 +196,16 @@ class _AskedPolicy:
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """See `Model`."""
-        (text, *_) = (message.parts[0] for message in request.messages if message.role == "user")
-        assert isinstance(text, TextPart)
-        look, answer = read_look(text.text), Future[tuple[Choice, int]]()
-        self._play.heard.put(_Question(look, answer))
+        part = next(message.parts[0] for message in request.messages if message.role == "user")
+        assert isinstance(part, TextPart)
+        look, answer = read_look(part.text), Future[tuple[Choice, int]]()
+        self._play.heard.put((look, answer))
         choice, version = await asyncio.wrap_future(answer)
-        act, well_formed = choice.act, True
+        act, sample = choice.act, Sample(look, choice.act, choice.logprob, choice.entropy, version)
         try:
             features(look).require(act)
         except UsageError:  # the planner refuses it too, and asks again
-            well_formed = False
-        self.samples.append(
-            Sample(look, act, choice.logprob, choice.entropy, version, well_formed=well_formed)
-        )
+            sample = replace(sample, well_formed=False)
+        self.samples.append(sample)
         reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
         return ModelReply(reply, policy=str(version), tokens=TurnTokens(logprobs=(choice.logprob,)))
