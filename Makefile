@@ -15,7 +15,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts check format bench red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ format: $(VENV)/.dev  ## put every file into the house format
 
 bench: $(VENV)/.dev $(VENV)/.vocabularies  ## print the benchmarks, with their goals
 	@for each in roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" "tool_tokens --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "looking looks -n 20"; do $(BIN)/python -m benchmarks.$$each || exit 1; echo; done
+
+train-demo: $(VENV)/.dev  ## clone six demonstrations a page, then train by GRPO, and print what both learned
+	nice -n 5 $(BIN)/python -m benchmarks.train_demo
 
 red-team: $(VENV)/.dev  ## play acts while the screen changes (N=200 a side, SEED=1), then every red-team case
 	nice -n 5 $(BIN)/python -m benchmarks.red_team -n $(or $(N),200) --seed $(or $(SEED),1) --jobs 2; held=$$?; HISA_RED_TEAM=all $(BIN)/python -m pytest tests/red_team && exit $$held

@@ -100,6 +100,11 @@ PARTS: Mapping[str, Part] = {
     "mcp": Part(
         "tools of MCP servers, and offering HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"
     ),
+    "train": Part(
+        "training small policies (PyTorch)",
+        modules=("torch", "safetensors", "websocket"),
+        extra="train",
+    ),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(
         "the embedder bge-m3 (with a deep-learning framework)",

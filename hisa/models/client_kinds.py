@@ -24,7 +24,8 @@ def kind_name(settings: Settings, wanted: ModelSettings, profile: Profile) -> st
     asked = settings.planner.kind
     if asked not in ("auto", "chat"):
         return asked if wanted == settings.models.planner else "chat"
-    best = "computer" if profile.computer else "short" if profile.small else ""
+    taken = "computer" if profile.computer else "short" if profile.small else ""
+    best = profile.planner or taken
     point = plugins.find("planners", best) if best and asked == "auto" else None
     return "chat" if point is None or plugins.is_left_out(point) else best
 

@@ -96,6 +96,9 @@ class Profile(BaseModel):
     computer: Literal["", "computer", "computer_use_preview"] = ""
     """The computer tool that the model was trained with; it is then asked over the Responses API.
     Empty: none."""
+    planner: str = ""
+    """The kind of planner (``hisa.planners``) that it is asked by. Empty: what else it takes
+    decides."""
     picks: float | None = Field(None, gt=0, lt=1)
     """The chance that it picks what a description means from a list. None: measured at first."""
     reads_elements: bool = False

@@ -32,6 +32,8 @@ __all__ = ["REFERENCES", "Writer", "model_instruction", "reference_batch"]
 
 _REPLY = 20_000
 """Characters of the longest reply that is read."""
+_LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
+"""Characters that the schema allows: a small model that repeats itself else goes on for minutes."""
 _SHOWN = 60
 """Elements and changes that a model without eyes gets."""
 _BATCH, _SCREENS, _EARLIER = 5, 4, 40
@@ -87,8 +89,13 @@ async def model_instruction(
             raise InvalidReply("high_level_instruction tells of a user: write it as an order")
         if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
             raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
+        if triple.saved and "save" not in high:
+            raise InvalidReply("high_level_instruction does not say that the file is saved")
 
-    properties: dict[str, Any] = {name: {"type": "string"} for name in _Written.model_fields}
+    properties: dict[str, Any] = {
+        name: {"type": "string", "maxLength": _LENGTHS.get(name, 40)}
+        for name in _Written.model_fields
+    }
     properties["sort"]["enum"] = list(sorts)
     system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
     texts, pictures = _texts(writer, exploration, way), _pictures(exploration, triple)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Sample
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
 __all__ = ["Policy", "Rollouts", "Trainable"]
@@ -66,6 +68,14 @@ class Trainable(Policy, Protocol):
         """
         ...
 
+    def reseed(self, seed: int) -> None:
+        """Begin its sampling anew, so that the same looks get the same acts."""
+        ...
+
     def copy(self) -> Trainable:
         """Returns another with the same weights and version, sharing nothing."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; a reader sees the old one or the new one."""
         ...

@@ -234,6 +234,16 @@ async def test_a_reply_that_names_no_value_is_asked_for_again_once_then_counted(
     assert "does not name 'Berlin'" in typed[0].reason
 
 
+async def test_a_reply_that_forgets_the_file_that_was_saved_is_asked_for_again(
+    folder: Path,
+) -> None:
+    unsaved = answer_with(high_level_instruction="Type Berlin, then Line two, at the end.")
+    with FakeServer(then=unsaved) as server:
+        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+    reasons = [one.reason for one in written.refusals if one.stage == "instruction"]
+    assert any("does not say that the file is saved" in reason for reason in reasons), reasons
+
+
 def answer_with(**texts: str) -> Any:
     return lambda received: json.dumps(json.loads(answer(received)) | texts)
 

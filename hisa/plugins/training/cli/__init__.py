@@ -1,10 +1,21 @@
-"""The commands of ``hisa train``."""
+"""``hisa train``: one command a file, imported when it is called."""
 
 import click
 
+from hisa.cli.open_group import OpenGroup
+from hisa.machine.plugins import Command
+
 __all__ = ["train"]
 
+_PLACE = "hisa.plugins.training.cli"
+_OWN = {
+    "sft": Command(f"{_PLACE}.sft:sft", "Clone what rules do on pages."),
+    "grpo": Command(f"{_PLACE}.grpo:grpo", "Train a policy by step-level GRPO on pages."),
+    "grounder": Command(f"{_PLACE}.grounder:grounder", "Train a small grounder by clicks."),
+    "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of runs."),
+}
 
-@click.group()
+
+@click.group(cls=OpenGroup, own=_OWN, prefix="train.")
 def train() -> None:
     """Train small policies on pages, desktops and recorded runs, and look at the curves."""

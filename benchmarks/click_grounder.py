@@ -1,0 +1,160 @@
+"""GTA1's grounder on a small net: cold start, click-reward GRPO, table 6's arms, cleaning.
+
+    python -m benchmarks.click_grounder --jobs 2 --out clicks.json
+    python -m benchmarks.click_grounder --arm click --seed 0 --updates 200
+    python -m benchmarks.click_grounder --merge first.json second.json
+
+Each arm of each seed is a process with one thread, which draws the pages of its seed once. Tests
+are on the same held-out pages: on which share the likeliest reply clicks into the true box. Needs
+torch, numpy, Pillow and nothing else beside the standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hisa.plugins.training import widget_pages as pages
+from hisa.plugins.training.box_cleaning import clean
+from hisa.plugins.training.box_detectors import drawn_boxes
+
+PAGES, TESTED = 4096, 1000
+ARMS: dict[str, dict[str, Any]] = {
+    "click": {},
+    "click+iou": {"reward": "click+iou"},
+    "click+format": {"reward": "click+format"},
+    "all": {"reward": "all"},
+    "from scratch": {"cold_start": 0, "rate": 1e-3, "entropy_bonus": 0.03},
+    "20% bad": {"planted": 0.2},
+    "20% bad, cleaned": {"planted": 0.2, "clean": True},
+    "50% bad": {"planted": 0.5},
+    "50% bad, cleaned": {"planted": 0.5, "clean": True},
+}
+"""Eq. 4 has no entropy term; only the arm from scratch has a bonus, without which it collapses."""
+
+
+def planted(targets: Iterable[pages.Target], share: float, seed: int) -> Iterator[pages.Target]:
+    """Some of the boxes lie elsewhere on the page, clear of what they were around."""
+    random_ = random.Random(f"planted {seed}")
+    for target in targets:
+        if random_.random() < share:
+            left, top, right, bottom = box = target.box
+            while pages.overlap(box, target.box):
+                x = random_.uniform(-left, pages.WIDTH - 1 - right)
+                y = random_.uniform(-top, pages.HEIGHT - 1 - bottom)
+                box = pages.Box(left + x, top + y, right + x, bottom + y)
+            target = replace(target, box=box, place=f"planted {target.place}")
+        yield target
+
+
+def run(arm: str, seed: int, updates: int, device: str) -> dict[str, Any]:
+    import torch
+
+    from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
+
+    torch.set_num_threads(1)
+    started, how = time.perf_counter(), dict(ARMS[arm])
+    bad, cleaned = how.pop("planted", 0.0), how.pop("clean", False)
+    train = [*planted(pages.targets(range(seed * PAGES, (seed + 1) * PAGES)), bad, seed)]
+    counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
+    if cleaned:
+        train, dropped = clean(train, drawn_boxes)
+        right = sum("planted" not in drop.target.place for drop in dropped)
+        counts |= {"dropped": len(dropped), "right dropped": right}
+    counts["bad left"] = sum("planted" in t.place for t in train)
+    held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
+    tests = {s: Pool([*pages.targets(held_out, s, every=False)], device) for s in pages.STYLES}
+    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how), device), Pool(train, device)
+    cold, curve = trainer.settings.cold_start, []
+    ready = time.perf_counter()
+    for step in range(cold + updates + 1):
+        row = trainer.step(pool) if step else {}
+        if step in (0, cold + updates) or (step >= cold and (step - cold) % 200 == 0):
+            curve.append((step, trainer.hits(tests["plain"])))
+            print(f"{arm} {seed}: {step} {curve[-1][1] / TESTED:.3f}", file=sys.stderr, flush=True)
+    return {
+        "arm": arm, "seed": seed, "updates": updates, "cold": cold, "counts": counts, "of": TESTED,
+        "curve": curve, "hits": {style: trainer.hits(test) for style, test in tests.items()},
+        "entropy": row["entropy"], "settings": str(trainer.settings), "device": device,
+        "render_s": round(ready - started, 1), "seconds": round(time.perf_counter() - started, 1),
+        "torch": torch.__version__,
+    }  # fmt: skip
+
+
+def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> list[dict[str, Any]]:
+    def one(pair: tuple[str, int]) -> list[dict[str, Any]]:
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            command = [sys.executable, "-m", "benchmarks.click_grounder", "--arm", pair[0]]
+            command += ["--seed", str(pair[1]), "--updates", str(options.updates)]
+            command += ["--device", options.device, "--out", file.name]
+            if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+                print(f"{pair}: FAILED, no result", file=sys.stderr)
+                return []
+            return list(json.loads(Path(file.name).read_text()))
+
+    rows: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(options.jobs) as threads:
+        for result in threads.map(one, [(arm, seed) for seed in seeds for arm in arms]):
+            rows += result
+            if options.out:  # it stays, whatever ends this
+                options.out.write_text(json.dumps(rows))
+    return rows
+
+
+def share(hits: int, of: int) -> str:
+    rate, z = hits / of, 1.959964
+    centre, half = rate + z * z / of / 2, z * math.sqrt(rate * (1 - rate) / of + (z / of) ** 2 / 4)
+    low, high = ((centre + sign * half) / (1 + z * z / of) for sign in (-1, 1))
+    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def tables(rows: list[dict[str, Any]]) -> None:
+    print("arm | seed | random | cold start | end, held-out pages | square | dusk | entropy | s")
+    for arm in ARMS:
+        own = [row for row in rows if row["arm"] == arm]
+        for row in sorted(own, key=lambda row: row["seed"]):
+            cold = dict(row["curve"])[row["cold"]] / row["of"] if row["cold"] else math.nan
+            ends = " | ".join(share(row["hits"][style], row["of"]) for style in pages.STYLES)
+            start = f"{arm} | {row['seed']} | {row['curve'][0][1] / row['of']:.3f} | {cold:.3f}"
+            print(f"{start} | {ends} | {row['entropy']:.2f} | {row['seconds']:.0f}")
+        if own:
+            hits, of = sum(row["hits"]["plain"] for row in own), sum(row["of"] for row in own)
+            print(f"{arm} | all {len(own)} | | | {share(hits, of)}, {own[0]['updates']} updates")
+            print(f"  boxes: {', '.join(str(row['counts']) for row in own)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--arm", action="append", choices=list(ARMS))
+    parser.add_argument("--seed", action="append", type=int)
+    parser.add_argument("--updates", type=int, default=1400)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--merge", nargs="+", type=Path, help="print tables of such files")
+    options = parser.parse_args()
+    arms, seeds = options.arm or list(ARMS), options.seed or [0, 1, 2]
+    if options.merge:
+        rows = [row for path in options.merge for row in json.loads(path.read_text())]
+    elif len(arms) == len(seeds) == 1:
+        rows = [run(arms[0], seeds[0], options.updates, options.device)]
+    else:
+        rows = run_all(arms, seeds, options)
+    if options.out:
+        options.out.write_text(json.dumps(rows))
+    tables(rows)
+
+
+if __name__ == "__main__":
+    main()

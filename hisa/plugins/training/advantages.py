@@ -1,0 +1,96 @@
+"""Advantages of steps (ComputerRL, 3.2) and of replies (GTA1, eq. 3): (r - mean) / std of a group.
+
+Mean and population std (1/n, nothing added) are over *all* steps of a group, so long trajectories
+weigh more. A group without spread has no advantages: it is dropped and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from hisa.errors import UsageError
+from hisa.plugins.training.episodes import Episode, Sample
+from hisa.plugins.training.step_rewards import step_rewards
+
+__all__ = ["Advantaged", "by_group", "grouped", "step_advantages", "z_scores"]
+
+
+def z_scores(rewards: Sequence[float]) -> list[float] | None:
+    """Returns (r - mean) / std; None without spread; raises ValueError where one is not finite."""
+    if not all(map(math.isfinite, rewards)):
+        raise ValueError(f"rewards must be finite: {list(rewards)}")
+    if not rewards or min(rewards) == max(rewards):
+        return None
+    mean = math.fsum(rewards) / len(rewards)
+    std = math.dist(rewards, [mean] * len(rewards)) / math.sqrt(len(rewards))
+    return [(reward - mean) / std for reward in rewards]
+
+
+def step_advantages(groups: Sequence[Sequence[Sequence[float]]]) -> list[list[list[float]] | None]:
+    """Returns the advantages of groups of trajectories of rewards; None for one without spread."""
+    shaped: list[list[list[float]] | None] = []
+    for group in groups:
+        scores = iter(z_scores([*chain(*group)]) or ())
+        advantages = [[*islice(scores, len(steps))] for steps in group]
+        shaped.append(advantages if any(advantages) else None)
+    return shaped
+
+
+@dataclass(frozen=True, slots=True)
+class Advantaged:
+    """A batch: the steps of all groups with spread.
+
+    Args:
+        samples: steps with their advantages.
+        weights: of the steps, 1 / (groups kept * steps of the group). They sum to 1: the batch's
+            mean is the mean over groups of the mean over a group's steps.
+        kept: groups with spread.
+        dropped: groups with steps, but without spread.
+        empty: groups without a step: every machine failed, or nothing was done.
+        failed: episodes left out because their machine failed.
+    """
+
+    samples: list[tuple[Sample, float]]
+    weights: list[float]
+    kept: int
+    dropped: int
+    empty: int
+    failed: int
+
+
+def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
+    """Returns the members of each group, failed ones too, in the order of coming.
+
+    Raises UsageError for an episode in no group, or in a group that played another instance.
+    """
+    groups: dict[str, list[Episode]] = {}
+    for episode in episodes:
+        members = groups.setdefault(episode.draw.group, [])
+        members.append(episode)
+        first, draw = members[0].draw, episode.draw
+        if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
+            raise UsageError(
+                f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}",
+                fix="play each instance as a group of its own, with a name",
+            )
+    return groups
+
+
+def grouped(episodes: Iterable[Episode]) -> Advantaged:
+    """Returns the steps of all groups with their advantages; raises as `by_group` does."""
+    groups = by_group(episodes).values()
+    played = [[member for member in members if member.is_sample] for members in groups]
+    shaped = step_advantages([[step_rewards(member) for member in members] for members in played])
+    steps = [[sample for member in members for sample in member.samples] for members in played]
+    kept = [(group, rows) for group, rows in zip(steps, shaped, strict=True) if rows]
+    return Advantaged(
+        [pair for group, rows in kept for pair in zip(group, chain(*rows), strict=True)],
+        [1 / (len(kept) * len(group)) for group, _ in kept for _ in group],
+        kept=len(kept),
+        dropped=sum(map(bool, steps)) - len(kept),
+        empty=sum(not group for group in steps),
+        failed=sum(map(len, groups)) - sum(map(len, played)),
+    )

@@ -1,0 +1,19 @@
+CREATE TABLE trainer (
+    id INTEGER PRIMARY KEY CHECK (id = 1), terms TEXT NOT NULL,
+    version INTEGER NOT NULL DEFAULT 0,
+    coming INTEGER NOT NULL DEFAULT 0  -- what the update under way will make
+) STRICT;
+CREATE TABLE counts (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
+CREATE TABLE tickets (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given anew: a late worker may still name it
+    task TEXT NOT NULL, seed INTEGER NOT NULL, "group" TEXT NOT NULL, member INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting'
+        CHECK (state IN ('waiting', 'leased', 'done', 'lost')),
+    tries INTEGER NOT NULL DEFAULT 0, worker TEXT NOT NULL DEFAULT '',
+    expires REAL NOT NULL DEFAULT 0,
+    version INTEGER,  -- of the first action; at least this while it is leased
+    episode BLOB,
+    uses INTEGER NOT NULL DEFAULT 0,
+    taken_at INTEGER,  -- the trainer's version whose update is using it
+    UNIQUE ("group", member)
+) STRICT;

@@ -1,0 +1,1 @@
+CREATE INDEX unfinished ON tickets (state) WHERE state IN ('waiting', 'leased');

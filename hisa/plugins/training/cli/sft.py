@@ -1,0 +1,152 @@
+"""``hisa train sft``, and what it shares with ``hisa train grpo``."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from hisa.cli.out import examples, say, say_error
+from hisa.errors import UsageError
+
+if TYPE_CHECKING:
+    from hisa.plugins.training.curve_metrics import MetricsRow
+    from hisa.plugins.training.page_rollouts import PageRollouts
+    from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.training_folder import TrainingFolder
+
+__all__ = ["run_options", "sft", "training"]
+
+_DEMONSTRATION_SEEDS = range(500_000, 501_000)
+_EXAMPLES = examples(
+    "hisa train sft click-button click-checkboxes enter-text -o cloned",
+    "hisa train sft login-user -o login --demonstrations 40 --epochs 10",
+    "hisa train sft -o cloned --resume",
+    "hisa train grpo click-option click-button --from cloned/checkpoints/last.safetensors -o tuned",
+)
+_OPTIONS = (
+    click.argument("pages", nargs=-1, metavar="PAGES..."),
+    click.option("-o", "out", required=True, metavar="DIR", type=click.Path(path_type=Path),
+                 help="Folder of the run: settings, metrics, checkpoints."),
+    click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
+    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
+    click.option("--resume", is_flag=True, help="Go on with the run in DIR, as if never stopped."),
+)  # fmt: skip
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that all training on pages has."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def training(
+    ctx: click.Context, out: Path, how: dict[str, Any], total: str
+) -> Iterator[tuple[TrainingFolder, PageRollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
+    """Yields a run's folder, pages, policy and progress; `how` gets the settings in force.
+
+    Raises:
+        UsageError: there is no torch; or a resumed run is given another setting than `total`.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        fix = "pip install 'hisa[train]'"
+        raise UsageError(f"training needs torch: {error}", fix=fix) from error
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from hisa.plugins.training.page_rollouts import PageRollouts
+    from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.training_folder import TrainingFolder, read_settings
+
+    if resume := how.pop("resume"):
+        stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
+        if stated - {total}:
+            names = ", ".join(sorted(stated - {total}))
+            raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
+        kept = read_settings(out)
+        how.update({name: kept[name] for name in how if name in kept and name not in stated})
+    if not how["pages"]:
+        raise UsageError("no pages", fix=f"hisa train {ctx.info_name} click-button -o {out}")
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    start = how["start"]
+    policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
+    rollouts = PageRollouts(how["pages"])
+    folder = TrainingFolder(out, how, resume=resume)
+    progress = Progress(console=Console(stderr=True), transient=True)
+    bar = progress.add_task(total, total=how[total])
+
+    def after(row: MetricsRow) -> None:
+        progress.update(bar, completed=row.update)
+        progress.console.print(_line(row), highlight=False, markup=False)
+
+    try:
+        with progress:
+            yield folder, rollouts, policy, after
+    except KeyboardInterrupt as error:
+        say_error(f"stopped; all whole {total} are kept. Go on with:")
+        say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
+        raise click.Abort from error
+    finally:
+        rollouts.close()
+        folder.close()
+
+
+def _line(row: MetricsRow) -> str:
+    """The measures of an update that tell most, those that it has."""
+    names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "seconds")
+    measures = [(name, getattr(row, name)) for name in names]
+    line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
+    groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
+    return f"{row.phase} {row.update}: {line}{groups}"
+
+
+@click.command(epilog=_EXAMPLES)
+@run_options
+@click.option("--demonstrations", type=click.IntRange(1, 1000), default=6, help="A page (6).")
+@click.option("--epochs", type=click.IntRange(1, 10_000), default=30, help="Over all steps (30).")
+@click.option("--batch", type=click.IntRange(1), default=16, help="Steps of one update (16).")
+@click.option("--lr", type=float, default=1e-3, help="Constant rate of AdamW (0.001).")
+@click.pass_context
+def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
+    """Clone what rules do on PAGES of MiniWoB++: their solved episodes, on seeds from 500,000.
+
+    DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
+    last.safetensors after all epochs. Both are played greedily on seeds from 900,000.
+    """
+    with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
+        from hisa.plugins.training.cloning import CloningSettings, adamw, clone
+        from hisa.plugins.training.curve_metrics import MetricsRow
+        from hisa.plugins.training.page_oracles import demonstrations
+        from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy
+
+        settings = CloningSettings(how["epochs"], how["batch"], how["lr"], seed=how["seed"])
+        optimizer = adamw(policy, settings.lr)
+        done, count = folder.restore(policy, optimizer), how["demonstrations"]
+        if folder.state is None:
+            shown = demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
+            folder.write(0, policy, optimizer, episodes=shown)
+        samples = [sample for episode in folder.successes() for sample in episode.samples]
+
+        def after_epoch(epoch: int, loss: float, entropy: float) -> None:
+            row = MetricsRow(
+                update=epoch, phase="sft", version=policy.version, loss=loss, entropy=entropy,
+                steps=len(samples),
+            )  # fmt: skip
+            if epoch in (1, settings.epochs):
+                with_greedy(row, evaluate(rollouts, policy, evaluation_draws(how["pages"], 20)))
+            names = ["one-epoch"] if epoch == 1 else []
+            folder.write(epoch, policy, optimizer, rows=[row], checkpoints=names)
+            after(row)
+
+        clone(policy, samples, settings, optimizer, after_epoch, done)
+        say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")

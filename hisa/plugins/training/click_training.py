@@ -1,0 +1,196 @@
+"""GTA1's training of a grounder (3.2) on `PixelNetwork`: cold start, then GRPO on click rewards.
+
+The paper starts from a trained grounder; a few supervised steps stand in for it here. Eq. 4 has no
+entropy term and no KL. Without the former a net this small collapses on one cell if it starts from
+random weights, so that `ClickSettings.entropy_bonus` may bring one in: 0 unless asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from hisa.plugins.training import pixel_network as net
+from hisa.plugins.training.losses import click_grpo_loss, cloning_loss
+from hisa.plugins.training.widget_pages import HEIGHT, WIDTH, Target
+
+__all__ = ["REWARDS", "ClickSettings", "ClickTrainer", "Pool", "reply_rewards"]
+
+REWARDS = {
+    "click": frozenset[str](),
+    "click+iou": frozenset({"size"}),
+    "click+format": frozenset({"formed"}),
+    "all": frozenset({"size", "formed"}),
+}
+"""The arms of table 6, with the parts that their replies have beside a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClickSettings:
+    """Numbers of a training; N, clip, norm and the constant rate of AdamW as in GTA1's table 7.
+
+    Args:
+        reward: one of `REWARDS`.
+        cold_start: supervised steps; 100 lead to 0.6 on held-out pages, where GRPO can begin.
+        rate: of GRPO. 2e-3 undid a cold start, 3e-4 did not.
+        cold_rate: of the cold start.
+        entropy_bonus: weight of the cells' mean entropy in the objective; 0 as in eq. 4.
+        batch: targets of a step.
+        members: replies to each target, N.
+        seed: of weights, batches and replies.
+    """
+
+    reward: str = "click"
+    cold_start: int = 100
+    rate: float = 3e-4
+    cold_rate: float = 2e-3
+    entropy_bonus: float = 0.0
+    batch: int = 64
+    members: int = 8
+    clip: float = 0.2
+    norm: float = 1.0
+    seed: int = 0
+
+
+class Pool:
+    """Targets as tensors on a device; pictures that targets share are kept once."""
+
+    def __init__(self, targets: Sequence[Target], device: str = "cpu") -> None:
+        pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
+        numbers = {key: number for number, key in enumerate(pictures)}
+        pixels, letters = net.encode(list(pictures.values()), [t.description for t in targets])
+        scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
+        boxes = torch.tensor([t.box for t in targets], dtype=torch.float32) * torch.tensor(scales)
+        self.pixels, self.letters, self.boxes = (t.to(device) for t in (pixels, letters, boxes))
+        self.pages = torch.tensor([numbers[id(t.picture)] for t in targets], device=device)
+        self.device = device
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+
+def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor]:
+    """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
+
+    The whole is the plain sum of click, IoU and format; see `click_rewards`, whose numbers these
+    are. Of a malformed reply nothing is read, so that all are 0.
+
+    Args:
+        replies: N to each of B targets, see `Heads`.
+        boxes: of the targets, [B, 4].
+        parts: of `REWARDS`.
+    """
+    cells, sizes, formed = replies.unbind(2)
+    x, y = net.points(cells)
+    left, top, right, bottom = (boxes[:, [side]] for side in range(4))
+    click = ((left <= x) & (x <= right) & (top <= y) & (y <= bottom)) * formed.float()
+    total = click
+    if "size" in parts:
+        width, height = boxes.new_tensor(net.BOX_SIZES)[sizes].unbind(2)
+        across = torch.minimum(x + width / 2, right) - torch.maximum(x - width / 2, left)
+        down = torch.minimum(y + height / 2, bottom) - torch.maximum(y - height / 2, top)
+        common = across.clamp(min=0) * down.clamp(min=0)
+        union = width * height + (right - left) * (bottom - top) - common
+        total = total + formed * common / union
+    return click, total + formed if "formed" in parts else total
+
+
+class ClickTrainer:
+    """Trains a network, one step at a call: of the cold start, then of GRPO.
+
+    Draws of a step follow from seed and count, so that a resumed training goes on as if it had not
+    ended.
+    """
+
+    def __init__(self, settings: ClickSettings, device: str = "cpu") -> None:
+        torch.manual_seed(settings.seed)
+        self.settings, self.parts = settings, REWARDS[settings.reward]
+        self.network = net.PixelNetwork().to(device)
+        self.version = 0
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
+
+    def step(self, pool: Pool) -> dict[str, Any]:
+        """Do a step; returns a row of `MetricsRow`'s measures.
+
+        Groups without spread have advantages of 0 and stay in the mean, as in eq. 4.
+        """
+        started, settings = time.perf_counter(), self.settings
+        cold = self.version < settings.cold_start
+        if self.version == settings.cold_start:  # no moments of the cold start go into GRPO
+            self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.rate)
+        generator = torch.Generator(pool.device)
+        generator.manual_seed(settings.seed * 1_000_003 + self.version)
+        size = (settings.batch,)
+        chosen = torch.randint(len(pool), size, generator=generator, device=pool.device)
+        heads = self._heads(pool, chosen)
+        entropy = -(heads.cells.exp() * heads.cells).sum(1).mean()
+        row: dict[str, Any] = {
+            "phase": "sft" if cold else "grpo",
+            "entropy": float(entropy.detach()),
+        }
+        if cold:
+            loss = cloning_loss(heads.log_probs(_answers(pool.boxes[chosen]))[:, 0])
+        else:
+            loss, measures = self._click_loss(heads, pool.boxes[chosen], generator)
+            loss, row = loss - settings.entropy_bonus * entropy, row | measures
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.network.parameters(), settings.norm)
+        self.optimizer.step()
+        self.version += 1
+        seconds = time.perf_counter() - started
+        row |= {"update": self.version, "loss": loss.item(), "entropy": entropy.item()}
+        return row | {"seconds": seconds}
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; see `pixel_grounder.save_network`."""
+        from hisa.plugins.training.pixel_grounder import save_network
+
+        save_network(self.network, path, self.version)
+
+    def _click_loss(
+        self, heads: net.Heads, boxes: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, dict[str, Any]]:
+        replies = heads.sample(self.settings.members, generator)
+        click, rewards = reply_rewards(replies, boxes, self.parts)
+        spread = rewards.amax(1, keepdim=True) > rewards.amin(1, keepdim=True) + 1e-6
+        deviation = rewards.std(1, unbiased=False, keepdim=True)
+        advantages = ((rewards - rewards.mean(1, keepdim=True)) / deviation).where(spread, 0.0)
+        logs = heads.log_probs(replies).flatten()
+        clip = self.settings.clip
+        loss = click_grpo_loss(logs, logs.detach(), advantages.flatten(), clip=clip).value
+        return loss, {
+            "reward": float(click.mean()), "best_of_n": float(click.amax(1).mean()),
+            "episodes": click.numel(), "steps": click.numel(), "turns": 1.0,
+            "groups": len(spread), "dropped_groups": int((~spread).sum()),
+        }  # fmt: skip
+
+    def _heads(self, pool: Pool, chosen: Tensor) -> net.Heads:
+        pixels = pool.pixels[pool.pages[chosen]]
+        heads: net.Heads = self.network(pixels, pool.letters[chosen], self.parts)
+        return heads
+
+    @torch.no_grad()
+    def hits(self, pool: Pool) -> int:
+        """Returns for how many targets the likeliest reply clicks into the box."""
+        total = 0
+        for first in range(0, len(pool), 256):
+            part = torch.arange(first, min(first + 256, len(pool)), device=pool.device)
+            replies = self._heads(pool, part).likeliest()
+            total += int(reply_rewards(replies, pool.boxes[part], self.parts)[0].sum())
+        return total
+
+
+def _answers(boxes: Tensor) -> Tensor:
+    """The right reply to each target: the cell at its centre, the size nearest to its own."""
+    column = ((boxes[:, 0] + boxes[:, 2]) / 2 // net.CELL).long().clamp(0, net.COLUMNS - 1)
+    row = ((boxes[:, 1] + boxes[:, 3]) / 2 // net.CELL).long().clamp(0, net.ROWS - 1)
+    sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(net.BOX_SIZES)).argmin(1)
+    return torch.stack([row * net.COLUMNS + column, sizes, torch.ones_like(row)], 1)[:, None]

@@ -1,0 +1,264 @@
+"""Metrics of a training run, one row an update, and curves of them with 95% intervals.
+
+ComputerRL's figure 6 (appendix E) names eight measures without defining them; the definitions here
+are ours. A measure that was not taken is None, never 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hisa.plugins.benchmarks.bench import stats
+from hisa.plugins.training.episodes import Episode, Sample
+
+__all__ = [
+    "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics",
+    "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics",
+]  # fmt: skip
+
+METRICS_FILE = "metrics.jsonl"
+_MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
+_SHARES = frozenset(("reward", "greedy", "best_of_n", "truncated", "clipped"))
+_NEAR = 2  # updates on each side make the interval where a row has none; t of five is 2.8
+_SIGNED = frozenset(("ppo_kl", "loss"))
+_Count = Annotated[int, Field(ge=0, le=10**9)]
+_CHOICES = {"done": 1, "click": 2, "type": 3}
+
+
+class TaskMetrics(BaseModel):
+    """One task's part of an update."""
+
+    reward: float | None = None
+    """Share of this task's sampled episodes that were solved."""
+    n: _Count = 0
+    """Sampled episodes that `reward` is over."""
+    greedy: float | None = None
+    """Share solved of this task's greedy episodes on held-out seeds; null between evaluations."""
+    greedy_n: _Count = 0
+    """Greedy episodes that `greedy` is over."""
+
+
+class MetricsRow(BaseModel):
+    """One update of a run: a line of ``metrics.jsonl``.
+
+    Written by ``model_dump_json()``, which writes a number that is not finite as null.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
+
+    format: Literal[1] = 1
+    """Of this row; rows of other formats are counted and left out."""
+    update: _Count
+    """Number of the update, counted on through all phases of a run and over resumptions."""
+    phase: Literal["sft", "grpo", "pulse"] = "grpo"
+    """Kind of update: cloning, GRPO, or the supervised phase of Entropulse."""
+    version: _Count = 0
+    """Of the policy after the update."""
+    episodes: _Count = 0
+    """Sampled episodes that came in, failed ones left out."""
+    steps: _Count = 0
+    """Steps of these episodes."""
+    seconds: float | None = None
+    """Wall time of the update with its rollouts, without evaluations."""
+    reward: float | None = None
+    """Share of sampled episodes that were solved; a mean over groups. Partial credit is 0."""
+    entropy: float | None = None
+    """Entropy, when it acted, over all actions a look allows, in nats; a mean over steps."""
+    kl: float | None = None
+    """Low-variance estimate (k3) of the divergence from the reference, in nats; over steps."""
+    ppo_kl: float | None = None
+    """Log-probability before the update less that during it, in nats; a mean over steps."""
+    margin: float | None = None
+    """Best reward of a group less its mean reward; over groups. 0: no group teaches anything."""
+    best_of_n: float | None = None
+    """Share of groups of which at least one member was solved."""
+    turns: float | None = None
+    """Steps of an episode; a mean over episodes."""
+    reply_length: float | None = None
+    """Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps."""
+    greedy: float | None = None
+    """Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations."""
+    greedy_n: _Count = 0
+    """Greedy episodes that `greedy` is over."""
+    truncated: float | None = None
+    """Share of sampled episodes that the limit of steps ended; a mean over groups."""
+    age_mean: float | None = None
+    """Updates between an episode's first action and its use; a mean over episodes."""
+    age_p95: float | None = None
+    """95th percentile of that age over episodes."""
+    groups: _Count = 0
+    """Groups with at least one episode that did not fail."""
+    dropped_groups: _Count | None = None
+    """Groups without spread of rewards: they give no gradient."""
+    failed_episodes: _Count | None = None
+    """Episodes whose machine failed: no samples, in no mean."""
+    clipped: float | None = None
+    """Share of steps whose ratio the clip held."""
+    loss: float | None = None
+    """The loss that was minimised; phases have losses of their own kind."""
+    tasks: dict[str, TaskMetrics] = {}
+    """By name of the task."""
+    intervals: dict[str, tuple[float | None, float | None]] = {}
+    """95% intervals by measure, over this update's groups: Wilson's of shares, else Student's."""
+
+
+def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:
+    """Returns the fields of `MetricsRow` that episodes alone tell, with their intervals.
+
+    A group (without groups, a task and seed) is one independent trial. A failed episode is counted,
+    and is in nothing else. ``version`` is the trainer's when the update starts.
+    """
+    every = list(episodes)
+    kept = [episode for episode in every if episode.is_sample]
+    by_group, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
+    for episode in kept:
+        by_group[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
+        tasks[episode.draw.task].append(episode.solved)
+    groups = list(by_group.values())
+    solved = [[episode.solved for episode in group] for group in groups]
+    ages = [float(version - episode.version) for episode in kept if episode.samples]
+
+    def per_step(value: Callable[[Sample], float]) -> stats.Estimate:
+        steps = [[value(s) for episode in group for s in episode.samples] for group in groups]
+        return stats.ratio_over_tasks([(math.fsum(values), len(values)) for values in steps])
+
+    estimates = {
+        "reward": stats.rate_over_tasks([sum(won) / len(won) for won in solved]),
+        "truncated": stats.rate_over_tasks([sum(e.truncated for e in g) / len(g) for g in groups]),
+        "best_of_n": stats.rate_over_tasks([float(any(won)) for won in solved]),
+        "margin": stats.ratio_over_tasks([(any(won) - sum(won) / len(won), 1) for won in solved]),
+        "entropy": per_step(lambda sample: sample.entropy),
+        "reply_length": per_step(lambda sample: _CHOICES[sample.act.kind]),
+        "turns": stats.ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
+    }
+    return {
+        **{name: found.value for name, found in estimates.items()},
+        "intervals": {name: (found.low, found.high) for name, found in estimates.items()},
+        "episodes": len(kept),
+        "steps": sum(len(episode.samples) for episode in kept),
+        "groups": len(groups),
+        "failed_episodes": len(every) - len(kept),
+        "age_mean": stats.mean(ages),
+        "age_p95": stats.quantile(ages, 0.95),
+        "tasks": {k: TaskMetrics(reward=stats.mean(v), n=len(v)) for k, v in tasks.items()},
+    }
+
+
+class Metrics(NamedTuple):
+    """Rows of one run by update; lines that are none; rows of another format, left out."""
+
+    rows: list[MetricsRow]
+    broken: int
+    unknown: int
+
+
+def read_metrics(folder: Path) -> Metrics:
+    """Reads ``metrics.jsonl`` of a run's folder, as far as it is written; raises OSError."""
+    rows, broken, unknown = dict[int, MetricsRow](), 0, 0
+    with (folder / METRICS_FILE).open("rb") as file:
+        text = file.read(_MOST_BYTES)
+    for line in filter(bytes.strip, text.split(b"\n")):
+        try:
+            row = MetricsRow.model_validate_json(line)
+            rows[row.update] = row
+        except ValidationError as error:
+            foreign = any(reason["loc"] == ("format",) for reason in error.errors())
+            unknown, broken = unknown + foreign, broken + (not foreign)
+    return Metrics([rows[update] for update in sorted(rows)], broken, unknown)
+
+
+class Point(NamedTuple):
+    """A measure at one update, with its 95% interval where there is one."""
+
+    update: int
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Point]:
+    """Returns one run's curve of a field of `MetricsRow`, or of one task's `TaskMetrics`.
+
+    Intervals are Wilson's over episodes for greedy shares and for shares of one task; else the
+    row's own over its groups; else Student's of the mean of the five updates about it in its phase,
+    which takes their trend for noise. Rows without the measure have no point.
+    """
+    measured, stretch = [], 0
+    for before, row in zip([*rows[:1], *rows], rows, strict=False):
+        stretch += before.phase != row.phase
+        part = row.tasks.get(task, TaskMetrics()) if task else row
+        if (value := getattr(part, name)) is not None and math.isfinite(value):
+            measured.append((row, part, stretch, float(value)))
+    points = []
+    for at, (row, part, here, value) in enumerate(measured):
+        low, high = (None, None) if task else row.intervals.get(name, (None, None))
+        if trials := getattr(part, "greedy_n" if name == "greedy" else "n", 0):
+            low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
+        elif low is None and not task and name != "greedy":
+            near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
+            low, high = _student([other for *_, there, other in near if there == here])
+        points.append(_point(name, row.update, value, low, high))
+    return points
+
+
+def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
+    """Returns the mean of several seeds' curves, with Student's interval over seeds.
+
+    Only updates that all of them have are in it; a single curve stays as it is.
+    """
+    if len(curves) == 1:
+        return list(curves[0])
+    by_update = defaultdict[int, list[float]](list)
+    for point in itertools.chain.from_iterable(curves):
+        by_update[point.update].append(point.value)
+    shared = [(at, v) for at, v in sorted(by_update.items()) if len(v) == len(curves)]
+    return [_point(name, at, math.fsum(v) / len(v), *_student(v)) for at, v in shared]
+
+
+def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
+    found = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
+    return found.low, found.high
+
+
+def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
+    if low is None or high is None or not math.isfinite(high - low) or low == high:
+        return Point(update, value)
+    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
+    return Point(update, value, max(least, low), min(most, high))
+
+
+class PairedDifference(stats.Paired):
+    """Two checkpoints on the same instances; the interval is of ``difference``."""
+
+    low: float
+    high: float
+
+
+def paired_difference(
+    first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]
+) -> PairedDifference | None:
+    """Compare scores in 0..1 by task and seed; None where no instance is in both.
+
+    The interval is a 95% percentile bootstrap with a fixed seed: pairs are drawn within each task,
+    since tasks are fixed and instances are drawn. Of several draws of an instance, give the mean.
+    """
+    import numpy as np
+
+    resamples = 4000  # the ends then move by under half a point from seed to seed
+    keys = sorted(first.keys() & second.keys())
+    test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
+    if test is None:
+        return None
+    dice, totals = np.random.default_rng(0), np.zeros(resamples)
+    for _, pairs in itertools.groupby(keys, lambda key: key[0]):
+        gaps = np.array([first[key] - second[key] for key in pairs])
+        totals += gaps[dice.integers(len(gaps), size=(resamples, len(gaps)))].sum(axis=1)
+    low, high = map(float, np.quantile(totals / len(keys), (0.025, 0.975)))
+    return PairedDifference(**dict(test), low=low, high=high)

@@ -1,0 +1,154 @@
+"""Rules that solve pages of MiniWoB++: demonstrations to clone, and the best score a page allows.
+
+A rule sees what any policy sees and acts as any acts: what it cannot reach, such as a button that
+lies under another, no policy can.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from hisa.errors import UsageError
+from hisa.plugins.training.base import Rollouts
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
+from hisa.plugins.training.instruction_words import instruction_words
+
+__all__ = ["ORACLE_PAGES", "PageOracle", "best_scores", "demonstrations"]
+
+ORACLE_PAGES = (
+    "click-button", "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
+    "click-checkboxes-transfer", "click-dialog", "click-dialog-2", "click-link",
+    "click-option", "click-tab", "click-tab-2", "click-test", "click-test-2",
+    "click-widget", "enter-password", "enter-text", "enter-text-dynamic", "focus-text",
+    "focus-text-2", "login-user",
+)  # fmt: skip
+"""Pages that the rules know; ``click-checkboxes-large`` takes up to 13 steps, the others 8."""
+_WIDGETS = {"radio": "radio button", "checkbox": "check box", "text": "entry", "textarea": "text"}
+_Rule = Callable[[Look, Sequence[str]], Act]
+
+
+class PageOracle:
+    """The rules as a policy: the first whose pattern fits the instruction acts."""
+
+    name = "oracle"
+    version = 0
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """Returns the rule's act for each look; "done" where no rule fits or none finds a way."""
+        return [Choice(_act(look), 0.0, 0.0) for look in looks]
+
+
+def best_scores(
+    rollouts: Rollouts, pages: Iterable[str], seeds: Sequence[int]
+) -> dict[str, tuple[int, int]]:
+    """Returns of each page how many seeds the rules solve, and of how many whose page did not fail.
+
+    Raises:
+        UsageError: no rule knows a page.
+    """
+    scores = dict.fromkeys(_known(pages), (0, 0))
+    draws = [Draw(page, seed) for page in scores for seed in seeds]
+    for episode in rollouts.play(draws, PageOracle(), greedy=True):
+        solved, total = scores[episode.draw.task]
+        scores[episode.draw.task] = (solved + episode.solved, total + episode.is_sample)
+    return scores
+
+
+def demonstrations(
+    rollouts: Rollouts, pages: Iterable[str], count: int, seeds: Sequence[int]
+) -> list[Episode]:
+    """Returns so many solved episodes of each page, of the seeds in their order.
+
+    Raises:
+        UsageError: no rule knows a page, or the seeds do not give enough.
+    """
+    shown: list[Episode] = []
+    for page in (lacking := dict.fromkeys(_known(pages), count)):
+        begun = 0
+        while batch := seeds[begun : begun + lacking[page]]:
+            begun += len(batch)
+            played = rollouts.play([Draw(page, seed) for seed in batch], PageOracle(), greedy=True)
+            solved = [episode for episode in played if episode.solved]
+            shown += sorted(solved, key=lambda episode: batch.index(episode.draw.seed))
+            lacking[page] -= len(solved)
+        if lacking[page]:
+            raise UsageError(f"{len(seeds)} seeds give too few demonstrations of {page}")
+    return shown
+
+
+def _known(pages: Iterable[str]) -> list[str]:
+    names = list(pages)
+    if unknown := [page[:100] for page in names if page not in ORACLE_PAGES]:
+        raise UsageError(f"no rules for {unknown[0]!r}; there are for {', '.join(ORACLE_PAGES)}")
+    return names
+
+
+def _act(look: Look) -> Act:
+    matches = ((rule, re.match(pattern, look.instruction)) for pattern, rule in _RULES)
+    return next((rule(look, match.groups()) for rule, match in matches if match), Act("done"))
+
+
+def _click(look: Look, role: str = "push button", name: str | None = None) -> Act:
+    """A click on the first element of a role and of a name; "done": there is none."""
+    for index, item in enumerate(look.items):
+        if item.role == role and name in (None, item.name):
+            return Act("click", index)
+    return Act("done")
+
+
+def _in_turn(look: Look, names: Sequence[str]) -> Act:
+    pressed = any(item.focused and item.name == names[0] for item in look.items)
+    return _click(look, name=names[1] if pressed else names[0])
+
+
+def _select(look: Look, names: Sequence[str]) -> Act:
+    wanted = names[0].split(", ")
+    for index, item in enumerate(look.items):
+        if item.role in ("check box", "radio button") and item.name in wanted and not item.checked:
+            return Act("click", index)
+    return _click(look, name="Submit")
+
+
+def _focus(look: Look, ordinals: Sequence[str]) -> Act:
+    entries = [index for index, item in enumerate(look.items) if item.takes_text]
+    entries.sort(key=lambda index: look.items[index].box[1])
+    return Act("click", entries[int(ordinals[0] or 1) - 1])
+
+
+def _type(look: Look, texts: Sequence[str]) -> Act:
+    """Each text into an entry of its own, in their order; then the button."""
+    words = instruction_words(look.instruction)
+    entries = [index for index, item in enumerate(look.items) if item.takes_text]
+    for text, entry in zip(texts, entries, strict=False):
+        if not look.items[entry].value and text in words:
+            return Act("type", entry, len(words) - 1 - words[::-1].index(text))
+    return _click(look)
+
+
+def _find_link(look: Look, names: Sequence[str]) -> Act:
+    tabs = [index for index, item in enumerate(look.items) if item.role == "link"]
+    here = _click(look, "static", names[0])
+    if here.kind == "click" or not tabs:
+        return here
+    last = next((n for n, index in enumerate(tabs) if look.items[index].focused), 0)
+    return Act("click", tabs[(last + 1) % len(tabs)])
+
+
+_RULES: tuple[tuple[str, _Rule], ...] = (
+    ("Click button (ONE), then click button (TWO)", _in_turn),
+    ("Click button (ONE)", lambda look, names: _click(look, name=names[0])),
+    ('Click on the link "(.+)"', lambda look, names: _click(look, "static", names[0])),
+    ('Click on the "(.+)" button', lambda look, names: _click(look, name=names[0])),
+    ("Select (.+) and click Submit", _select),
+    (r"Focus into the (?:(\d)\w\w input )?textbox", _focus),
+    ('Enter "(.+)" into the text field', _type),
+    ('Enter the username "(.+)" and the password "(.+)" into', _type),
+    ('Enter the password "((.+))" into both', _type),
+    ('Cl.*dialog box.*"x"', lambda look, _: _click(look, name="Close")),
+    ('Click the button in the dialog.*"(.+)"', lambda look, names: _click(look, name=names[0])),
+    (r"Click on (Tab #\d)", lambda look, names: _click(look, "link", names[0])),
+    ('Switch between the tabs to find and click on the link "(.+)"', _find_link),
+    ('Click (?:the button|on a "button" widget)', lambda look, _: _click(look)),
+    (r'Click on a "(\w+)" widget', lambda look, names: _click(look, _WIDGETS[names[0]])),
+)

@@ -1,0 +1,241 @@
+"""Rollouts on pages of MiniWoB++: many pages in one Chromium, all moved on in one wave.
+
+For training, pages are frames of one window and acts are page events; for evaluation, each page
+has a window of its own and acts are real input of mouse and keyboard. Both judge alike: by the
+page's own reward without its time penalty, and without its limit of time.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import time
+import zipfile
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+from hisa.plugins.gym.miniwob.package import application, page_path
+from hisa.plugins.training.base import Policy
+from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
+from hisa.plugins.training.instruction_words import instruction_words
+from hisa.plugins.training.page_browser import BrowserDied, Command, PageBrowser
+
+__all__ = ["PageRollouts"]
+
+_WIDTH, _HEIGHT = 160, 210  # of a page's area, in CSS pixels
+_STAGE = "/stage.html"
+
+
+@dataclass(slots=True)
+class _Live:
+    """An episode that goes on in a slot."""
+
+    draw: Draw
+    began: float = field(default_factory=time.monotonic)
+    look: Look | None = None
+    samples: list[Sample] = field(default_factory=list)
+
+
+class PageRollouts:
+    """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
+
+    Chromium starts with the first play. When it dies, it is started anew once in each play, and
+    the episodes that it took along begin again; the second time they count as failed. Up to
+    ``slots`` pages are played at once; an episode of ``max_steps`` steps is truncated and has score
+    0. Chromium counts as dead when a wave takes longer than ``timeout`` seconds.
+
+    Raises:
+        UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
+    """
+
+    def __init__(
+        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8,
+        real_input: bool = False, timeout: float = 60,
+    ) -> None:  # fmt: skip
+        if other := [name for name in pages if page_path(name) != f"miniwob/{name}.html"]:
+            raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
+        if not pages or slots < 1 or max_steps < 1:
+            sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
+            raise UsageError(f"{sizes}: each must be at least 1")
+        self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
+        self._real, self._timeout = real_input, timeout
+        self._shown: list[str] = [""] * slots
+        self._browser: PageBrowser | None = None
+
+    def play(
+        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
+    ) -> Iterator[Episode]:
+        """See `base.Rollouts`; the policy is asked once for all pages that wait."""
+        if unknown := [draw.task[:100] for draw in draws if draw.task not in self.tasks]:
+            raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self.tasks)}")
+        return self._play(deque(draws), policy, greedy)
+
+    def close(self) -> None:
+        """End Chromium."""
+        if self._browser is not None:
+            self._browser.close()
+        self._browser, self._shown = None, [""] * self._slots
+
+    def _play(self, waiting: deque[Draw], policy: Policy, greedy: bool) -> Iterator[Episode]:
+        live: dict[int, _Live] = {}
+        restarted = False
+        while waiting or live:
+            orders = [*self._begin(waiting, live), *_acts(live, policy, greedy)]
+            try:
+                answers = self._wave(orders)
+            except BrowserDied as error:
+                self.close()
+                if restarted:
+                    lost = [*live.values(), *map(_Live, waiting)]
+                    yield from (_ended(one, policy, None, failure=str(error)) for one in lost)
+                    return
+                waiting.extendleft(one.draw for one in live.values())
+                restarted, live = True, {}
+                continue
+            for order, answer in zip(orders, answers, strict=True):
+                episode = self._judged(live[order["slot"]], answer, policy)
+                if episode is not None:
+                    del live[order["slot"]]
+                    yield episode
+
+    def _begin(self, waiting: deque[Draw], live: dict[int, _Live]) -> list[dict[str, Any]]:
+        """Take draws from those that wait, for slots that are free; return orders to begin them.
+
+        A slot keeps its page as long as draws of it wait. It gets another where more draws of that
+        wait than slots show it: showing costs as much as several episodes.
+        """
+        orders = []
+        free = [slot for slot in range(self._slots) if slot not in live]
+        for slot in sorted(free, key=lambda slot: not self._shown[slot]):
+            counts = Counter(draw.task for draw in waiting)
+            shown = Counter(self._shown)
+            if counts and not counts[self._shown[slot]]:
+                page = max(counts, key=lambda name: counts[name] / (1 + shown[name]))
+                if counts[page] > shown[page]:
+                    self._shown[slot] = page
+            draw = next((draw for draw in waiting if draw.task == self._shown[slot]), None)
+            if draw is not None:
+                waiting.remove(draw)
+                live[slot] = _Live(draw)
+                orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
+        return orders
+
+    def _wave(self, orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Carry out orders, at most one for a slot; return what their pages show then.
+
+        Raises:
+            BrowserDied: Chromium crashed, or hangs.
+        """
+        windows = self._slots if self._real else 1
+        browser = self._browser or PageBrowser(_file, _STAGE, windows, timeout=self._timeout)
+        self._browser, calls = browser, [(0, orders)]
+        if self._real:
+            browser.send([command for order in orders for command in _input(order)])
+            # In its window a slot is the only frame, and what was done there is done.
+            calls = [(order["slot"], [{**order, "slot": 0, "real": True}]) for order in orders]
+        waves = browser.evaluate([(window, f"wave({json.dumps(own)})") for window, own in calls])
+        return [answer for wave in waves for answer in wave]
+
+    def _judged(self, one: _Live, answer: dict[str, Any], policy: Policy) -> Episode | None:
+        """The episode if it is over; else its next look is noted."""
+        if "error" in answer:
+            return _ended(one, policy, None, failure=f"the page failed: {answer['error']}")
+        try:
+            one.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
+        except (KeyError, TypeError, ValueError) as error:
+            return _ended(one, policy, None, failure=f"the page's answer is odd: {error!r}"[:300])
+        if not one.look.items and not one.samples:
+            return _ended(one, policy, None, failure="the page shows nothing")
+        if done:
+            return _ended(one, policy, raw)
+        if any(sample.act.kind == "done" for sample in one.samples) or not one.look.items:
+            return _ended(one, policy, 0.0)
+        truncated = len(one.samples) >= self._max_steps
+        return _ended(one, policy, 0.0, truncated=True) if truncated else None
+
+
+def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str, Any]]:
+    """Ask the policy for all pages that wait for it; note its steps, return orders for them."""
+    waiting = [(slot, one, one.look) for slot, one in live.items() if one.look is not None]
+    if not waiting:
+        return []
+    version = policy.version
+    choices = policy.choose([look for _, _, look in waiting], greedy=greedy)
+    orders = []
+    for (slot, one, look), choice in zip(waiting, choices, strict=True):
+        order = _order(look, choice.act)
+        chosen = (choice.act, choice.logprob, choice.entropy)
+        one.samples.append(Sample(look, *chosen, version, order is not None))
+        orders.append({"slot": slot, **(order or {})})
+    return orders
+
+
+def _order(look: Look, act: Act) -> dict[str, Any] | None:
+    """The point and the text of an act; None for one that the look does not allow."""
+    if act.kind == "done":
+        return {}
+    if not 0 <= act.item < len(look.items):
+        return None
+    item = look.items[act.item]
+    left, top, width, height = item.box
+    point = {"x": (left + width / 2) * _WIDTH, "y": (top + height / 2) * _HEIGHT}
+    if act.kind == "click":
+        return point
+    words = instruction_words(look.instruction)
+    typable = item.takes_text and 0 <= act.word < len(words)
+    return {**point, "text": words[act.word]} if typable else None
+
+
+def _input(order: dict[str, Any]) -> list[Command]:
+    """Events of mouse and keyboard for an order of `_order`, in the slot's own window."""
+    if "x" not in order:
+        return []
+    point = {"x": order["x"], "y": order["y"]}
+    button = {**point, "button": "left", "clickCount": 1}
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("Input.dispatchMouseEvent", {"type": "mouseMoved", **point}),
+        ("Input.dispatchMouseEvent", {"type": "mousePressed", **button}),
+        ("Input.dispatchMouseEvent", {"type": "mouseReleased", **button}),
+    ]
+    if "text" in order:
+        end = {"key": "End", "code": "End", "windowsVirtualKeyCode": 35}
+        events += [
+            ("Input.dispatchKeyEvent", {"type": kind, **end}) for kind in ("keyDown", "keyUp")
+        ]
+        events.append(("Input.insertText", {"text": order["text"]}))
+    return [(order["slot"], *event) for event in events]
+
+
+def _look(answer: dict[str, Any]) -> Look:
+    items = tuple(
+        Item(
+            str(role), str(name), (float(x), float(y), float(width), float(height)), str(value), *on
+        )
+        for role, name, x, y, width, height, value, *on in answer["items"]
+    )
+    return Look(str(answer["instruction"]), items)
+
+
+def _ended(
+    one: _Live, policy: Policy, raw: float | None, *, truncated: bool = False, failure: str = ""
+) -> Episode:
+    """An episode with the page's reward; None: it failed."""
+    score = None if raw is None else min(1.0, max(0.0, raw))
+    seconds = time.monotonic() - one.began
+    return Episode(one.draw, tuple(one.samples), score, score == 1, truncated, seconds, failure,
+        policy=policy.name)  # fmt: skip
+
+
+@functools.cache
+def _file(path: str) -> bytes | None:
+    """A file of the pages, or the stage around them."""
+    if path == _STAGE:
+        script = Path(__file__).with_name("page_stage.js").read_text(encoding="utf-8")
+        return f"<!doctype html><body style='margin: 0'><script>{script}</script>".encode()
+    with zipfile.ZipFile(io.BytesIO(application())) as archive:
+        return archive.read(f"html{path}") if f"html{path}" in archive.namelist() else None

@@ -1,0 +1,79 @@
+"""``--model pointer:FILE`` as it is announced: a trained policy behind the seam of any model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hisa.config import ModelSettings
+from hisa.errors import ConfigError, LibraryLacking, ModelUnavailable
+from hisa.machine.parts import install_command, missing
+from hisa.models.profile import Price, Profile
+from hisa.plugins.training.screen_looks import read_look
+from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
+
+__all__ = ["PointerModel"]
+
+_PREFIX = "pointer:"
+
+
+class PointerModel:
+    """A policy that answers the prompts of `hisa.plugins.training.pointer_planner`.
+
+    Without a temperature, or at 0, it takes the likeliest act; at 1 it draws one. A reply has one
+    token, the act, with its log-probability at temperature 1, and the policy's version.
+
+    Args:
+        settings: of its role; the seed is that of the draws.
+
+    Raises:
+        ConfigError: another temperature.
+        LibraryLacking: torch or safetensors is not installed.
+        UsageError: no checkpoint of a pointer.
+    """
+
+    by_rules = True
+    profile = Profile(
+        name="pointer", planner="pointer", price=Price(input=0, output=0), small=True,
+        sees_pictures=False, streams=False, image_tokens=0,
+    )  # fmt: skip
+
+    def __init__(self, settings: ModelSettings) -> None:
+        if lacking := missing("train"):
+            raise LibraryLacking(
+                f"{settings.model}: needs {lacking[0]}", fix=install_command("train")
+            )
+        if settings.temperature not in (None, 0, 1):
+            raise ConfigError(
+                f"{settings.model} at temperature {settings.temperature}: allowed are 0 and 1",
+                fix="--set models.planner.temperature=1",
+            )
+        from hisa.plugins.training.pointer_policy import PointerPolicy
+
+        path = Path(settings.model.removeprefix(_PREFIX)).expanduser()
+        self.name, self._temperature = settings.model, settings.temperature
+        self._policy = PointerPolicy.load(path, seed=settings.seed or 0)
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Returns the act for the look in the request.
+
+        Raises:
+            ModelUnavailable: a request for anything else.
+        """
+        parts = [part for m in request.messages if m.role == "user" for part in m.parts]
+        text = parts[0].text if parts and isinstance(parts[0], TextPart) else ""
+        try:
+            look = read_look(text)
+        except ValueError as error:
+            raise ModelUnavailable(
+                f"{self.name} answers looks alone, and the {request.role} model was asked for more",
+                fix="--set models.state.model=offline",
+            ) from error
+        asked = request.temperature if self._temperature is None else self._temperature
+        (choice,) = self._policy.choose([look], greedy=not asked)
+        act = choice.act
+        reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
+        return ModelReply(
+            reply, model=self._policy.name, policy=str(self._policy.version),
+            tokens=TurnTokens(logprobs=(choice.logprob,)),
+        )  # fmt: skip

@@ -1,0 +1,122 @@
+"""The pointer network as a policy that can be trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from hisa.errors import UsageError
+from hisa.plugins.training import checkpoints
+from hisa.plugins.training.episodes import Choice, Look, Sample
+from hisa.plugins.training.pointer_features import features
+from hisa.plugins.training.pointer_network import PointerNetwork
+
+__all__ = ["PointerPolicy"]
+
+_SIZES = {"width": range(4, 513, 4), "layers": range(1, 13), "match": range(2)}
+_AT_ONCE = 256
+"""Looks of one forward pass without gradients: some ten megabytes for the largest pages."""
+
+
+class PointerPolicy:
+    """Points at one element, or at an element and a word, in the looks that it is given.
+
+    Args:
+        network: its weights.
+        version: of them.
+        name: of the policy.
+        seed: of its sampling.
+    """
+
+    def __init__(
+        self, network: PointerNetwork, *, version: int = 0, name: str = "pointer", seed: int = 0
+    ) -> None:
+        self.network, self.version, self.name = network.eval(), version, name
+        self._generator = torch.Generator().manual_seed(seed)
+
+    @classmethod
+    def fresh(cls, seed: int, *, width: int = 96, layers: int = 2, match: bool = True) -> Self:
+        """Returns an untrained policy, the same for the same seed; see `PointerNetwork`."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return cls(PointerNetwork(width=width, layers=layers, match=match), seed=seed)
+
+    def reseed(self, seed: int) -> None:
+        """Begin its sampling anew, so that the same looks get the same acts."""
+        self._generator.manual_seed(seed)
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """See `Policy`."""
+        parts = (looks[start : start + _AT_ONCE] for start in range(0, len(looks), _AT_ONCE))
+        return [choice for part in parts for choice in self._choose(part, greedy)]
+
+    def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `Trainable`.
+
+        Raises:
+            UsageError: no samples, or an act that its look does not allow.
+        """
+        if not samples:
+            raise UsageError("no samples: want at least one", fix="hisa train sft --help")
+        looks = [features(sample.look) for sample in samples]
+        for look, sample in zip(looks, samples, strict=True):
+            look.require(sample.act)
+        log_probs, layout = self.network(looks)
+        columns = torch.tensor([layout.index(sample.act) for sample in samples])
+        return log_probs.gather(1, columns[:, None])[:, 0], _entropy(log_probs)
+
+    def copy(self) -> Self:
+        """See `Trainable`; its sampling goes on as this one's would."""
+        twin = self.unpack(self.pack(), self.name)
+        twin._generator.set_state(self._generator.get_state())
+        return twin
+
+    def pack(self) -> bytes:
+        """Returns a checkpoint's bytes."""
+        net = self.network
+        sizes = {"width": net.width, "layers": net.layers, "match": int(net.match)}
+        header = checkpoints.Header(
+            kind="pointer", name=self.name, version=self.version, sizes=sizes
+        )
+        return checkpoints.pack(header, net)
+
+    @classmethod
+    def unpack(cls, data: bytes, source: str, *, seed: int = 0) -> Self:
+        """Returns the policy of a checkpoint's bytes.
+
+        Raises:
+            UsageError: they are not a whole checkpoint of a pointer; names ``source``.
+        """
+        header, network = checkpoints.unpack(
+            data, source, kind="pointer", sizes=_SIZES, make=PointerNetwork
+        )
+        return cls(network, version=header.version, name=header.name, seed=seed)
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; see `checkpoints.write`."""
+        checkpoints.write(path, self.pack())
+
+    @classmethod
+    def load(cls, path: Path, *, seed: int = 0) -> Self:
+        """Returns the policy of a file; see `checkpoints.read` and `unpack`."""
+        return cls.unpack(checkpoints.read(path), str(path), seed=seed)
+
+    def _choose(self, looks: Sequence[Look], greedy: bool) -> list[Choice]:
+        with torch.inference_mode():
+            log_probs, layout = self.network([features(look) for look in looks])
+            if greedy:
+                columns = log_probs.argmax(1, keepdim=True)
+            else:
+                columns = torch.multinomial(log_probs.exp(), 1, generator=self._generator)
+            logprobs, entropies = log_probs.gather(1, columns)[:, 0], _entropy(log_probs)
+        acts = map(layout.act, columns[:, 0].tolist())
+        return list(map(Choice, acts, logprobs.tolist(), entropies.tolist()))
+
+
+def _entropy(log_probs: torch.Tensor) -> torch.Tensor:
+    """Nats of each row; what is not allowed adds nothing."""
+    finite = log_probs.masked_fill(log_probs == -torch.inf, 0)
+    return -(log_probs.exp() * finite).sum(1)

@@ -1,0 +1,248 @@
+"""Step-level GRPO (ComputerRL, 3.2): groups of rollouts, advantages of steps, updates; Entropulse.
+
+The actor that plays and the reference that the KL is taken to are policies apart. Batches are
+dynamic: an update takes all steps of its episodes, however many they are, some at a time, and its
+gradient is that of the objective over all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from hisa.plugins.training.advantages import Advantaged, grouped
+from hisa.plugins.training.base import Rollouts, Trainable
+from hisa.plugins.training.cloning import CloningSettings, adamw, descend, seeded
+from hisa.plugins.training.curve_metrics import MetricsRow, TaskMetrics, episode_metrics
+from hisa.plugins.training.entropulse import DAPO_CLIP_HIGH, Arm, pulse
+from hisa.plugins.training.episodes import Draw, Episode, Sample
+from hisa.plugins.training.losses import step_grpo_loss
+from hisa.plugins.training.training_folder import TrainingFolder
+
+__all__ = [
+    "TUNING_SEEDS", "GrpoSettings", "StepTraining", "draw_groups", "evaluate", "evaluation_draws",
+    "grpo_optimizer", "objective_gradient", "update_policy", "with_greedy",
+]  # fmt: skip
+
+TUNING_SEEDS = 900_000
+"""First seed of the instances by which the best checkpoint is chosen; seeds from 1,000,000 on are
+for reports, and no training sees them."""
+_TRAINING_SEEDS = 500_000
+"""Instances of a page for training; those above are for demonstrations and tuning."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrpoSettings:
+    """Settings of a run; table 6 of the paper where it has them and two cores allow.
+
+    Args:
+        groups: of one update, dealt to the tasks in turn; 24 of 8 raise a page that was kept out
+            of the demonstrations, 6 of 8 do not (one seed each).
+        lr: constant rate of AdamW, without warm-up or weight decay.
+        clip, clip_high, kl: see `losses.step_grpo_loss`.
+        passes: steps of the optimiser on the same episodes, each of the whole objective.
+        steps_at_once: steps of one forward pass; bounds memory, changes nothing else.
+        evaluate_every: updates between greedy evaluations on `evaluation_seeds` instances of each
+            task; 0: never.
+        pulse_at: this update is the supervised phase of Entropulse instead; 0: none is.
+        per_task: successes that such a phase takes of each unique task.
+        cloning: settings from which such a phase takes its own.
+    """
+
+    updates: int = 100
+    groups: int = 24
+    group_size: int = 8
+    lr: float = 2e-4
+    kl: float = 0.0003
+    clip: float = 0.2
+    clip_high: float | None = None
+    grad_norm: float = 1.0
+    passes: int = 4
+    steps_at_once: int = 256
+    evaluate_every: int = 5
+    evaluation_seeds: int = 20
+    pulse_at: int = 0
+    arm: Arm = "pulse"
+    per_task: int = 1
+    cloning: CloningSettings = field(default_factory=CloningSettings)
+    seed: int = 0
+
+
+def grpo_optimizer(policy: Trainable, settings: GrpoSettings) -> torch.optim.Optimizer:
+    """Returns a fresh optimiser for updates."""
+    return adamw(policy, settings.lr)
+
+
+def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> list[Draw]:
+    """Returns the draws of an update, from 1: each group a new instance, the tasks in turn."""
+    draws = []
+    for group in range(settings.groups):
+        number = (update - 1) * settings.groups + group
+        task, seed = tasks[number % len(tasks)], settings.seed * 100_003 + number
+        for member in range(settings.group_size):
+            draws.append(Draw(task, seed % _TRAINING_SEEDS, f"{update}.{group}", member))
+    return draws
+
+
+def evaluation_draws(tasks: Iterable[str], count: int, first: int = TUNING_SEEDS) -> list[Draw]:
+    """Returns `count` instances of each task, from the first seed on."""
+    return [Draw(task, first + number) for task in tasks for number in range(count)]
+
+
+def evaluate(
+    rollouts: Rollouts, policy: Trainable, draws: Sequence[Draw], *, greedy: bool = True
+) -> dict[str, list[bool]]:
+    """Returns for each task whether each of its episodes was solved; failed machines left out."""
+    solved: dict[str, list[bool]] = {draw.task: [] for draw in draws}
+    for episode in rollouts.play(draws, policy, greedy=greedy):
+        if episode.is_sample:
+            solved[episode.draw.task].append(episode.solved)
+    return solved
+
+
+def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
+    """Put a greedy evaluation into a row: the mean over tasks of the share solved of each."""
+    shares = {task: sum(won) / len(won) for task, won in solved.items() if won}
+    for task, share in shares.items():
+        task_row = row.tasks.get(task, TaskMetrics())
+        task_row.greedy, task_row.greedy_n = share, len(solved[task])
+        row.tasks[task] = task_row
+    row.greedy_n = sum(map(len, solved.values()))
+    row.greedy = sum(shares.values()) / len(shares) if shares else None
+
+
+def objective_gradient(
+    policy: Trainable, batch: Advantaged, settings: GrpoSettings, old: torch.Tensor,
+    reference: torch.Tensor, behaviour: torch.Tensor | None = None,
+) -> dict[str, float]:  # fmt: skip
+    """Add the gradient of the objective over all steps of a batch, some steps at a time.
+
+    `old`, `reference` and `behaviour` are log-probabilities of the batch's samples, float [steps].
+    Returns the loss ("value"), and means over all steps as `losses.Loss` has them.
+    """
+    totals = dict.fromkeys(("value", "kl", "ppo_kl", "clipped"), 0.0)
+    weights = torch.tensor(batch.weights)
+    advantages = torch.tensor([advantage for _, advantage in batch.samples])
+    options = {"clip": settings.clip, "clip_high": settings.clip_high, "kl": settings.kl}
+    for start in range(0, len(weights), settings.steps_at_once):
+        part = slice(start, start + settings.steps_at_once)
+        logprobs, _ = policy.log_probs([sample for sample, _ in batch.samples[part]])
+        acted = None if behaviour is None else behaviour[part]
+        tensors = (logprobs, old[part], reference[part], advantages[part], weights[part])
+        loss = step_grpo_loss(*tensors, **options, behaviour_logprobs=acted)  # type: ignore[arg-type]
+        loss.value.backward()  # type: ignore[no-untyped-call]
+        totals["value"] += float(loss.value.detach())
+        for name in ("kl", "ppo_kl", "clipped"):
+            totals[name] += float(weights[part].sum() / weights.sum()) * getattr(loss, name)
+    return totals
+
+
+def update_policy(
+    policy: Trainable, reference: Trainable, optimizer: torch.optim.Optimizer, batch: Advantaged,
+    settings: GrpoSettings, *, decoupled: bool = False,
+) -> dict[str, float]:  # fmt: skip
+    """Make one update, of `passes` steps of the optimiser; the version goes up by one.
+
+    Where it is `decoupled`, samples may be of older versions: their log-probabilities are then
+    those of the behaviour, and the old ones are taken anew from the policy as it is. Returns the
+    measures of the last pass; none, and no new version, for a batch without samples.
+    """
+    if not batch.samples:
+        return {}
+    samples = [sample for sample, _ in batch.samples]
+    acted = torch.tensor([sample.logprob for sample in samples])
+    old = _log_probs(policy, samples, settings.steps_at_once) if decoupled else acted
+    towards = _log_probs(reference, samples, settings.steps_at_once)
+    behaviour = acted if decoupled else None
+    optimizer.zero_grad()
+    measures: dict[str, float] = {}
+    for _ in range(settings.passes):
+        measures = objective_gradient(policy, batch, settings, old, towards, behaviour)
+        descend(policy, optimizer, settings.grad_norm)
+    policy.version += 1
+    return measures
+
+
+def _log_probs(policy: Trainable, samples: Sequence[Sample], at_once: int) -> torch.Tensor:
+    starts = range(0, len(samples), at_once)
+    with torch.no_grad():
+        return torch.cat([policy.log_probs(samples[at : at + at_once])[0] for at in starts])
+
+
+class StepTraining:
+    """One run of step-level GRPO, written to its folder after each update.
+
+    From a folder with an earlier state, the run goes on there. `policy` is changed in place, and an
+    error that `after_update` raises for a row ends the run after that update.
+    """
+
+    def __init__(
+        self, folder: TrainingFolder, policy: Trainable, rollouts: Rollouts, tasks: Sequence[str],
+        settings: GrpoSettings, after_update: Callable[[MetricsRow], None] = lambda _row: None,
+    ) -> None:  # fmt: skip
+        self.policy, self.reference = policy, policy.copy()
+        self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
+        self._settings, self._after_update = settings, after_update
+        self._optimizer = grpo_optimizer(policy, settings)
+        self.done = folder.restore(policy, self._optimizer, self.reference)
+        """Updates done so far."""
+        self.best: float | None = folder.state["best"] if folder.state else None
+        """Best greedy score on tuning seeds; "best" is the first checkpoint that had it."""
+
+    def run(self) -> None:
+        """Make the updates that are left, with an evaluation before the first one."""
+        if self._folder.state is None:
+            self._write(MetricsRow(update=0, version=self.policy.version), [])
+        for update in range(self.done + 1, self._settings.updates + 1):
+            self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
+            began, pulsing = time.monotonic(), update == self._settings.pulse_at
+            row, episodes = self._pulse(update) if pulsing else self._update(update)
+            row.seconds, self.done = time.monotonic() - began, update
+            self._write(row, episodes)
+
+    def _update(self, update: int) -> tuple[MetricsRow, list[Episode]]:
+        settings, version = self._settings, self.policy.version
+        if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
+            settings = replace(settings, clip_high=DAPO_CLIP_HIGH)
+        draws = draw_groups(self._tasks, settings, update)
+        episodes = list(self._rollouts.play(draws, self.policy))
+        episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
+        batch = grouped(episodes)
+        measures = update_policy(self.policy, self.reference, self._optimizer, batch, settings)
+        facts = episode_metrics(episodes, version=version) | measures
+        row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
+        row.version, row.loss = self.policy.version, measures.get("value")
+        return row, episodes
+
+    def _pulse(self, update: int) -> tuple[MetricsRow, list[Episode]]:
+        row = MetricsRow(update=update)
+        if self._settings.arm == "pulse":
+            cloning = replace(self._settings.cloning, seed=self._settings.seed)
+            successes, per_task = self._folder.successes(), self._settings.per_task
+            data, row.loss, row.entropy = pulse(self.policy, successes, cloning, per_task)
+            row.phase, row.steps = "pulse", len(data.samples)
+        row.version = self.policy.version
+        self.reference = self.policy.copy()
+        self._optimizer = grpo_optimizer(self.policy, self._settings)
+        return row, []
+
+    def _write(self, row: MetricsRow, episodes: list[Episode]) -> None:
+        """Evaluate where it is due, and write the update down."""
+        every, names = self._settings.evaluate_every, []
+        pulse_at = self._settings.pulse_at
+        due = row.update in (self._settings.updates, pulse_at - 1, pulse_at)
+        if every and (due or row.update % every == 0):
+            draws = evaluation_draws(self._tasks, self._settings.evaluation_seeds)
+            with_greedy(row, evaluate(self._rollouts, self.policy, draws))
+            names.append(f"{row.update:05d}")
+            if row.greedy is not None and (self.best is None or row.greedy > self.best):
+                self.best = row.greedy
+                names.append("best")
+        self._folder.write(
+            row.update, self.policy, self._optimizer, rows=[row], episodes=episodes,
+            checkpoints=names, reference=self.reference, best=self.best,
+        )  # fmt: skip
+        self._after_update(row)

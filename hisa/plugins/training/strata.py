@@ -1,0 +1,108 @@
+"""Strata of tasks by outcome, and the set for cloning (ComputerRL, 3.1).
+
+A task is an instance here, a name with a seed: the paper's is one instruction with its check.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.plugins.training.base import Policy, Rollouts
+from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Sample
+
+__all__ = ["CloningSet", "PooledPolicy", "Strata", "by_outcome", "cloning_set", "collect"]
+
+Task = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Tasks of which all, some and no episodes are solved, and those whose machines all failed."""
+
+    full: list[Task]
+    partial: list[Task]
+    none: list[Task]
+    unseen: list[Task]
+
+
+@dataclass(frozen=True, slots=True)
+class CloningSet:
+    """Well-formed steps of solved episodes.
+
+    ``counts`` has "tasks", "episodes", "steps", "steps by NAME" of a policy, and what is left out:
+    episodes "unsolved" and "failed", steps "malformed".
+    """
+
+    samples: list[Sample]
+    counts: Counter[str]
+
+
+def by_outcome(episodes: Iterable[Episode]) -> Strata:
+    """Returns the strata; an episode whose machine failed says nothing of its task."""
+    outcomes: dict[Task, set[bool]] = defaultdict(set)
+    for episode in episodes:
+        outcomes[episode.draw.task, episode.draw.seed].update([episode.solved] * episode.is_sample)
+    strata: list[set[bool]] = [{True}, {True, False}, {False}, set()]
+    return Strata(*([task for task, seen in outcomes.items() if seen == kind] for kind in strata))
+
+
+def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
+    """Returns the set of all episodes that are solved, from whichever sampling."""
+    counts: Counter[str] = Counter()
+    samples: list[Sample] = []
+    tasks = set()
+    for episode in episodes:
+        if not (episode.is_sample and episode.solved):
+            counts["unsolved" if episode.is_sample else "failed"] += 1
+            continue
+        kept = [sample for sample in episode.samples if sample.well_formed]
+        samples += kept
+        tasks.add((episode.draw.task, episode.draw.seed))
+        counts.update({"episodes": 1, "steps": len(kept), f"steps by {episode.policy}": len(kept)})
+        counts["malformed"] += len(episode.samples) - len(kept)
+    counts["tasks"] = len(tasks)
+    return CloningSet(samples, counts)
+
+
+class PooledPolicy:
+    """Draws one policy of a pool at random for each action."""
+
+    def __init__(self, policies: Sequence[Policy], seed: int) -> None:
+        self._policies, self._rng = list(policies), random.Random(seed)
+        self.name = "pool of " + ", ".join(policy.name for policy in policies)
+        self.version = sum(policy.version for policy in policies)
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """Returns an action for each look, by a policy drawn for it."""
+        drawn = [self._rng.choice(self._policies) for _ in looks]
+        choices: dict[int, Choice] = {}
+        for policy in self._policies:
+            its = [number for number, owner in enumerate(drawn) if owner is policy]
+            answers = policy.choose([looks[number] for number in its], greedy=greedy) if its else []
+            choices |= zip(its, answers, strict=True)
+        return [choices[number] for number in range(len(looks))]
+
+
+def collect(
+    rollouts: Rollouts, policies: Sequence[Policy], draws: Sequence[Draw],
+    tune: Callable[[CloningSet], Policy], *, first: int = 2, more: int = 4, seed: int = 0,
+) -> tuple[Strata, list[Episode]]:  # fmt: skip
+    """Returns the strata after the first sampling, and the episodes of all for `cloning_set`.
+
+    Every policy plays every draw ``first`` times; then one that ``tune`` makes of the solved ones
+    plays the partly solved ``more`` times, the pool the unsolved. The paper gives no numbers.
+    """
+
+    def play(policy: Policy, times: int, chosen: list[Task]) -> Iterable[Episode]:
+        played = [draw for draw in draws if (draw.task, draw.seed) in chosen] * times
+        return rollouts.play([replace(draw, group="", member=0) for draw in played], policy)
+
+    tasks = [(draw.task, draw.seed) for draw in draws]
+    episodes = [episode for policy in policies for episode in play(policy, first, tasks)]
+    strata = by_outcome(episodes)
+    tuned = play(tune(cloning_set(episodes)), more, strata.partial) if strata.partial else ()
+    pooled = play(PooledPolicy(policies, seed), more, strata.none) if strata.none else ()
+    return strata, [*episodes, *tuned, *pooled]

@@ -1,0 +1,173 @@
+"""The folder of a training run: settings, one row an update, checkpoints, solved episodes, state.
+
+    settings.json            of the run, as given
+    metrics.jsonl            one `MetricsRow` a line
+    successes.jsonl          the solved episodes of all versions, one a line
+    checkpoints/NAME.safetensors   00040 (after 40 updates), last, best, one-epoch
+    state.pt                 weights, reference, optimiser and counts after the last whole update
+
+The state is written last and names the lengths of the other files: what a killed process wrote
+after it is cut off on resuming, and that update is done again.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter
+from torch.optim import Optimizer
+
+from hisa.errors import UsageError
+from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.plugins.training.base import Trainable
+from hisa.plugins.training.curve_metrics import MetricsRow
+from hisa.plugins.training.episodes import Episode
+
+__all__ = ["TrainingFolder", "read_settings"]
+
+_FILES = ("metrics.jsonl", "successes.jsonl")
+_LINE = 1_000_000
+"""Bytes of a line of successes that is read; an episode of 8 looks with 30 elements has 50,000."""
+
+
+class TrainingFolder:
+    """Files of one run, written by one process.
+
+    Raises:
+        UsageError: another process writes there; or it holds a run and this is not to resume it,
+            or holds none and it is; or its state is none.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool = False) -> None:
+        self.path = path
+        if not resume and (path / "settings.json").exists():
+            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
+        if resume:
+            read_settings(path)
+        (path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        lock = Lock.take(path / ".lock")
+        if lock is None:
+            raise UsageError(f"{path}: process {Lock.holder(path / '.lock')} is training there")
+        self._lock = lock
+        try:
+            self.state = _read_state(path / "state.pt") if resume else None
+        except UsageError:
+            lock.release()
+            raise
+        for name in _FILES:
+            length = self.state["lengths"][name] if self.state else 0
+            if (path / name).exists() and (path / name).stat().st_size > length:
+                os.truncate(path / name, length)
+        self._metrics, self._successes = (AppendOnlyFile(path / name) for name in _FILES)
+        replace_file(path / "settings.json", json.dumps(dict(settings), indent=2).encode())
+
+    def restore(
+        self, policy: Trainable, optimizer: Optimizer, reference: Trainable | None = None
+    ) -> int:
+        """Give everything its last state back; returns the number of updates done, 0: none."""
+        if self.state is None:
+            return 0
+        policy.network.load_state_dict(self.state["network"])
+        policy.version = self.state["version"]
+        optimizer.load_state_dict(self.state["optimizer"])
+        if reference is not None:
+            reference.network.load_state_dict(self.state["reference"])
+        return int(self.state["done"])
+
+    def write(
+        self, done: int, policy: Trainable, optimizer: Optimizer, *,
+        rows: Iterable[MetricsRow] = (), episodes: Iterable[Episode] = (),
+        checkpoints: Iterable[str] = (), reference: Trainable | None = None,
+        **extra: float | str | None,
+    ) -> None:  # fmt: skip
+        """Write an update down: rows, solved episodes, checkpoints, and the state last.
+
+        `done` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
+        else the state is to hold.
+
+        Raises:
+            OSError: the disk refuses it; the state is the one before.
+        """
+        for row in rows:
+            self._metrics.append(row.model_dump_json().encode() + b"\n")
+        for episode in episodes:
+            if episode.solved and episode.is_sample:
+                self._successes.append(_adapter().dump_json(episode) + b"\n")
+        for name in ("last", *checkpoints):
+            policy.save(self.checkpoint(name))
+        state = {
+            "done": done,
+            "version": policy.version,
+            "network": policy.network.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "reference": reference.network.state_dict() if reference is not None else {},
+            "lengths": {name: (self.path / name).stat().st_size for name in _FILES},
+        }
+        content = io.BytesIO()
+        torch.save(state | extra, content)
+        replace_file(self.path / "state.pt", content.getvalue())
+
+    def checkpoint(self, name: str) -> Path:
+        """Returns the path of the checkpoint of this name."""
+        return self.path / "checkpoints" / f"{name}.safetensors"
+
+    def successes(self) -> Iterator[Episode]:
+        """Yields the solved episodes of all versions, in the order in which they were written.
+
+        Raises:
+            UsageError: a line is no episode, or is too long; names the line.
+        """
+        path = self.path / "successes.jsonl"
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(_LINE), b""), 1):
+                try:
+                    yield _adapter().validate_json(line)
+                except ValueError as error:
+                    reason = f"no episode of at most {_LINE} bytes"
+                    raise UsageError(f"{path}: line {number}: {reason}") from error
+
+    def close(self) -> None:
+        """Let another process write here; may be called twice."""
+        self._metrics.close()
+        self._successes.close()
+        self._lock.release()
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Returns the settings of the run in a folder.
+
+    Raises:
+        UsageError: there is no run, or its settings cannot be read.
+    """
+    try:
+        return dict(json.loads((path / "settings.json").read_bytes()))
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: holds no training run", fix="leave out --resume") from error
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{path / 'settings.json'}: {error}") from error
+
+
+def _read_state(path: Path) -> dict[str, Any] | None:
+    """The state of a run, which holds tensors and plain values alone; None before the first."""
+    if not path.exists():
+        return None
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        state["lengths"]["metrics.jsonl"] + state["lengths"]["successes.jsonl"] + state["done"]
+    except Exception as error:
+        last = path.parent / "checkpoints" / "last.safetensors"
+        fix = f"--from {last} and another -o DIR"
+        raise UsageError(f"{path}: cannot be read: {error}", fix=fix) from error
+    return state
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Episode]:
+    return TypeAdapter(Episode)

@@ -1,0 +1,187 @@
+"""Metrics of training runs: hand-computed, read from torn files, and drawn as a page."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from hisa.cli import cli
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.stats import rate_over_tasks, t95, wilson
+from hisa.plugins.training.curve_metrics import (
+    METRICS_FILE,
+    MetricsRow,
+    Point,
+    TaskMetrics,
+    curve,
+    episode_metrics,
+    over_seeds,
+    paired_difference,
+    read_metrics,
+)
+from hisa.plugins.training.curves_page import page, read_runs
+from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
+
+HOSTILE = "</text><script>alert(1)</script>\x1b[31m"
+
+
+def episode(group: str, *, solved: bool, steps: int = 1, failed: bool = False) -> Episode:
+    samples = tuple(
+        Sample(Look("x", ()), Act("click", 0), entropy=float(number), version=3)
+        for number in range(steps)
+    )
+    score = None if failed else float(solved)
+    return Episode(Draw("task", 1, group), samples, score, solved, truncated=steps == 3)
+
+
+def write(folder: Path, rows: list[MetricsRow], tail: str = "") -> Path:
+    folder.mkdir(parents=True)
+    text = "".join(f"{row.model_dump_json()}\n" for row in rows)
+    (folder / METRICS_FILE).write_text(text + tail, "utf-8")
+    return folder
+
+
+def run_rows(reward: float = 0.5) -> list[MetricsRow]:
+    rows = [
+        MetricsRow(update=0, phase="sft", loss=2.0),
+        MetricsRow(update=1, phase="sft", loss=1.0),
+    ]
+    for update in range(2, 9):
+        row = MetricsRow(update=update, reward=reward, kl=0.1 * update, ppo_kl=-0.01 * update)
+        rows.append(row.model_copy(update={"phase": "pulse"} if update == 5 else {}))
+    rows[-1].greedy, rows[-1].greedy_n = 0.75, 20
+    return rows
+
+
+def test_metrics_of_episodes_are_those_computed_by_hand() -> None:
+    episodes = [
+        episode("a", solved=True, steps=1),
+        episode("a", solved=False, steps=3),
+        episode("b", solved=False, steps=2),
+        episode("b", solved=False, failed=True),
+    ]
+    row = MetricsRow(update=1, **episode_metrics(episodes, version=5))
+    assert (row.episodes, row.steps, row.groups, row.failed_episodes) == (3, 6, 2, 1)
+    assert (row.reward, row.best_of_n, row.margin) == (0.25, 0.5, 0.25)
+    assert (row.truncated, row.turns, row.reply_length) == (0.25, 2.0, 2.0)
+    assert row.entropy == pytest.approx((0 + 0 + 1 + 2 + 0 + 1) / 6)
+    assert (row.age_mean, row.age_p95) == (2.0, 2.0)
+    assert row.tasks["task"].model_dump() == {
+        "reward": pytest.approx(1 / 3), "n": 3, "greedy": None, "greedy_n": 0,
+    }  # fmt: skip
+    expected = rate_over_tasks([0.5, 0.0])
+    assert curve([row], "reward") == [Point(1, 0.25, expected.low, expected.high)]
+
+
+def test_where_every_machine_failed_nothing_is_known() -> None:
+    row = MetricsRow(
+        update=1, **episode_metrics([episode("a", solved=True, failed=True)], version=0)
+    )
+    assert (row.failed_episodes, row.episodes) == (1, 0)
+    assert [row.reward, row.entropy, row.turns, row.age_mean] == [None] * 4
+    assert curve([row], "reward") == []
+
+
+def test_every_field_is_defined() -> None:
+    assert all(field.description for field in MetricsRow.model_fields.values())
+
+
+@pytest.mark.parametrize(
+    ("tail", "broken", "unknown"),
+    [
+        ('{"update": 9, "rew', 1, 0),
+        ('{"format": 2, "update": 9}\n', 0, 1),
+        ('[1]\n\n{"update": -1}\n{"update": 1' + 400 * "0" + "}\n\xff", 4, 0),
+    ],
+)
+def test_lines_that_are_no_rows_are_counted(
+    tmp_path: Path, tail: str, broken: int, unknown: int
+) -> None:
+    metrics = read_metrics(write(tmp_path / "run", run_rows(), tail))
+    assert [row.update for row in metrics.rows] == list(range(9))
+    assert (metrics.broken, metrics.unknown) == (broken, unknown)
+
+
+def test_an_update_made_again_counts_once_and_numbers_that_are_none_are_left_out(
+    tmp_path: Path,
+) -> None:
+    tail = '{"update": 8, "reward": 0.9, "kl": NaN, "entropy": Infinity}\n'
+    rows = read_metrics(write(tmp_path / "run", run_rows(), tail)).rows
+    assert (len(rows), rows[-1].reward) == (9, 0.9)
+    assert [point.update for point in curve(rows, "kl")] == [2, 3, 4, 5, 6, 7]
+    assert curve(rows, "entropy") == []
+
+
+def test_intervals_of_one_run() -> None:
+    rows = run_rows()
+    assert curve(rows, "greedy") == [Point(8, 0.75, *wilson(15, 20))]
+    kl = {point.update: point for point in curve(rows, "kl")}
+    assert kl[5] == Point(5, 0.5), "a phase of one update has no neighbours"
+    three = t95(2) * 0.1 / 3**0.5
+    assert kl[8].high == pytest.approx(0.7 + three)
+    assert kl[2].low == pytest.approx(0.3 - three)
+    assert all(point.low is None for point in curve(rows, "reward")), "no spread, no interval"
+
+
+def test_over_seeds_takes_the_updates_that_all_have() -> None:
+    seeds = [[Point(1, 0.2), Point(2, 0.4)], [Point(2, 0.6)], [Point(2, 0.8), Point(3, 1.0)]]
+    (point,) = over_seeds(seeds, "reward")
+    half = t95(2) * 0.2 / 3**0.5
+    assert point == pytest.approx((2, 0.6, 0.6 - half, 1.0))
+    assert over_seeds(seeds[:1], "reward") == seeds[0]
+
+
+def test_checkpoints_are_compared_in_pairs() -> None:
+    first = {("a", seed): 1.0 for seed in range(20)} | {("b", 1): 1.0}
+    second = {("a", seed): float(seed % 2) for seed in range(20)} | {("c", 1): 1.0}
+    found = paired_difference(first, second)
+    assert found is not None
+    assert (found.tasks, found.wins, found.losses, found.difference) == (20, 10, 0, 0.5)
+    assert 0.25 <= found.low < 0.35 < 0.65 < found.high <= 0.75
+    assert found == paired_difference(first, second)
+    assert paired_difference({("a", 1): 1.0}, {("a", 2): 1.0}) is None
+
+
+def test_the_page_loads_nothing_and_escapes_names(tmp_path: Path) -> None:
+    rows = run_rows()
+    rows[3].tasks = {HOSTILE: TaskMetrics(reward=0.5, n=4)}
+    for seed in range(2):
+        write(tmp_path / "pulse <b>" / f"seed-{seed}", rows, "{")
+    write(tmp_path / "control", run_rows(0.1))
+    text = page(read_runs([tmp_path / "pulse <b>", tmp_path / "control"]))
+    assert "<script" not in text
+    assert "<b>" not in text
+    assert "\x1b" not in text
+    assert not re.search(r"https?://|url\(|@import", text)
+    pictures = re.findall(r"<svg.*?</svg>", text, re.S)
+    for picture in pictures:
+        ElementTree.fromstring(picture)
+    assert len(pictures) == 5, "reward, KL, PPO-KL, greedy, one task"
+    assert ">sft</text>" in text
+    assert ">pulse</text>" in text
+    assert "2 broken lines left out" in text
+
+
+def test_the_command_writes_the_page_and_prints_the_last_numbers(tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", run_rows(), "{")
+    ran = CliRunner().invoke(cli, ["train", "report", str(folder), "--json"])
+    assert ran.exit_code == 0, ran.output
+    (numbers,) = json.loads(ran.stdout)["runs"]
+    assert (numbers["updates"], numbers["broken"], numbers["seeds"]) == (8, 1, 1)
+    assert numbers["last"]["greedy"]["value"] == 0.75
+    assert (folder / "curves.html").read_text("utf-8").startswith("<!doctype html>")
+    ran = CliRunner().invoke(cli, ["train", "report", str(folder), "-o", str(tmp_path / "a.html")])
+    assert "greedy           0.75 (0.531 to 0.888), update 8" in ran.stdout
+    assert (tmp_path / "a.html").exists()
+
+
+def test_folders_without_a_row_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "empty", [], "{")
+    for folder in (tmp_path / "empty", tmp_path / "nothing"):
+        with pytest.raises(UsageError, match=f"{folder.name}: no row of metrics.jsonl"):
+            read_runs([folder])
+    with pytest.raises(UsageError, match="7 folders: a page shows at most 6"):
+        read_runs([tmp_path] * 7)

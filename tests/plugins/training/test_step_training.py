@@ -1,0 +1,208 @@
+"""GRPO, cloning and Entropulse on a bandit whose runs repeat to the last bit."""
+
+import json
+import multiprocessing
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from hisa.errors import UsageError  # noqa: E402
+from hisa.plugins.training.advantages import grouped  # noqa: E402
+from hisa.plugins.training.cloning import CloningSettings, clone  # noqa: E402
+from hisa.plugins.training.curve_metrics import MetricsRow, read_metrics  # noqa: E402
+from hisa.plugins.training.entropulse import pulse_set  # noqa: E402
+from hisa.plugins.training.step_training import (  # noqa: E402
+    GrpoSettings,
+    StepTraining,
+    accumulate,
+    draw_groups,
+    update_policy,
+    grpo_optimizer,
+)
+from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
+from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402
+
+SETTINGS = GrpoSettings(updates=8, groups=8, lr=0.1, evaluate_every=4, evaluation_seeds=1, passes=2)
+
+
+def trained(
+    path: Path, settings: GrpoSettings = SETTINGS, *, stop: int = 0, resume: bool = False
+) -> StepTraining:
+    """A run on the bandit, stopped by Ctrl-C after an update if so wished."""
+    folder = TrainingFolder(path, {"lr": settings.lr}, resume=resume)
+
+    def after_update(row: MetricsRow) -> None:
+        if row.update == stop and stop:
+            raise KeyboardInterrupt
+
+    run = StepTraining(folder, TablePolicy(), Bandit(), WORDS, settings, after_update)
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        folder.close()
+    return run
+
+
+def weights(run: StepTraining) -> list[float]:
+    """All weights of a run's policy."""
+    values: list[float] = run.policy.network.weight.flatten().tolist()  # type: ignore[union-attr,operator]
+    return values
+
+
+def test_grpo_learns_the_bandit_and_writes_a_row_an_update(tmp_path: Path) -> None:
+    run = trained(tmp_path, replace(SETTINGS, updates=30))
+    rows = read_metrics(tmp_path).rows
+    assert [row.update for row in rows] == list(range(31))
+    assert rows[-1].greedy == 1.0 and run.best == 1.0
+    assert rows[1].reward is not None and rows[-1].reward is not None
+    assert rows[1].reward < 0.5 < rows[-1].reward
+    assert (rows[1].episodes, rows[1].groups) == (64, 8)
+    assert run.policy.version == sum(row.dropped_groups < row.groups for row in rows[1:])
+    assert (tmp_path / "checkpoints" / "best.safetensors").exists()
+
+
+def test_members_of_a_group_share_an_instance_and_no_training_seed_is_held_out() -> None:
+    draws = [draw for update in (1, 2) for draw in draw_groups(WORDS, SETTINGS, update)]
+    assert len({(draw.task, draw.seed) for draw in draws}) == 16
+    assert all(draw.seed < 500_000 for draw in draw_groups(WORDS, replace(SETTINGS, seed=99), 999))
+    assert {draw.task for draw in draws} == set(WORDS)
+
+
+def test_mini_batches_do_not_change_the_gradient() -> None:
+    policy = TablePolicy(1)
+    batch = grouped(Bandit().play(draw_groups(WORDS, SETTINGS, 1), policy))
+    acted = torch.tensor([sample.logprob for sample, _ in batch.samples])
+    with torch.no_grad():
+        policy.network.weight.mul_(1.3)
+    gradients, measures = [], []
+    for at_once in (10_000, 7, 1):
+        policy.network.zero_grad()
+        settings = replace(SETTINGS, steps_at_once=at_once, kl=0.1)
+        measures.append(accumulate(policy, batch, settings, reference=acted, old=acted))
+        assert policy.network.weight.grad is not None
+        gradients.append(policy.network.weight.grad.clone())
+    assert len(batch.samples) > 14 and gradients[0].abs().max() > 0.01
+    for gradient, measure in zip(gradients[1:], measures[1:], strict=True):
+        torch.testing.assert_close(gradient, gradients[0], atol=1e-6, rtol=1e-5)
+        assert measure == pytest.approx(measures[0], abs=1e-5)
+
+
+def test_failed_machines_are_no_samples_and_no_failures_of_the_policy(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path, {})
+    run = StepTraining(folder, TablePolicy(), Bandit(fails=(0, 1)), WORDS, SETTINGS)
+    run.run()
+    folder.close()
+    row = read_metrics(tmp_path).rows[1]
+    assert (row.episodes, row.failed_episodes) == (48, 16)
+
+
+def test_an_update_without_spread_changes_nothing() -> None:
+    policy, settings = TablePolicy(), replace(SETTINGS, group_size=1)
+    batch = grouped(Bandit().play(draw_groups(WORDS, settings, 1), policy))
+    before = policy.network.weight.clone()
+    assert (
+        update_policy(policy, policy.copy(), grpo_optimizer(policy, settings), batch, settings)
+        == {}
+    )
+    assert policy.version == 0 and torch.equal(before, policy.network.weight)
+
+
+@pytest.mark.parametrize("arm", ["pulse", "control", "higher-clip"])
+def test_a_run_stopped_and_resumed_equals_one_never_stopped(tmp_path: Path, arm: str) -> None:
+    settings = replace(SETTINGS, pulse_at=5, arm=arm)
+    whole = trained(tmp_path / "whole", settings)
+    for stop in (2, 5):
+        path = tmp_path / f"stopped-{stop}"
+        assert trained(path, settings, stop=stop).done == stop
+        with (path / "metrics.jsonl").open("ab") as file:
+            file.write(b'{"update": 3, "rew')
+        with (path / "successes.jsonl").open("ab") as file:
+            file.write(b'{"draw": {"task": "red"')
+        resumed = trained(path, settings, resume=True)
+        assert weights(resumed) == weights(whole)
+        assert resumed.policy.version == whole.policy.version
+        names = ("successes.jsonl",)
+        assert [(path / n).read_bytes() for n in names] == [
+            (tmp_path / "whole" / n).read_bytes() for n in names
+        ]
+        assert len((path / "metrics.jsonl").read_bytes().splitlines()) == 9
+
+
+def _killed(path: Path) -> None:
+    folder = TrainingFolder(path, {})
+
+    def after_update(row: MetricsRow) -> None:
+        if row.update == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    StepTraining(folder, TablePolicy(), Bandit(), WORDS, SETTINGS, after_update).run()
+
+
+def test_kill_9_loses_at_most_the_update_in_hand(tmp_path: Path) -> None:
+    child = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path / "run",))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    resumed = trained(tmp_path / "run", resume=True)
+    assert weights(resumed) == weights(trained(tmp_path / "whole"))
+
+
+def test_a_folder_has_one_writer_and_is_not_overwritten(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path, {"lr": 1})
+    with pytest.raises(UsageError, match=f"process {os.getpid()} is training there"):
+        TrainingFolder(tmp_path, {}, resume=True)
+    folder.close()
+    with pytest.raises(UsageError, match="holds a training run"):
+        TrainingFolder(tmp_path, {})
+    with pytest.raises(UsageError, match="holds no training run"):
+        TrainingFolder(tmp_path / "other", {}, resume=True)
+    (tmp_path / "state.pt").write_bytes(b"\x80\x04cos\nsystem\n")
+    with pytest.raises(UsageError, match="cannot be read"):
+        TrainingFolder(tmp_path, {}, resume=True)
+    (tmp_path / "state.pt").unlink()
+    TrainingFolder(tmp_path, {}, resume=True).close()
+
+
+def test_cloning_learns_and_goes_on_where_it_stopped() -> None:
+    episodes = [
+        e for e in Bandit().play(draw_groups(WORDS, SETTINGS, 1), TablePolicy()) if e.solved
+    ]
+    samples = [sample for episode in episodes for sample in episode.samples]
+    settings = CloningSettings(epochs=4, batch=3, lr=0.3)
+    whole, losses = TablePolicy(), list[float]()
+    clone(whole, samples, settings, after_epoch=lambda _n, loss, _entropy: losses.append(loss))
+    assert losses[-1] < losses[0] / 2 and whole.version == 4
+    with pytest.raises(UsageError, match="no solved episode"):
+        clone(whole, [], settings)
+
+
+def test_a_supervised_phase_draws_per_unique_task_from_all_versions(tmp_path: Path) -> None:
+    trained(tmp_path)
+    folder = TrainingFolder(tmp_path, {}, resume=True)
+    solved = list(folder.successes())
+    folder.close()
+    import random
+
+    data = pulse_set(solved, per_task=2, most_steps=10_000, draws=random.Random(0))
+    unique = {(episode.draw.task, episode.draw.seed) for episode in solved}
+    assert (data.solved, data.tasks) == (len(solved), len(unique))
+    assert len(unique) < data.trajectories <= 2 * len(unique) and len(data.versions) > 3
+    few = pulse_set(solved, per_task=2, most_steps=5, draws=random.Random(0))
+    assert len(few.samples) == 5
+
+
+def test_the_reference_becomes_the_policy_at_the_pulse(tmp_path: Path) -> None:
+    for arm in ("pulse", "control"):
+        run = trained(tmp_path / arm, replace(SETTINGS, updates=5, pulse_at=5, arm=arm))
+        assert torch.equal(run.reference.network.weight, run.policy.network.weight)  # type: ignore[arg-type]
+        last = json.loads((tmp_path / arm / "metrics.jsonl").read_text().splitlines()[-1])
+        assert last["phase"] == ("pulse" if arm == "pulse" else "grpo")
+        assert last["episodes"] == 0 and last["greedy"] is not None

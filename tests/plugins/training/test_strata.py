@@ -1,0 +1,196 @@
+"""Strata and sampling by them, the pool, the rewards of clicks, and calibration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from hisa.plugins.training.base import Policy
+from hisa.plugins.training.calibration import calibrate
+from hisa.plugins.training.click_rewards import (
+    click_reward,
+    combined_reward,
+    format_reward,
+    iou,
+)
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.strata import (
+    CloningSet,
+    PooledPolicy,
+    by_outcome,
+    cloning_set,
+    collect,
+)
+
+LOOK = Look("press", ())
+BOX = (10.0, 20.0, 30.0, 40.0)
+
+
+class Always:
+    """A policy that always chooses one element."""
+
+    def __init__(self, item: int) -> None:
+        self.name, self.version, self.item, self.asked = f"always {item}", 1, item, 0
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        self.asked += 1
+        return [Choice(Act("click", self.item), 0.0, 0.0) for _ in looks]
+
+
+class Codes:
+    """Rollouts of two-step tasks whose names are the elements that solve them; "!" breaks."""
+
+    tasks = ("00", "01", "11", "22", "!")
+
+    def play(
+        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
+    ) -> Iterator[Episode]:
+        for draw in draws:
+            acts = [policy.choose([LOOK])[0].act for _ in range(2)]
+            solved = "".join(str(act.item) for act in acts) == draw.task
+            score = None if draw.task == "!" else float(solved)
+            samples = tuple(Sample(LOOK, act) for act in acts)
+            yield Episode(draw, samples, score, solved, policy=policy.name)
+
+    def close(self) -> None:
+        pass
+
+
+def played(task: str, outcomes: str, *, group: str = "") -> list[Episode]:
+    """Episodes of a task: "+" solved, "-" not, "!" its machine failed, "*" solved by a detour."""
+    good, bad = Sample(LOOK, Act("done")), Sample(LOOK, Act("done"), well_formed=False)
+    return [
+        Episode(
+            Draw(task, 1, group, member), (good, bad) if outcome == "*" else (good,),
+            None if outcome == "!" else float(outcome in "+*"), outcome in "+*", policy="first",
+        )
+        for member, outcome in enumerate(outcomes)
+    ]  # fmt: skip
+
+
+def test_tasks_fall_into_strata_by_what_was_solved() -> None:
+    episodes = [*played("a", "++!"), *played("b", "+-"), *played("c", "-!"), *played("d", "!!")]
+    strata = by_outcome(episodes)
+    assert strata.full == [("a", 1)]
+    assert strata.partial == [("b", 1)]
+    assert strata.none == [("c", 1)]
+    assert strata.unseen == [("d", 1)]
+    other_seed = replace(episodes[0], draw=Draw("a", 2), solved=False)
+    assert by_outcome([*episodes, other_seed]).full == [("a", 1)]
+
+
+def test_the_cloning_set_is_well_formed_steps_of_solved_episodes_with_counts() -> None:
+    chosen = cloning_set([*played("a", "+*-"), *played("b", "-!"), *played("c", "+")])
+    assert len(chosen.samples) == 3
+    assert all(sample.well_formed for sample in chosen.samples)
+    assert chosen.counts == Counter(
+        {"tasks": 2, "episodes": 3, "steps": 3, "steps by first": 3}
+        | {"malformed": 1, "unsolved": 2, "failed": 1}
+    )
+
+
+def test_the_pool_draws_for_each_action() -> None:
+    pool = PooledPolicy([Always(0), Always(1)], seed=4)
+    items = [choice.act.item for choice in pool.choose([LOOK] * 400)]
+    assert 150 < sum(items) < 250
+    pairs = Counter(zip(items[::2], items[1::2], strict=True))
+    assert set(pairs) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    again = PooledPolicy([Always(0), Always(1)], seed=4)
+    assert [choice.act.item for choice in again.choose([LOOK] * 400)] == items
+    assert PooledPolicy([Always(0)], 0).choose([]) == []
+
+
+def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:
+    tuned_on: list[CloningSet] = []
+
+    def tune(chosen: CloningSet) -> Policy:
+        tuned_on.append(chosen)
+        policy = Always(1)
+        policy.name = "tuned"
+        return policy
+
+    draws = [Draw(task, 7) for task in Codes.tasks]
+    strata, episodes = collect(Codes(), [Always(0), Always(1)], draws, tune, more=30, seed=1)
+    assert strata.partial == [("00", 7), ("11", 7)]
+    assert strata.none == [("01", 7), ("22", 7)]
+    assert strata.unseen == [("!", 7)]
+    assert tuned_on[0].counts["episodes"] == 4
+    by_policy = Counter((episode.policy, episode.draw.task) for episode in episodes)
+    assert by_policy["always 0", "01"] == 2
+    assert by_policy["tuned", "11"] == by_policy["pool of always 0, always 1", "01"] == 30
+    assert ("tuned", "01") not in by_policy
+    solved = Counter(episode.draw.task for episode in episodes if episode.solved)
+    assert 0 < solved["01"] < 30
+    assert solved["22"] == 0
+    assert cloning_set(episodes).counts["tasks"] == 3
+
+
+def test_without_partly_solved_tasks_nothing_is_tuned() -> None:
+    def tune(chosen: CloningSet) -> Policy:
+        raise AssertionError(chosen)
+
+    strata, episodes = collect(Codes(), [Always(0)], [Draw("00", 1)], tune)
+    assert (strata.full, len(episodes)) == ([("00", 1)], 2)
+
+
+@pytest.mark.parametrize(
+    ("point", "reward"),
+    [((10, 20), 1), ((30, 40), 1), ((9.999, 30), 0), ((20, 40.001), 0), (None, 0)],
+)
+def test_both_ends_of_a_box_count(point: tuple[float, float] | None, reward: float) -> None:
+    assert click_reward(point, BOX) == reward
+
+
+def test_a_point_at_the_origin_is_a_point() -> None:
+    assert click_reward((0, 0), (0, 0, 1, 1)) == 1
+
+
+def test_iou() -> None:
+    assert iou(BOX, BOX) == 1
+    assert iou(BOX, (20, 30, 40, 50)) == pytest.approx(100 / 700)
+    assert iou(BOX, (30, 40, 50, 60)) == 0
+    assert iou(BOX, (30, 40, 10, 20)) == 0
+    assert iou((1, 1, 1, 1), (1, 1, 1, 1)) == 0
+
+
+def test_formats_are_exactly_those_of_the_prompts() -> None:
+    think, bbox, answer = (
+        "<think>a < b</think>\n",
+        "<bbox>[1,2,3.5,4]</bbox>\n",
+        "<answer>(2, 3)</answer>",
+    )
+    assert format_reward(think + bbox + answer, "all") == 1
+    assert format_reward(bbox + answer, "click+iou") == 1
+    assert format_reward(think + answer + "\n", "click+format") == 1
+    assert format_reward(answer, "click") == 1
+    for reply in (answer, bbox + answer, think * 2 + answer, think + answer + "!", think + bbox):
+        assert format_reward(reply, "click+format") == 0
+    assert format_reward("<think>" * 20_000 + answer, "click+format") == 0
+
+
+def test_table_6_sums_its_rewards() -> None:
+    reply = "<think>there</think><answer>(20,30)</answer>"
+    assert combined_reward("click", BOX, (20, 30), BOX, reply) == 1
+    assert combined_reward("click+iou", BOX, (20, 30), (10, 20, 20, 40)) == 1.5
+    assert combined_reward("click+format", BOX, (0, 0), None, reply) == 1
+    assert combined_reward("all", BOX, None, BOX, "gibberish") == 1
+
+
+def test_calibration_tells_which_tasks_give_a_gradient() -> None:
+    episodes = [
+        *played("a", "++++", group="a0"), *played("a", "+-+!", group="a1"),
+        *played("b", "----", group="b0"), *played("c", "!!", group="c0"),
+        *played("d", "**", group="d0"),
+    ]  # fmt: skip
+    rows = calibrate(episodes)
+    assert {task: row.gives_gradient for task, row in rows.items()} == {
+        "a": True, "b": False, "c": None, "d": True,
+    }  # fmt: skip
+    assert rows["a"].solved.value == pytest.approx((1 + 2 / 3) / 2)
+    assert (rows["a"].spread.value, rows["a"].spread.n) == (0.5, 2)
+    # Wilson's interval of 0 of 1 is 0 to z²/(1 + z²).
+    assert rows["b"].spread.high == pytest.approx(1.96**2 / (1 + 1.96**2), abs=1e-4)
+    assert rows["c"].solved.value is None

@@ -1,0 +1,230 @@
+"""Rewards of steps, advantages and losses: cases by hand, naive loops, and TRL's own numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import trl_agreement
+from hisa.errors import UsageError
+from hisa.plugins.training.advantages import grouped, step_advantages, z_scores
+from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
+from hisa.plugins.training.losses import Loss, click_grpo_loss, cloning_loss, step_grpo_loss
+from hisa.plugins.training.step_rewards import step_rewards
+
+GOLDEN = json.loads(Path(__file__).with_name("trl_golden.json").read_text("utf-8"))
+
+
+def episode(
+    steps: str, solved: bool, *, group: str = "g", seed: int = 1, score: float | None = -1.0
+) -> Episode:
+    """An episode of steps, "." for one that is well formed and "x" for one that is not."""
+    samples = tuple(
+        Sample(Look(f"{group} {number}", ()), Act("done"), well_formed=step == ".")
+        for number, step in enumerate(steps)
+    )
+    score = float(solved) if score == -1 else score
+    return Episode(Draw("page", seed, group), samples, score, solved)
+
+
+def test_a_malformed_step_of_a_solved_episode_gets_nothing() -> None:
+    assert step_rewards(episode(".x.", True)) == (1.0, 0.0, 1.0)
+    assert step_rewards(episode("..", False)) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="no reward"):
+        step_rewards(episode(".", True, score=None))
+
+
+def test_long_trajectories_weigh_more_in_the_mean() -> None:
+    # Rewards 1 1 1 0: mean 3/4, population std sqrt(3)/4.
+    ((long, short),) = step_advantages([[[1.0, 1.0, 1.0], [0.0]]])  # type: ignore[misc]
+    assert long == pytest.approx([1 / math.sqrt(3)] * 3)
+    assert short == pytest.approx([-math.sqrt(3)])
+
+
+def test_a_group_without_spread_has_no_advantages() -> None:
+    assert step_advantages([[[0.0], [0.0, 0.0]], [[1.0], []], [], [[0.1] * 10]]) == [None] * 4
+    assert z_scores([0.0, 5e-324]) is not None
+    with pytest.raises(ValueError, match="finite"):
+        z_scores([0.0, math.nan])
+
+
+def test_advantages_have_mean_0_and_std_1_whatever_the_shape() -> None:
+    drawn = random.Random(3)
+    for _ in range(200):
+        group = [
+            [drawn.choice((0.0, 1.0, drawn.random())) for _ in range(drawn.randrange(6))]
+            for _ in range(drawn.randrange(1, 9))
+        ]
+        (advantages,) = step_advantages([group])
+        if advantages is None:
+            continue
+        assert list(map(len, advantages)) == list(map(len, group))
+        flat = [value for row in advantages for value in row]
+        assert math.fsum(flat) / len(flat) == pytest.approx(0, abs=1e-9)
+        assert math.fsum(value**2 for value in flat) / len(flat) == pytest.approx(1)
+
+
+def test_failed_machines_and_groups_without_spread_are_left_out_and_counted() -> None:
+    batch = grouped(
+        [
+            episode("..", True, group="a"),
+            episode(".", False, group="b", seed=2),
+            episode(".", False, group="a"),
+            episode("...", True, group="a", score=None),
+            episode(".", True, group="b", seed=2, score=None),
+            episode("....", True, group="c", seed=3, score=None),
+            episode("x.", True, group="d", seed=4),
+        ]
+    )
+    assert (batch.kept, batch.dropped, batch.empty, batch.failed) == (2, 1, 1, 3)
+    half, root = 1 / math.sqrt(2), math.sqrt(2)
+    assert [advantage for _, advantage in batch.samples] == pytest.approx(
+        [half, half, -root, -1, 1]
+    )
+    assert batch.weights == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 4, 1 / 4])
+    assert [sample.look.instruction for sample, _ in batch.samples] == [
+        "a 0", "a 1", "a 0", "d 0", "d 1",
+    ]  # fmt: skip
+
+
+def test_an_episode_in_no_group_or_of_another_instance_is_refused() -> None:
+    with pytest.raises(UsageError, match="no group"):
+        grouped([episode(".", True, group="")])
+    with pytest.raises(UsageError, match="seed 1"):
+        grouped([episode(".", True), episode(".", False, seed=2)])
+
+
+def tensor(*values: float) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float32)
+
+
+def slopes(loss: Loss, logprobs: torch.Tensor) -> list[float]:
+    (gradient,) = torch.autograd.grad(loss.value, logprobs, retain_graph=True)
+    return list(gradient.tolist())
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "gain", "gradient"),
+    [
+        (1.5, 1.0, 1.2, 0.0),  # clipped above
+        (0.5, 1.0, 0.5, -0.5),  # not below: the minimum is the ratio itself
+        (0.5, -1.0, -0.8, 0.0),  # clipped below
+        (1.5, -1.0, -1.5, 1.5),  # not above
+        (1.1, 2.0, 2.2, -2.2),
+    ],
+)
+def test_the_clip_takes_the_lesser_of_both(
+    ratio: float, advantage: float, gain: float, gradient: float
+) -> None:
+    logprobs = tensor(math.log(ratio) - 1).requires_grad_()
+    loss = step_grpo_loss(logprobs, tensor(-1), None, tensor(advantage), tensor(1), kl=0)
+    assert loss.value.item() == pytest.approx(-gain)
+    assert slopes(loss, logprobs) == pytest.approx([gradient], abs=1e-6)
+    assert loss.clipped == (gradient == 0)
+    assert loss.ppo_kl == pytest.approx(-math.log(ratio), abs=1e-6)
+
+
+def test_the_kl_is_inside_the_sum_and_has_the_steps_weight() -> None:
+    logprobs = tensor(-1, -2)
+    loss = step_grpo_loss(
+        logprobs, logprobs, tensor(-1 + math.log(2), -2), tensor(0, 0), tensor(0.25, 0.75), kl=0.5
+    )
+    divergence = 2 - math.log(2) - 1
+    assert loss.kl == pytest.approx(0.25 * divergence)
+    assert loss.value.item() == pytest.approx(0.5 * 0.25 * divergence)
+
+
+def test_a_step_far_from_the_reference_does_not_own_the_update() -> None:
+    logprobs = tensor(-40, -1).requires_grad_()
+    loss = step_grpo_loss(logprobs, tensor(-40, -1), tensor(-1, -1), tensor(1, 1), tensor(0.5, 0.5))
+    assert loss.kl == pytest.approx(5)
+    assert slopes(loss, logprobs) == pytest.approx([-0.5, -0.5])
+
+
+def test_importance_is_truncated_and_constant_and_leaves_the_kl_alone() -> None:
+    old = tensor(-1, -1).requires_grad_()
+    behaviour = tensor(-1 - math.log(5), -1 + math.log(2))  # weights 5 (2 after truncation), 1/2
+    logprobs = tensor(-1, -1).requires_grad_()
+    loss = step_grpo_loss(
+        logprobs, old, tensor(-1, -1), tensor(1, 1), tensor(0.5, 0.5), behaviour_logprobs=behaviour
+    )
+    assert loss.value.item() == pytest.approx(-(2 + 0.5) / 2)
+    assert slopes(loss, logprobs) == pytest.approx([-1, -0.25])
+    assert not any(torch.autograd.grad(loss.value, old, allow_unused=True))
+    assert loss.capped == 0.5
+
+
+def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:
+    drawn = random.Random(5)
+    rewards = [[[1.0, 1.0, 0.0], [0.0]], [[0.0], [0.0, 0.0], [1.0, 1.0]]]
+    advantages = step_advantages(rewards)
+    flat, weights, expected, numbers = [], [], 0.0, []
+    for group in advantages:
+        steps = [value for row in group or [] for value in row]
+        total = 0.0
+        for advantage in steps:
+            new, old, ref, behaviour = (drawn.uniform(-2, -1) for _ in range(4))
+            ratio = math.exp(new - old)
+            gain = min(ratio * advantage, min(max(ratio, 0.8), 1.3) * advantage)
+            k3 = math.exp(ref - new) - (ref - new) - 1
+            total += min(math.exp(old - behaviour), 1.5) * gain - 0.1 * k3
+            numbers.append((new, old, ref, behaviour))
+        expected -= total / len(steps) / len(advantages)
+        flat += steps
+        weights += [1 / len(steps) / len(advantages)] * len(steps)
+    pi, pi_old, pi_ref, acted = (torch.tensor(column) for column in zip(*numbers, strict=True))
+    loss = step_grpo_loss(
+        pi, pi_old, pi_ref, torch.tensor(flat), torch.tensor(weights),
+        clip_high=0.3, kl=0.1, behaviour_logprobs=acted, truncate=1.5,
+    )  # fmt: skip
+    assert loss.value.item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_click_loss_is_the_mean_over_replies_without_kl() -> None:
+    old = tensor(-1, -1, -1, -1)
+    logprobs = old + torch.tensor([1.5, 1.0, 1.0, 0.5]).log()
+    loss = click_grpo_loss(logprobs, old, tensor(1, 1, -1, -1))
+    assert loss.value.item() == pytest.approx(-(1.2 + 1 - 1 - 0.8) / 4)
+    assert (loss.kl, loss.clipped) == (0, 0.5)
+
+
+def test_cloning_is_the_weighted_mean() -> None:
+    assert float(cloning_loss(tensor(-1, -3))) == pytest.approx(2)
+    assert float(cloning_loss(tensor(-1, -3), tensor(3, 1))) == pytest.approx(1.5)
+
+
+def test_tensors_that_cannot_be_right_are_refused() -> None:
+    good = tensor(-1, -1)
+    with pytest.raises(ValueError, match="at least one step"):
+        cloning_loss(torch.zeros(0))
+    with pytest.raises(ValueError, match="at least one step"):
+        step_grpo_loss(good, good, good, tensor(1), good)
+    with pytest.raises(ValueError, match="finite"):
+        step_grpo_loss(tensor(-1, -math.inf), good, good, good, good)
+    with pytest.raises(ValueError, match="reference"):
+        step_grpo_loss(good, good, None, good, good)
+
+
+def same(values: tuple[Any, ...], golden: list[Any]) -> None:
+    for value, expected in zip(values, golden, strict=True):
+        assert torch.as_tensor(value).tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_losses_gradients_and_advantages_are_those_that_trl_gave(name: str) -> None:
+    case = GOLDEN[name]
+    same(trl_agreement.ours(case), case["trl"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_trl_still_gives_these_numbers() -> None:
+    pytest.importorskip("trl")
+    grpo = trl_agreement.trainer()
+    for name, case in trl_agreement.cases().items():
+        same(trl_agreement.theirs(grpo, case), GOLDEN[name]["trl"])
