@@ -22,6 +22,7 @@ from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Draw, Episode, Sample
 from hisa.plugins.training.instruction_words import instruction_words
 from hisa.plugins.training.machine_rollouts import no_sample
+from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_planner import ActReply
 from hisa.plugins.training.screen_looks import area_of, look_of, read_look
 from hisa.runs.kept_elements import read_elements
@@ -79,15 +80,12 @@ class RecordedRollouts:
         self, draws: Sequence[Draw], policy: Policy | None = None, *, greedy: bool = False
     ) -> Iterator[Episode]:
         """See `Rollouts`: the recorded episodes of these draws, in the order of their files."""
-        wanted: dict[Draw, list[Draw]] = {recorded: [] for recorded in self._episodes}
-        for draw in draws:
-            recorded = replace(draw, group=f"{draw.task}#{draw.seed}")
-            if recorded not in wanted:
-                why = f"{draw} is not recorded; there are {', '.join(map(str, self.draws[:5]))}"
-                raise UsageError(why, fix="hisa bench run SUITE --group N")
-            wanted[recorded].append(draw)
-        played = (self._episodes[recorded] for recorded in wanted)
-        return (replace(one, draw=draw) for one in played for draw in wanted[one.draw])
+        places = {draw: place for place, draw in enumerate(self._episodes)}
+        unknown = [draw for draw in draws if draw not in places]
+        if unknown:
+            why = f"{unknown[0]} is not recorded; there are {', '.join(map(str, [*places][:5]))}"
+            raise UsageError(why, fix="hisa bench run SUITE --group N")
+        return (self._episodes[draw] for draw in sorted(draws, key=places.__getitem__))
 
     def close(self) -> None:
         """See `Rollouts`: nothing is open."""
@@ -196,11 +194,17 @@ def _sample(screen: Observation, instruction: str, at: Point | None, text: str |
     if not candidates:
         raise _Unusable("a step acts where no element is listed")
     index, words = min(candidates)[1], instruction_words(instruction)
-    if text is None:
-        return Sample(look, Act("click", index))
-    if text not in words or not look.items[index].takes_text:
-        raise _Unusable("a step types what is no word of the instruction, or into no field")
-    return Sample(look, Act("type", index, words.index(text)))
+    act = Act("click", index)
+    if text is not None:
+        act = Act("type", index, words.index(text) if text in words else -1)
+    try:
+        features(look).require(act)
+    except UsageError:
+        raise _Unusable(
+            "a step types no word of the instruction into a field"
+            if text is not None else "a step acts on an element beyond those that policies see"
+        ) from None  # fmt: skip
+    return Sample(look, act)
 
 
 def _of_proof(folder: Path) -> Episode:

@@ -55,11 +55,15 @@ class TestMachines(RolloutsSuite):
 class TestRecorded(RolloutsSuite):
     @pytest.fixture
     def source(self, runs: Path) -> Source:
-        return Source(RecordedRollouts([runs]), GROUP, BROKEN, asks=False)
+        recorded = RecordedRollouts([runs])
+        drawn = {(draw.task, draw.member): draw for draw in recorded.draws}
+        draws = [drawn["ada", 0], drawn["ada", 1], drawn["bob", 0]]
+        return Source(recorded, draws, drawn["broken-9", 0], asks=False)
 
     def test_a_recorded_run_is_what_was_played(self, tmp_path: Path) -> None:
         (played,) = forms(tmp_path).play(GROUP[:1], Wanderer())
-        (recorded,) = RecordedRollouts([tmp_path / "runs"]).play(GROUP[:1])
+        rollouts = RecordedRollouts([tmp_path / "runs"])
+        (recorded,) = rollouts.play(rollouts.draws)
         keys = ("look", "act", "logprob", "version", "well_formed")
         for one, other in zip(played.samples, recorded.samples, strict=True):
             assert [getattr(one, k) for k in keys] == [getattr(other, k) for k in keys]
@@ -70,7 +74,8 @@ class TestRecorded(RolloutsSuite):
         self, tmp_path: Path
     ) -> None:
         list(forms(tmp_path).play(GROUP[:1], Wanderer(), greedy=True))
-        (episode,) = RecordedRollouts([tmp_path / "runs"]).play(GROUP[:1])
+        rollouts = RecordedRollouts([tmp_path / "runs"])
+        (episode,) = rollouts.play(rollouts.draws)
         with pytest.raises(UsageError, match="fit for cloning, no sample of RL"):
             episode.require_trainable()
 
