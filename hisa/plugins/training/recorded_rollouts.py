@@ -124,7 +124,7 @@ def _of_run(folder: Path) -> Episode:
     else:
         samples = [_of_step(run, record) for record in run.steps]
     drawn = asked and run.manifest.settings["models"]["planner"]["temperature"] == 1
-    whole = drawn and all(turn.tokens and turn.tokens.logprobs for turn in asked)
+    whole = drawn and all(t.tokens and t.tokens.logprobs and not t.redacted for t in asked)
     return Episode(
         Draw(run.manifest.task.id, run.manifest.seed), tuple(samples),
         None if failure else run.score, run.success and not failure,
