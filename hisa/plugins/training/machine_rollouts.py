@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from contextlib import suppress
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import WeakSet
 
 from hisa.config import Settings
 from hisa.errors import UsageError
@@ -29,6 +32,11 @@ from hisa.plugins.training.screen_looks import read_look
 from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 __all__ = ["MachineRollouts", "no_sample"]
+
+_Question = tuple[Look, Future[tuple[Choice, int]]]
+"""Answered by the choice, and the version that made it."""
+_Heard = SimpleQueue[_Question | Episode | None]
+"""What machines ask and how they end; None: the work is over."""
 
 
 class MachineRollouts:
@@ -61,7 +69,7 @@ class MachineRollouts:
         self._settings["planner"] |= {"kind": "pointer", "sequence": 1}
         self._settings["state"] |= {"steps": "raw", "refine": "window"}
         self._settings["patterns"] |= {"enabled": False}
-        self._plays: set[_Play] = set()
+        self._plays: WeakSet[Generator[Episode]] = WeakSet()
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -72,48 +80,57 @@ class MachineRollouts:
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
         """See `Rollouts`; the policy is asked while the next episode is waited for."""
-        for draw in draws:
-            if draw.task not in self._paths:
-                known = ", ".join(self.tasks[:10])
-                raise UsageError(
-                    f"no task {draw.task!r}; there are: {known}", fix="hisa bench tasks"
-                )
-        return self._played(draws, policy, greedy)
+        unknown = [draw.task for draw in draws if draw.task not in self._paths]
+        if unknown:
+            why = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"
+            raise UsageError(why, fix="hisa bench tasks SUITE")
+        play = self._played(draws, policy, greedy)
+        self._plays.add(play)
+        return play
 
     def close(self) -> None:
         """End the machines of plays that were not played to their end."""
-        while self._plays:
-            self._plays.pop().close()
-
-    def _played(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> Iterator[Episode]:
-        play = _Play(policy, greedy)
-        self._plays.add(play)
-        try:
-            play.start(self._work(play, draws))
-            yield from play.episodes(len(draws))
-        finally:
+        for play in list(self._plays):
             play.close()
-            self._plays.discard(play)
 
-    async def _work(self, play: _Play, draws: Sequence[Draw]) -> None:
+    def _played(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> Generator[Episode]:
+        heard, count = _Heard(), len(draws)
+        with _in_thread(self._work(draws, heard, policy.name, greedy), heard) as work:
+            while count:
+                messages = [heard.get()]
+                while not heard.empty():
+                    messages.append(heard.get())
+                questions = [message for message in messages if isinstance(message, tuple)]
+                version, looks = policy.version, [look for look, _ in questions]
+                choices = policy.choose(looks, greedy=greedy) if looks else ()
+                for (_, answer), choice in zip(questions, choices, strict=True):
+                    if answer.set_running_or_notify_cancel():
+                        answer.set_result((choice, version))
+                for message in messages:
+                    if isinstance(message, Episode):
+                        count -= 1
+                        yield message
+                    elif message is None and count:
+                        work.result()  # raises what ended it
+
+    async def _work(self, draws: Sequence[Draw], heard: _Heard, policy: str, greedy: bool) -> None:
         async def lane() -> None:
             for draw in waiting:
-                play.heard.put(await self._episode(play, draw))
+                heard.put(await self._episode(draw, _AskedPolicy(policy, heard), greedy))
 
         waiting = iter(draws)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._workers, len(draws))):
                 group.create_task(lane())
 
-    async def _episode(self, play: _Play, draw: Draw) -> Episode:
-        settings = {**self._settings, "run": {**self._settings["run"], "seed": draw.seed}}
-        planner = {**settings["models"]["planner"], "temperature": float(not play.greedy)}
-        settings["models"] = {**settings["models"], "planner": planner}
+    async def _episode(self, draw: Draw, model: _AskedPolicy, greedy: bool) -> Episode:
+        settings, ended = deepcopy(self._settings), RunEnded(status="defect")
+        settings["run"]["seed"] = draw.seed
+        settings["models"]["planner"]["temperature"] = float(not greedy)
         job = Job(
             task=self._paths[draw.task], settings=settings, runs=str(self._folder),
             environment=self._environment,
         )  # fmt: skip
-        model, ended = _AskedPolicy(play), RunEnded(status="defect")
         async for message in perform(job, {"planner": model}):
             if isinstance(message, RunEnded):
                 ended = message
@@ -123,7 +140,7 @@ class MachineRollouts:
         return Episode(
             draw, tuple(model.samples), None if failure else ended.score, solved,
             truncated=ended.status == "max_steps", seconds=ended.seconds, failure=failure,
-            source="machines", policy=play.policy.name,
+            source="machines", policy=model.policy,
         )  # fmt: skip
 
 
@@ -138,81 +155,46 @@ def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -
     return ""
 
 
-class _Question(NamedTuple):
-    look: Look
-    answer: Future[tuple[Choice, int]]
-    """The choice, and the version that made it."""
+@contextmanager
+def _in_thread(coroutine: Coroutine[Any, Any, None], heard: _Heard) -> Iterator[asyncio.Task[None]]:
+    """Work in an event loop of its own; at the end it is cancelled, and its machines are gone."""
+    loop = asyncio.new_event_loop()
+    work = loop.create_task(coroutine)
+    work.add_done_callback(lambda _: heard.put(None))
 
+    def serve() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(asyncio.wait([work]))
 
-class _Play:
-    """Machines in a thread of their own; what they ask and how they end comes in a queue."""
-
-    def __init__(self, policy: Policy, greedy: bool) -> None:
-        self.policy, self.greedy = policy, greedy
-        self.heard: SimpleQueue[_Question | Episode | None] = SimpleQueue()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin the work; None is heard once it is over."""
-        self._task = self._loop.create_task(work)
-        self._task.add_done_callback(lambda _: self.heard.put(None))
-        self._thread.start()
-
-    def episodes(self, count: int) -> Iterator[Episode]:
-        """Yields so many, answering questions meanwhile."""
-        while count:
-            messages = [self.heard.get()]
-            while not self.heard.empty():
-                messages.append(self.heard.get())
-            questions = [
-                message for message in messages
-                if isinstance(message, _Question) and message.answer.set_running_or_notify_cancel()
-            ]  # fmt: skip
-            if questions:
-                looks = [question.look for question in questions]
-                version = self.policy.version
-                choices = self.policy.choose(looks, greedy=self.greedy)
-                for question, choice in zip(questions, choices, strict=True):
-                    question.answer.set_result((choice, version))
-            for message in messages:
-                if isinstance(message, Episode):
-                    count -= 1
-                    yield message
-                elif message is None and count:
-                    self._task.result()  # raises what ended it
-
-    def close(self) -> None:
-        """Stop the runs at work, and wait until their machines are gone."""
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield work
+    finally:
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join()
-
-    def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(asyncio.wait([self._task]))  # type: ignore[arg-type]
+            loop.call_soon_threadsafe(work.cancel)
+        thread.join()
 
 
 class _AskedPolicy:
     """The planner's model of one run; keeps its steps."""
 
-    def __init__(self, play: _Play) -> None:
-        self.name, self.samples, self._play = f"pointer:{play.policy.name}", list[Sample](), play
+    def __init__(self, policy: str, heard: _Heard) -> None:
+        self.name, self.policy, self._heard = f"pointer:{policy}", policy, heard
+        self.samples: list[Sample] = []
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """See `Model`."""
-        (text, *_) = (message.parts[0] for message in request.messages if message.role == "user")
-        assert isinstance(text, TextPart)
-        look, answer = read_look(text.text), Future[tuple[Choice, int]]()
-        self._play.heard.put(_Question(look, answer))
+        part = next(message.parts[0] for message in request.messages if message.role == "user")
+        assert isinstance(part, TextPart)
+        look, answer = read_look(part.text), Future[tuple[Choice, int]]()
+        self._heard.put((look, answer))
         choice, version = await asyncio.wrap_future(answer)
-        act, well_formed = choice.act, True
+        act, sample = choice.act, Sample(look, choice.act, choice.logprob, choice.entropy, version)
         try:
             features(look).require(act)
         except UsageError:  # the planner refuses it too, and asks again
-            well_formed = False
-        self.samples.append(
-            Sample(look, act, choice.logprob, choice.entropy, version, well_formed=well_formed)
-        )
+            sample = replace(sample, well_formed=False)
+        self.samples.append(sample)
         reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
         return ModelReply(reply, policy=str(version), tokens=TurnTokens(logprobs=(choice.logprob,)))

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from pydantic import ValidationError
 
 from hisa.actions import Click, Hotkey, Press, Write, parse
-from hisa.errors import ActionRefused, UsageError
+from hisa.errors import HisaError, UsageError
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Draw, Episode, Sample
 from hisa.plugins.training.instruction_words import instruction_words
 from hisa.plugins.training.machine_rollouts import no_sample
+from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_planner import ActReply
 from hisa.plugins.training.screen_looks import area_of, look_of, read_look
 from hisa.runs.kept_elements import read_elements
@@ -54,46 +54,38 @@ class RecordedRollouts:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.left_out: Counter[str] = Counter()
         """Episodes that could not be read, by the reason."""
-        self._episodes: dict[tuple[str, int, int], Episode] = {}
-        members: Counter[tuple[str, int]] = Counter()
+        self._episodes: dict[Draw, Episode] = {}
+        members: Counter[Draw] = Counter()
         for episode in (episode for folder in folders for episode in self._read(folder)):
-            place = (episode.draw.task, episode.draw.seed)
-            draw = Draw(*place, group="#".join(map(str, place)), member=members[place])
-            self._episodes[(*place, draw.member)] = replace(episode, draw=draw)
-            members[place] += 1
+            draw = episode.draw
+            member = replace(draw, group=f"{draw.task}#{draw.seed}", member=members[draw])
+            self._episodes[member] = replace(episode, draw=member)
+            members[draw] += 1
         if not self._episodes:
             reasons = "; ".join(f"{reason}: {n}" for reason, n in self.left_out.most_common(3))
-            names = ", ".join(map(str, folders))
-            raise UsageError(
-                f"no episode in {names}: {reasons or 'they hold no run'}", fix="hisa bench run"
-            )
+            why = f"no episode in {', '.join(map(str, folders))}: {reasons or 'no run'}"
+            raise UsageError(why, fix="hisa bench run SUITE --group N")
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """See `Rollouts`."""
-        return tuple(dict.fromkeys(task for task, _, _ in self._episodes))
+        return tuple(dict.fromkeys(draw.task for draw in self._episodes))
 
     @property
     def draws(self) -> tuple[Draw, ...]:
         """Everything that can be played."""
-        return tuple(episode.draw for episode in self._episodes.values())
+        return tuple(self._episodes)
 
     def play(
         self, draws: Sequence[Draw], policy: Policy | None = None, *, greedy: bool = False
     ) -> Iterator[Episode]:
         """See `Rollouts`: the recorded episodes of these draws, in the order of their files."""
-        wanted: dict[tuple[str, int, int], list[Draw]] = {}
-        for draw in draws:
-            key = (draw.task, draw.seed, draw.member)
-            if key not in self._episodes:
-                raise UsageError(
-                    f"{draw} is not recorded; {len(self._episodes)} episodes are, of the tasks "
-                    f"{', '.join(self.tasks[:10])}",
-                    fix="hisa bench run SUITE --group N",
-                )
-            wanted.setdefault(key, []).append(draw)
-        recorded = self._episodes.items()
-        return (replace(one, draw=draw) for key, one in recorded for draw in wanted.get(key, ()))
+        places = {draw: place for place, draw in enumerate(self._episodes)}
+        unknown = [draw for draw in draws if draw not in places]
+        if unknown:
+            why = f"{unknown[0]} is not recorded; there are {', '.join(map(str, [*places][:5]))}"
+            raise UsageError(why, fix="hisa bench run SUITE --group N")
+        return (self._episodes[draw] for draw in sorted(draws, key=places.__getitem__))
 
     def close(self) -> None:
         """See `Rollouts`: nothing is open."""
@@ -110,12 +102,12 @@ class RecordedRollouts:
                 yield reader(place)
             except _Unusable as error:
                 self.left_out[str(error)] += 1
-            except (UsageError, ValueError, OSError, LookupError, TypeError, AttributeError):
+            except (HisaError, ValueError, OSError, LookupError, TypeError, ArithmeticError):
                 self.left_out["it is damaged"] += 1
 
 
 class _Unusable(Exception):
-    """Why a record is no episode."""
+    """The reason why a record is no episode."""
 
 
 def _of_run(folder: Path) -> Episode:
@@ -123,12 +115,16 @@ def _of_run(folder: Path) -> Episode:
     if not run.ended or run.status == "stopped":
         raise _Unusable("its run did not come to an end")
     failure = no_sample(run.status, run.last_step, run.score, run.message or run.scoring.detail)
-    asked = [] if failure else [turn for turn in turns(run) if _is_pointers(turn)]
-    samples = [_of_turn(turn) for turn in asked]
-    if not (asked or failure):
+    of_pointer = run.manifest.models.get("planner", "").startswith("pointer:")
+    asked = [turn for turn in turns(run) if of_pointer and turn.role == "planner" and turn.reply]
+    if failure:
+        samples = []
+    elif of_pointer:
+        samples = [_of_turn(turn) for turn in asked]
+    else:
         samples = [_of_step(run, record) for record in run.steps]
     drawn = asked and run.manifest.settings["models"]["planner"]["temperature"] == 1
-    whole = drawn and all(turn.tokens and turn.tokens.logprobs for turn in asked)
+    whole = drawn and all(t.tokens and t.tokens.logprobs and not t.redacted for t in asked)
     return Episode(
         Draw(run.manifest.task.id, run.manifest.seed), tuple(samples),
         None if failure else run.score, run.success and not failure,
@@ -137,18 +133,11 @@ def _of_run(folder: Path) -> Episode:
     )  # fmt: skip
 
 
-def _is_pointers(turn: Turn) -> bool:
-    return turn.role == "planner" and turn.model.startswith("pointer:") and turn.reply is not None
-
-
 def _of_turn(turn: Turn) -> Sample:
     (content, *_) = (m["content"] for m in turn.request["messages"] if m["role"] == "user")
     logprobs = (turn.tokens and turn.tokens.logprobs) or (0.0,)
     version = int(turn.policy) if turn.policy.isdecimal() else 0
-    try:
-        reply = ActReply.model_validate_json(turn.reply or "")
-    except ValidationError:
-        raise _Unusable("a reply is no act") from None
+    reply = ActReply.model_validate_json(turn.reply or "")
     return Sample(
         read_look(content), Act(reply.act, reply.item, reply.word), sum(logprobs),
         version=version, well_formed=not turn.refused,
@@ -156,30 +145,26 @@ def _of_turn(turn: Turn) -> Sample:
 
 
 def _of_step(run: Run, record: StepRecord) -> Sample:
-    seen = record.before
+    seen, words = record.before, run.manifest.task.instruction
     if len(record.acts) != 1 or seen is None or not seen.elements_sha256:
         raise _Unusable("a step is not one act on a look with elements")
-    (acted,), size = record.acts, Size(seen.screen_width, seen.screen_height)
-    path = run.folder / ELEMENTS / f"{seen.elements_sha256}.json"
-    at, text = None, None
-    if acted.ends != "succeeded":
-        if not acted.ok or acted.tool != "gui_action":
-            raise _Unusable(f"a step is no act on an element: {acted.tool}")
-        at, text = _pointed(str(acted.input))
-        at = at and Point(
-            at.x * size.width / seen.width, at.y * size.height / seen.height, "screen"
+    screen = _screen(run.folder, seen.elements_sha256, (seen.screen_width, seen.screen_height))
+    acted = record.acts[0]
+    if acted.ends == "succeeded":
+        return Sample(look_of(screen, words), Act("done"))
+    if not acted.ok or acted.tool != "gui_action":
+        raise _Unusable(f"a step is no act on an element: {acted.tool}")
+    at, text = _pointed(str(acted.input))
+    if at is not None:
+        at = Point(
+            at.x * seen.screen_width / seen.width, at.y * seen.screen_height / seen.height, "screen"
         )
-    end = acted.ends == "succeeded"
-    return _sample(path, size, run.manifest.task.instruction, at, text, end=end)
+    return _sample(screen, words, at, text)
 
 
 def _pointed(source: str) -> tuple[Point | None, str | None]:
     """The point that source clicks, None for where the keyboard is, and the text it types."""
-    try:
-        actions = list(parse(source))
-    except ActionRefused:
-        raise _Unusable("a step's act cannot be read") from None
-    match actions:
+    match list(parse(source)):
         case [Click(at=Point() as at, button="left", count=1)]:
             return at, None
         case [Click(at=Point() as at, button="left"), *between, Write(text)] if all(
@@ -191,11 +176,14 @@ def _pointed(source: str) -> tuple[Point | None, str | None]:
     raise _Unusable("a step is no click and no typing")
 
 
-def _sample(
-    path: Path, size: Size, instruction: str, at: Point | None, text: str | None, *, end: bool
-) -> Sample:
-    """A step on kept elements: on the smallest at a point of the screen, or on the focused one."""
-    screen = Observation(_NO_PICTURE, size, elements=read_elements(path))
+def _screen(folder: Path, elements: str, size: Sequence[int]) -> Observation:
+    """The look of kept elements, without its picture."""
+    path = folder / ELEMENTS / Path(f"{elements}.json").name
+    return Observation(_NO_PICTURE, Size(*size), elements=read_elements(path))
+
+
+def _sample(screen: Observation, instruction: str, at: Point | None, text: str | None) -> Sample:
+    """An act on the smallest element at a point of the screen, or on what has the keyboard."""
     look, area, candidates = look_of(screen, instruction), area_of(screen, instruction), []
     for index, item in enumerate(look.items):
         (left, top, width, height), holds = item.box, item.focused
@@ -203,16 +191,20 @@ def _sample(
             x, y = (at.x - area.left) / area.width, (at.y - area.top) / area.height
             holds = left <= x <= left + width and top <= y <= top + height
         candidates += [(width * height, index)] * holds
-    if end:
-        return Sample(look, Act("done"))
     if not candidates:
         raise _Unusable("a step acts where no element is listed")
     index, words = min(candidates)[1], instruction_words(instruction)
-    if text is None:
-        return Sample(look, Act("click", index))
-    if text not in words or not look.items[index].takes_text:
-        raise _Unusable("a step types what is no word of the instruction, or into no field")
-    return Sample(look, Act("type", index, words.index(text)))
+    act = Act("click", index)
+    if text is not None:
+        act = Act("type", index, words.index(text) if text in words else -1)
+    try:
+        features(look).require(act)
+    except UsageError:
+        raise _Unusable(
+            "a step types no word of the instruction into a field"
+            if text is not None else "a step acts on an element beyond those that policies see"
+        ) from None  # fmt: skip
+    return Sample(look, act)
 
 
 def _of_proof(folder: Path) -> Episode:
@@ -228,12 +220,11 @@ def _of_proof(folder: Path) -> Episode:
         act, state = triple["act"], states[triple["before"]]
         if act["kind"] not in ("click", "type") or "keys" in act or not triple["box"]:
             raise _Unusable(f"a step is no click and no typing: {act['kind']}")
-        path = root / ELEMENTS / Path(f"{state['elements']}.json").name
-        size = Size(*state.get("size", (1280, 720)))
+        screen = _screen(root, state["elements"], state.get("size", (1280, 720)))
         left, top, right, bottom = triple["box"]
         at = Point((left + right) / 2, (top + bottom) / 2, "screen")
         text = act["text"] if act["kind"] == "type" else None
-        samples.append(_sample(path, size, candidate["instruction"], at, text, end=False))
+        samples.append(_sample(screen, candidate["instruction"], at, text))
     return Episode(
         Draw(candidate["id"], 0), tuple(samples), 1.0, solved=True, source="recorded",
         policy="synthesis", cloning_only=True,

@@ -70,7 +70,8 @@ def _chosen(elements: Sequence[Element], query: int) -> Iterator[tuple[Element, 
     """Elements that count, each with its role and name in the document's terms."""
     children = Counter(element.parent for element in elements)
     texts = {e.parent: e.name for e in elements if e.role == "static" and children[e.parent] == 1}
-    hidden, beside = {query}, elements[query].parent if query >= 0 else None
+    hidden = {query} - {-1}  # what no element holds has -1 as its parent
+    beside = elements[query].parent if query >= 0 else None
     for place, element in enumerate(elements):
         role, parent = element.role, element.parent
         above = elements[parent].parent if parent is not None and parent >= 0 else None

@@ -36,6 +36,14 @@ def forms(folder: Path) -> MachineRollouts:
     return MachineRollouts(suite, settings(), folder / "runs", workers=2, environment=PARTS)
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs on machines."""
+    folder = tmp_path_factory.mktemp("recorded")
+    assert len(list(forms(folder).play([*GROUP, BROKEN], Wanderer()))) == 4
+    return folder / "runs"
+
+
 class TestMachines(RolloutsSuite):
     @pytest.fixture
     def source(self, tmp_path: Path) -> Iterator[Source]:
@@ -45,19 +53,17 @@ class TestMachines(RolloutsSuite):
 
 
 class TestRecorded(RolloutsSuite):
-    @pytest.fixture(scope="class")
-    def runs(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        folder = tmp_path_factory.mktemp("recorded")
-        assert len(list(forms(folder).play([*GROUP, BROKEN], Wanderer()))) == 4
-        return folder / "runs"
-
     @pytest.fixture
     def source(self, runs: Path) -> Source:
-        return Source(RecordedRollouts([runs]), GROUP, BROKEN, asks=False)
+        recorded = RecordedRollouts([runs])
+        drawn = {(draw.task, draw.member): draw for draw in recorded.draws}
+        draws = [drawn["ada", 0], drawn["ada", 1], drawn["bob", 0]]
+        return Source(recorded, draws, drawn["broken-9", 0], asks=False)
 
     def test_a_recorded_run_is_what_was_played(self, tmp_path: Path) -> None:
         (played,) = forms(tmp_path).play(GROUP[:1], Wanderer())
-        (recorded,) = RecordedRollouts([tmp_path / "runs"]).play(GROUP[:1])
+        rollouts = RecordedRollouts([tmp_path / "runs"])
+        (recorded,) = rollouts.play(rollouts.draws)
         keys = ("look", "act", "logprob", "version", "well_formed")
         for one, other in zip(played.samples, recorded.samples, strict=True):
             assert [getattr(one, k) for k in keys] == [getattr(other, k) for k in keys]
@@ -68,7 +74,8 @@ class TestRecorded(RolloutsSuite):
         self, tmp_path: Path
     ) -> None:
         list(forms(tmp_path).play(GROUP[:1], Wanderer(), greedy=True))
-        (episode,) = RecordedRollouts([tmp_path / "runs"]).play(GROUP[:1])
+        rollouts = RecordedRollouts([tmp_path / "runs"])
+        (episode,) = rollouts.play(rollouts.draws)
         with pytest.raises(UsageError, match="fit for cloning, no sample of RL"):
             episode.require_trainable()
 
@@ -129,7 +136,7 @@ def test_a_machine_that_the_agents_own_act_broke_is_a_sample() -> None:
 def test_a_machine_that_keeps_what_is_done_is_refused(tmp_path: Path) -> None:
     write_task(tmp_path, "ada")
     with pytest.raises(UsageError, match="keeps what an episode leaves behind"):
-        MachineRollouts(open_suite(f"own:{tmp_path}"), settings("display"), tmp_path)
+        MachineRollouts(open_suite(f"own:{tmp_path}"), settings("display=:1"), tmp_path)
 
 
 async def test_acts_of_another_planner_on_listed_elements_are_for_cloning(tmp_path: Path) -> None:
@@ -153,7 +160,7 @@ def test_a_proved_task_is_read_where_its_acts_can_be_said(
     tmp_path: Path, text: str, kept: int
 ) -> None:
     write_proof(tmp_path, "a", text)
-    write_proof(tmp_path, "b", "Berlin", proved=False)
+    write_proof(tmp_path, "b", text, proved=False)
     if not kept:
         with pytest.raises(UsageError, match="no word of the instruction"):
             RecordedRollouts([tmp_path])
@@ -187,7 +194,7 @@ def write_proof(root: Path, name: str, text: str, *, proved: bool = True) -> Non
         (root / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
     task = root / "tasks" / name
     task.mkdir(parents=True)
-    candidate = {"id": name, "instruction": "Enter Berlin."}
+    candidate = {"id": name, "instruction": "Enter Berlin now."}
     origin = {"proof": {"proved": proved}, "candidate": candidate}
     (task / "provenance.json").write_text(json.dumps(origin))
     (task / "reference.json").write_text(json.dumps({"acts": [{"act": act} for act in acts]}))
