@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from hisa.plugins.benchmarks.bench.stats import wilson
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.entropulse import Arm
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import GrpoSettings
@@ -47,7 +48,7 @@ COLLAPSING = ("click-link", "click-test-2", "click-button", "click-dialog", "cli
               "click-option")  # fmt: skip
 HELD_OUT, DRAWS = 1_000_000, 3
 DEMONSTRATIONS = 6
-ARMS = ("pulse", "control", "higher-clip")
+ARMS: tuple[Arm, ...] = ("pulse", "control", "higher-clip")
 STAGES = (
     "oracle", "untrained", "cloned", "RL 1", "Entropulse", "RL 2", "collapsed",
     *(f"{arm}, {end}" for arm in ARMS for end in ("phase", "end")),
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         commands.add_parser(name, help="used by run").add_argument("values", type=json.loads)
     options = parser.parse_args(arguments)
     if options.command in ("one", "play"):
-        {"one": _one, "play": _play}[options.command](**options.values)
+        (_one if options.command == "one" else _play)(**options.values)
         return
     if options.command == "run":
         common = {

@@ -167,7 +167,10 @@ async def test_a_planner_asks_and_reads_in_its_own_form(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("broken_planner", r"planner 'broken_planner' of package 'hisa-example-broken'.*needs"),
-        ("nothing", r"planner\.kind = 'nothing': allowed are auto, chat, .*computer, line, pointer, short"),
+        (
+            "nothing",
+            r"planner\.kind = 'nothing': allowed are auto, chat, .*computer, line, pointer, short",
+        ),
     ],
 )
 async def test_a_planner_that_fails_or_is_none_is_named(

@@ -80,9 +80,15 @@ def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
 
 
 def grouped(episodes: Iterable[Episode]) -> Advantaged:
-    """Returns the steps of all groups with their advantages; raises as `by_group` does."""
+    """Returns the steps of all groups with their advantages.
+
+    Raises:
+        UsageError: as `by_group`, or an episode is fit for cloning alone.
+    """
     groups = by_group(episodes).values()
     played = [[member for member in members if member.is_sample] for members in groups]
+    for member in chain(*played):
+        member.require_trainable()
     shaped = step_advantages([[step_rewards(member) for member in members] for members in played])
     steps = [[sample for member in members for sample in member.samples] for members in played]
     kept = [(group, rows) for group, rows in zip(steps, shaped, strict=True) if rows]

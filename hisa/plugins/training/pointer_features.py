@@ -16,11 +16,10 @@ from hisa.plugins.training.instruction_words import instruction_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GRAMS", "NUMBERS", "ROLES", "Features", "features", "grams"]
+__all__ = ["GRAMS", "NUMBERS", "Features", "features", "grams"]
 
 GRAMS = 4096
 """Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
-ROLES = 64
 """Buckets of roles; the trees of Chromium and GTK name about forty between them."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
@@ -40,14 +39,14 @@ class Features:
         numbers: float32 [E, 9]: left, top, width and height as shares of the screen; checked;
             focused; text was typed into it; whether its name, and its value, is in the
             instruction: 0.5 where capitals differ.
-        roles: bucket of the role, int64 [E].
+        roles: of the elements, [E].
         takes_text: bool [E].
     """
 
     words: tuple[str, ...]
     names: tuple[str, ...]
     numbers: NDArray[np.float32]
-    roles: NDArray[np.int64]
+    roles: tuple[str, ...]
     takes_text: NDArray[np.bool_]
 
     def require(self, act: Act) -> None:
@@ -82,7 +81,7 @@ def features(look: Look) -> Features:
     return Features(
         words, tuple(item.name for item in items),
         np.array(numbers, np.float32).reshape(-1, NUMBERS),
-        np.array([zlib.crc32(item.role.encode()) % ROLES for item in items], np.int64),
+        tuple(item.role for item in items),
         np.array([item.takes_text for item in items], np.bool_),
     )  # fmt: skip
 

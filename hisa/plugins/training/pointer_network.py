@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from hisa.plugins.training.episodes import Act
 from hisa.plugins.training.instruction_words import MAX_WORDS
-from hisa.plugins.training.pointer_features import GRAMS, NUMBERS, ROLES, Features, grams
+from hisa.plugins.training.pointer_features import GRAMS, NUMBERS, Features, grams
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class PointerNetwork(nn.Module):
         nn.init.normal_(self.text.weight, std=0.5)  # a mean of some 20 is then about 0.1
         self.project = nn.Linear(width, width)
         self.place = nn.Embedding(MAX_WORDS, width)
-        self.role = nn.Embedding(ROLES, width)
+        self.role = nn.Linear(width, width)  # of its text: a task may name it, "check the box"
         self.numbers = nn.Linear(NUMBERS, width)
         self.part = nn.Embedding(3, width)  # the end, a word, an element
         layer = nn.TransformerEncoderLayer(
@@ -93,17 +93,20 @@ class PointerNetwork(nn.Module):
     def _words_and_items(self, looks: Sequence[Features]) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors of the words and of the elements, before they know of each other."""
         known: dict[str, int] = {}  # a text of several looks is embedded once
-        texts = [[known.setdefault(t, len(known)) for t in f.words + f.names] for f in looks]
+        texts = [
+            [known.setdefault(text, len(known)) for text in f.words + f.names + f.roles]
+            for f in looks
+        ]
         bags = [grams(text) for text in known]
         starts = torch.tensor([0, *accumulate(map(len, bags))][: len(bags)], dtype=torch.long)
         pieces = torch.tensor(list(chain.from_iterable(bags)), dtype=torch.long)
         vectors = self.project(self.text(pieces, starts))
-        places = [
-            (np.array(own, np.int64), len(f.words)) for own, f in zip(texts, looks, strict=True)
+        parts = [
+            np.split(np.array(own, np.int64), (len(f.words), len(f.words) + len(f.names)))
+            for own, f in zip(texts, looks, strict=True)
         ]
-        words = vectors[_padded(own[:count] for own, count in places)]
-        items = vectors[_padded(own[count:] for own, count in places)]
-        numbers, roles = _padded(f.numbers for f in looks), _padded(f.roles for f in looks)
+        words, items, roles = (vectors[_padded(part)] for part in zip(*parts, strict=True))
+        numbers = _padded(f.numbers for f in looks)
         if not self.match:
             numbers[..., _NAMED:] = 0
         words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]

@@ -6,6 +6,7 @@ from typing import Self
 
 import torch
 
+from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
 
 WORDS = ("red", "green", "blue", "next")
@@ -66,7 +67,7 @@ class Bandit:
         self.played: list[Draw] = []
 
     def play(
-        self, draws: Sequence[Draw], policy: TablePolicy, *, greedy: bool = False
+        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
         for draw in draws:
             self.played.append(draw)
@@ -80,7 +81,7 @@ class Bandit:
             solved = solved and all(sample.act.kind == "click" for sample in samples)
             yield Episode(draw, tuple(samples), float(solved), solved, policy=policy.name)
 
-    def _steps(self, draw: Draw, policy: TablePolicy, greedy: bool) -> Iterator[Sample]:
+    def _steps(self, draw: Draw, policy: Policy, greedy: bool) -> Iterator[Sample]:
         for instruction in (draw.task, "red"):
             items = tuple(Item("push button", word, (0, 0, 0.1, 0.1)) for word in WORDS)
             look = Look(instruction, items)

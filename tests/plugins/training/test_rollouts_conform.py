@@ -184,7 +184,7 @@ def write_proof(root: Path, name: str, text: str, *, proved: bool = True) -> Non
         {"role": "entry", "name": "City", "box": boxes[1], "states": ["editable", "showing"]},
     ]
     triples = [
-        {"before": f"s{i}", "after": f"s{i + 1}", "act": {**act, "window": ""}, "box": boxes[i]}
+        {"before": f"s{i}", "after": f"s{i + 1}", "act": dict(act, window=""), "box": boxes[i]}
         for i, act in enumerate(acts)
     ]
     states = [{"id": f"s{i}", "elements": "e"} for i in range(3)]

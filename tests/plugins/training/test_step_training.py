@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import random
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -14,16 +15,16 @@ torch.set_num_threads(1)
 
 from hisa.errors import UsageError  # noqa: E402
 from hisa.plugins.training.advantages import grouped  # noqa: E402
-from hisa.plugins.training.cloning import CloningSettings, clone  # noqa: E402
+from hisa.plugins.training.cloning import CloningSettings, adamw, clone  # noqa: E402
 from hisa.plugins.training.curve_metrics import MetricsRow, read_metrics  # noqa: E402
-from hisa.plugins.training.entropulse import pulse_set  # noqa: E402
+from hisa.plugins.training.entropulse import Arm, pulse_set  # noqa: E402
 from hisa.plugins.training.step_training import (  # noqa: E402
     GrpoSettings,
     StepTraining,
-    accumulate,
     draw_groups,
-    update_policy,
     grpo_optimizer,
+    objective_gradient,
+    update_policy,
 )
 from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
 from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402
@@ -53,7 +54,7 @@ def trained(
 
 def weights(run: StepTraining) -> list[float]:
     """All weights of a run's policy."""
-    values: list[float] = run.policy.network.weight.flatten().tolist()  # type: ignore[union-attr,operator]
+    values: list[float] = run.policy.network.weight.flatten().tolist()  # type: ignore[operator]
     return values
 
 
@@ -61,11 +62,13 @@ def test_grpo_learns_the_bandit_and_writes_a_row_an_update(tmp_path: Path) -> No
     run = trained(tmp_path, replace(SETTINGS, updates=30))
     rows = read_metrics(tmp_path).rows
     assert [row.update for row in rows] == list(range(31))
-    assert rows[-1].greedy == 1.0 and run.best == 1.0
-    assert rows[1].reward is not None and rows[-1].reward is not None
+    assert rows[-1].greedy == 1.0
+    assert run.best == 1.0
+    assert rows[1].reward is not None
+    assert rows[-1].reward is not None
     assert rows[1].reward < 0.5 < rows[-1].reward
     assert (rows[1].episodes, rows[1].groups) == (64, 8)
-    assert run.policy.version == sum(row.dropped_groups < row.groups for row in rows[1:])
+    assert run.policy.version == sum((row.dropped_groups or 0) < row.groups for row in rows[1:])
     assert (tmp_path / "checkpoints" / "best.safetensors").exists()
 
 
@@ -86,10 +89,11 @@ def test_mini_batches_do_not_change_the_gradient() -> None:
     for at_once in (10_000, 7, 1):
         policy.network.zero_grad()
         settings = replace(SETTINGS, steps_at_once=at_once, kl=0.1)
-        measures.append(accumulate(policy, batch, settings, reference=acted, old=acted))
+        measures.append(objective_gradient(policy, batch, settings, acted, acted))
         assert policy.network.weight.grad is not None
         gradients.append(policy.network.weight.grad.clone())
-    assert len(batch.samples) > 14 and gradients[0].abs().max() > 0.01
+    assert len(batch.samples) > 14
+    assert gradients[0].abs().max() > 0.01
     for gradient, measure in zip(gradients[1:], measures[1:], strict=True):
         torch.testing.assert_close(gradient, gradients[0], atol=1e-6, rtol=1e-5)
         assert measure == pytest.approx(measures[0], abs=1e-5)
@@ -112,11 +116,12 @@ def test_an_update_without_spread_changes_nothing() -> None:
         update_policy(policy, policy.copy(), grpo_optimizer(policy, settings), batch, settings)
         == {}
     )
-    assert policy.version == 0 and torch.equal(before, policy.network.weight)
+    assert policy.version == 0
+    assert torch.equal(before, policy.network.weight)
 
 
 @pytest.mark.parametrize("arm", ["pulse", "control", "higher-clip"])
-def test_a_run_stopped_and_resumed_equals_one_never_stopped(tmp_path: Path, arm: str) -> None:
+def test_a_run_stopped_and_resumed_equals_one_never_stopped(tmp_path: Path, arm: Arm) -> None:
     settings = replace(SETTINGS, pulse_at=5, arm=arm)
     whole = trained(tmp_path / "whole", settings)
     for stop in (2, 5):
@@ -178,10 +183,12 @@ def test_cloning_learns_and_goes_on_where_it_stopped() -> None:
     samples = [sample for episode in episodes for sample in episode.samples]
     settings = CloningSettings(epochs=4, batch=3, lr=0.3)
     whole, losses = TablePolicy(), list[float]()
-    clone(whole, samples, settings, after_epoch=lambda _n, loss, _entropy: losses.append(loss))
-    assert losses[-1] < losses[0] / 2 and whole.version == 4
+    optimizer = adamw(whole, settings.lr)
+    clone(whole, samples, settings, optimizer, lambda _n, loss, _entropy: losses.append(loss))
+    assert losses[-1] < losses[0] / 2
+    assert whole.version == 4
     with pytest.raises(UsageError, match="no solved episode"):
-        clone(whole, [], settings)
+        clone(whole, [], settings, optimizer)
 
 
 def test_a_supervised_phase_draws_per_unique_task_from_all_versions(tmp_path: Path) -> None:
@@ -189,20 +196,21 @@ def test_a_supervised_phase_draws_per_unique_task_from_all_versions(tmp_path: Pa
     folder = TrainingFolder(tmp_path, {}, resume=True)
     solved = list(folder.successes())
     folder.close()
-    import random
-
-    data = pulse_set(solved, per_task=2, most_steps=10_000, draws=random.Random(0))
+    data = pulse_set(solved, random.Random(0), per_task=2, most_steps=10_000)
     unique = {(episode.draw.task, episode.draw.seed) for episode in solved}
     assert (data.solved, data.tasks) == (len(solved), len(unique))
-    assert len(unique) < data.trajectories <= 2 * len(unique) and len(data.versions) > 3
-    few = pulse_set(solved, per_task=2, most_steps=5, draws=random.Random(0))
+    assert len(unique) < data.trajectories <= 2 * len(unique)
+    assert len(data.versions) > 3
+    few = pulse_set(solved, random.Random(0), per_task=2, most_steps=5)
     assert len(few.samples) == 5
 
 
 def test_the_reference_becomes_the_policy_at_the_pulse(tmp_path: Path) -> None:
-    for arm in ("pulse", "control"):
+    arms: tuple[Arm, ...] = ("pulse", "control")
+    for arm in arms:
         run = trained(tmp_path / arm, replace(SETTINGS, updates=5, pulse_at=5, arm=arm))
-        assert torch.equal(run.reference.network.weight, run.policy.network.weight)  # type: ignore[arg-type]
+        assert torch.equal(run.reference.network.weight, run.policy.network.weight)
         last = json.loads((tmp_path / arm / "metrics.jsonl").read_text().splitlines()[-1])
         assert last["phase"] == ("pulse" if arm == "pulse" else "grpo")
-        assert last["episodes"] == 0 and last["greedy"] is not None
+        assert last["episodes"] == 0
+        assert last["greedy"] is not None

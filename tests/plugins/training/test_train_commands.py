@@ -10,10 +10,11 @@ import pytest
 pytest.importorskip("torch")
 
 from hisa.cli import main
+from hisa.plugins.training.base import Policy
 from hisa.plugins.training.curve_metrics import read_metrics
 from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy
+from tests.plugins.training.look_bandit import WORDS, Bandit
 
 SMALL = ["--groups", "4", "--group-size", "2", "--passes", "1", "--evaluate-every", "0"]
 
@@ -28,7 +29,7 @@ class Pages(Bandit):
         super().__init__()
 
     def play(
-        self, draws: Sequence[Draw], policy: TablePolicy, *, greedy: bool = False
+        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
         type(self).plays += 1
         if self.stops and self.plays == 2:
