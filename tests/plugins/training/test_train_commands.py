@@ -14,7 +14,7 @@ from hisa.plugins.training.base import Policy
 from hisa.plugins.training.curve_metrics import read_metrics
 from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from tests.plugins.training.look_bandit import WORDS, Bandit
+from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy
 
 SMALL = ["--groups", "4", "--group-size", "2", "--passes", "1", "--evaluate-every", "0"]
 
