@@ -97,14 +97,8 @@ PARTS: Mapping[str, Part] = {
         "running a language model on this machine (llama.cpp)", modules=("xllamacpp",), extra="gguf"
     ),
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
-    "mcp": Part(
-        "tools of MCP servers, and offering HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"
-    ),
-    "train": Part(
-        "training small policies (PyTorch)",
-        modules=("torch", "safetensors", "websocket"),
-        extra="train",
-    ),
+    "mcp": Part("tools of MCP servers, HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"),
+    "train": Part("training policies (PyTorch)", modules=("torch", "safetensors"), extra="train"),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(
         "the embedder bge-m3 (with a deep-learning framework)",

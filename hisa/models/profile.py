@@ -97,8 +97,7 @@ class Profile(BaseModel):
     """The computer tool that the model was trained with; it is then asked over the Responses API.
     Empty: none."""
     planner: str = ""
-    """The kind of planner (``hisa.planners``) that it is asked by. Empty: what else it takes
-    decides."""
+    """The kind of planner that it is asked by; empty: what else it takes decides."""
     picks: float | None = Field(None, gt=0, lt=1)
     """The chance that it picks what a description means from a list. None: measured at first."""
     reads_elements: bool = False
