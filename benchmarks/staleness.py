@@ -134,7 +134,7 @@ def main() -> None:
     for mode in ("admission", "discard"):
         for bound in map(int, options.bounds.split(",")):
             for weighted in (True, False):
-                terms = Terms(options.groups, bound, mode)  # type: ignore[arg-type]
+                terms = Terms(options.groups, bound, mode)
                 outcomes = [run(options, terms, s, weighted=weighted) for s in range(options.seeds)]
                 name = f"{mode} {bound}{'' if weighted else ', no weights'}"
                 print(row_of(name, outcomes), flush=True)

@@ -255,7 +255,7 @@ class EpisodeBuffer:
             )
 
     def counts(self) -> dict[str, int]:
-        """Returns what was counted since the file was made, by name; what is 0 is left out.
+        """Returns the counts since the file was made, by name, without those that are 0.
 
         Groups: ``offered``; ``short`` (fewer than two members left). Episodes: ``leased``,
         ``done``, ``failed`` (machine), ``freed`` (worker died), ``expired``, ``lost`` (out of

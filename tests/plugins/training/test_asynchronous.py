@@ -183,7 +183,7 @@ def training(path: Path, updates: int, *, resume: bool = False) -> AsynchronousT
 
 
 @pytest.mark.process
-def test_a_run_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     first = training(tmp_path, 6)
     assert first.policy.version <= first.done == 6
     again = training(tmp_path, 14, resume=True)
