@@ -32,7 +32,6 @@ from hisa.plugins.training.rollout_workers import Crew, Factory
 from hisa.plugins.training.step_training import GrpoSettings, draw_groups
 from hisa.plugins.training.training_folder import TrainingFolder
 
-BOUNDS = (0, 1, 4, 16)
 PAGES = "click-test-2,click-link,click-checkboxes"
 """A page of one click, one of many links, and one of several clicks: lengths differ."""
 
@@ -45,11 +44,6 @@ class Outcome:
     batches: list[Taken] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def success(self) -> float:
-        """Sampled, over the last quarter of the updates."""
-        return statistics.fmean(self.rewards[-max(1, len(self.rewards) // 4) :])
 
 
 def crew(options: argparse.Namespace) -> Crew:
@@ -105,13 +99,14 @@ def row_of(name: str, outcomes: Sequence[Outcome]) -> str:
     """A line of the table, over the seeds."""
     batches = [taken for outcome in outcomes for taken in outcome.batches]
     used = sum(len(taken.episodes) for o in outcomes for taken in o.batches[1:])
-    rate = used / sum(outcome.seconds for outcome in outcomes)
+    rate = used / sum(o.seconds for o in outcomes)
     ages = " ".join(
         f"{least}+: {mean:.1f}/{p95} ({number})"
         for least, (mean, p95, number) in ages_by_length(batches).items()
     )
     thrown, held = (sum(o.counts.get(n, 0) for o in outcomes) for n in ("thrown", "held_back"))
-    success = " ".join(f"{outcome.success:.2f}" for outcome in outcomes)
+    last = [o.rewards[-max(1, len(o.rewards) // 4) :] for o in outcomes]
+    success = " ".join(f"{statistics.fmean(rewards):.2f}" for rewards in last)
     return f"| {name} | {rate:.1f} | {ages} | {thrown} | {held} | {success} |"
 
 
@@ -121,11 +116,11 @@ def main() -> None:
     parser.add_argument("--toy", action="store_true")
     parser.add_argument("--ray", action="store_true")
     parser.add_argument("--pages", default=PAGES)
-    parser.add_argument("--bounds", default=",".join(map(str, BOUNDS)))
+    parser.add_argument("--bounds", default="0,1,4,16")
     numbers = {"updates": 40, "seeds": 1, "workers": 1, "wave": 24, "groups": 6}
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--slow", type=float, default=0.3, help="seconds added to each update")
+    parser.add_argument("--slow", type=float, default=1.0, help="seconds added to each update")
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(machine(), f"seeds 0 to {options.seeds - 1}; {vars(options)}", sep="\n")
@@ -134,7 +129,7 @@ def main() -> None:
     for mode in ("admission", "discard"):
         for bound in map(int, options.bounds.split(",")):
             for weighted in (True, False):
-                terms = Terms(options.groups, bound, mode)  # type: ignore[arg-type]
+                terms = Terms(options.groups, bound, mode)
                 outcomes = [run(options, terms, s, weighted=weighted) for s in range(options.seeds)]
                 name = f"{mode} {bound}{'' if weighted else ', no weights'}"
                 print(row_of(name, outcomes), flush=True)

@@ -114,9 +114,11 @@ class AsynchronousTraining:
 
     def _wait(self) -> Taken:
         """The next batch; meanwhile there are draws enough, and all workers live."""
-        batch = self.buffer.terms.batch
+        batch, bound = self.buffer.terms.batch, self.buffer.terms.bound
+        # More than the bound lets out during an update, so that the bound is what holds back.
+        ahead = (bound + 1) * batch * self._settings.group_size + self._crew.wave
         while True:
-            while self.buffer.waiting() < self._crew.workers * self._crew.wave:
+            while self.buffer.waiting() < ahead:
                 number = self.buffer.counts().get("offered", 0) // batch + 1
                 self.buffer.offer(self._draws(number))
             self._pool.tend()

@@ -39,24 +39,19 @@ _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Rules of a buffer, fixed when it is made.
-
-    Args:
-        batch: groups of an update.
-        bound: on the age of an episode in use, in updates; 0: on-policy.
-        mode: how the bound is kept; see the module.
-        uses: updates that may use an episode, within the bound.
-        tries: times a ticket is given out.
-        lease: seconds on an idle machine from a worker's last sign of life to the end of its
-            leases. Those of a dead worker end at once; this is for a hung one.
-    """
+    """Rules of a buffer, fixed when it is made."""
 
     batch: int
+    """Groups of an update."""
     bound: int = 1
+    """On the age of an episode in use, in updates; 0: on-policy."""
     mode: Literal["admission", "discard"] = "admission"
     uses: int = 1
+    """Updates that may use an episode, within the bound."""
     tries: int = 3
+    """Times a ticket is given out."""
     lease: float = 300.0
+    """Seconds on an idle machine that a hung worker keeps its tickets; a dead one has none."""
 
 
 _TERMS: TypeAdapter[Terms] = TypeAdapter(Terms)
@@ -260,7 +255,7 @@ class EpisodeBuffer:
             )
 
     def counts(self) -> dict[str, int]:
-        """Returns the counts since the file was made, by name; those of 0 are left out.
+        """Returns the counts since the file was made, by name, without those that are 0.
 
         Groups: ``offered``; ``short`` (fewer than two members left). Episodes: ``leased``,
         ``done``, ``failed`` (machine), ``freed`` (worker died), ``expired``, ``lost`` (out of

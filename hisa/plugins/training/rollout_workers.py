@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
+from hisa.machine.patience import patience
 from hisa.plugins.training.episode_buffer import EpisodeBuffer
 from hisa.plugins.training.weights_shelf import WeightsShelf, load_weights
 
@@ -185,8 +186,9 @@ def _processes(path: Path, shelf: Path, crew: Crew) -> Callable[[str, int], _Hir
 
         def end() -> None:
             process.terminate()
-            process.join(10)
+            process.join(patience(10))
             process.kill()
+            process.join()
 
         return _Hired(process.is_alive, end)
 
