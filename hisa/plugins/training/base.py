@@ -23,7 +23,10 @@ class Policy(Protocol):
     """Counted up with each update of its weights."""
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        """Returns an action for each look: the likeliest, or one drawn at temperature 1."""
+        """Returns an action for each look: the likeliest, or one drawn at temperature 1.
+
+        ``version`` is afterwards that of the weights which chose.
+        """
         ...
 
 

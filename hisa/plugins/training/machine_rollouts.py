@@ -101,8 +101,9 @@ class MachineRollouts:
                 while not heard.empty():
                     messages.append(heard.get())
                 questions = [message for message in messages if isinstance(message, tuple)]
-                version, looks = policy.version, [look for look, _ in questions]
+                looks = [look for look, _ in questions]
                 choices = policy.choose(looks, greedy=greedy) if looks else ()
+                version = policy.version
                 for (_, answer), choice in zip(questions, choices, strict=True):
                     if answer.set_running_or_notify_cancel():
                         answer.set_result((choice, version))

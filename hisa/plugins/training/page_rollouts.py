@@ -164,8 +164,8 @@ def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str
     waiting = [(slot, one, one.look) for slot, one in live.items() if one.look is not None]
     if not waiting:
         return []
-    version = policy.version
     choices = policy.choose([look for _, _, look in waiting], greedy=greedy)
+    version = policy.version  # after: a worker's policy takes new weights up when it is asked
     orders = []
     for (slot, one, look), choice in zip(waiting, choices, strict=True):
         order = _order(look, choice.act)

@@ -30,12 +30,12 @@ class Wanderer:
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
         choices = []
+        self.version += 1
         for look in looks:
             item = len(look.items) - 1 if greedy else self._random.randrange(len(look.items))
             logprob = -1.0 - len(self.versions)
             self.versions[logprob] = self.version
             choices.append(Choice(Act("click", item), logprob, 0.5))
-        self.version += 1
         return choices
 
 
