@@ -54,7 +54,8 @@ STAGES = (
     *(f"{arm}, {end}" for arm in ARMS for end in ("phase", "end")),
 )  # fmt: skip
 BASES = {
-    "cloned": "untrained", "RL 1": "cloned", "Entropulse": "RL 1", "RL 2": "RL 1",
+    "cloned": "untrained", "collapsed": "untrained", "RL 1": "cloned", "Entropulse": "RL 1",
+    "RL 2": "RL 1",
     **{f"{arm}, {end}": "collapsed" for arm in ARMS for end in ("phase", "end")},
 }  # fmt: skip
 """The stage that each is compared with."""
@@ -238,6 +239,8 @@ def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int
     settings = GrpoSettings(
         updates=updates, lr=1e-3, seed=players.seed, evaluate_every=20, evaluation_seeds=10
     )
+    players.play("oracle", None, COLLAPSING)
+    players.play("untrained", policy, COLLAPSING)
     collapsed = _train(first, policy, rollouts, COLLAPSING, settings)
     players.play("collapsed", collapsed, COLLAPSING)
     for arm in ARMS:
@@ -305,23 +308,25 @@ def _tables(out: Path) -> None:
         print(f"\n{part}: seeds {seeds}; {hours:.2f} hours of runs")
         there = {row["stage"] for run in runs for row in run["rows"]}
         stages = [stage for stage in STAGES if stage in there]
-        if part == "pages":
-            _by_page(runs, [stage for stage in stages if stage != "oracle"])
+        _by_page(runs, [stage for stage in stages if stage != "oracle"])
         _by_stage(runs, stages)
 
 
 def _by_page(runs: list[dict[str, Any]], stages: list[str]) -> None:
-    """Greedy success of each page at each stage."""
-    print(f"\n| page | is | best possible | {' | '.join(stages)} | RL 1 sampled | turns |")
+    """Greedy success of each page at each stage, and sampled success after the first RL."""
+    first = "RL 1" if "RL 1" in stages else "collapsed"
+    print(f"\n| page | is | best possible | {' | '.join(stages)} | {first}, sampled | turns |")
     print("|---|---|---|" + "---|" * (len(stages) + 2))
-    groups = {
-        "demonstrated": DEMONSTRATED, "one click": ONE_CLICK, "two steps": TWO_STEPS,
-        "canary": CANARY, "kept out": KEPT_OUT,
-    }  # fmt: skip
+    groups: dict[str, Sequence[str]] = {"from scratch": COLLAPSING}
+    if runs[0]["part"] == "pages":
+        groups = {
+            "demonstrated": DEMONSTRATED, "one click": ONE_CLICK, "two steps": TWO_STEPS,
+            "canary": CANARY, "kept out": KEPT_OUT,
+        }  # fmt: skip
     for kind, pages in groups.items():
         for page in pages:
             cells = [_share(_rows(runs, stage, "greedy", [page])) for stage in ["oracle", *stages]]
-            sampled = _rows(runs, "RL 1", "sampled", [page])
+            sampled = _rows(runs, first, "sampled", [page])
             turns = _mean([row["turns"] for row in sampled])
             print(f"| {page} | {kind} | {' | '.join(cells)} | {_share(sampled)} | {turns:.1f} |")
 
