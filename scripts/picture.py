@@ -102,8 +102,10 @@ ROOMS = (
         Part("errors.py", "and what helps"),
     ),
 )
-ARROWS = {("machines", "desktop"), ("benchmarks", "gym")}
-"""Plugins that may import another, which lies beside them; drawn where one does."""
+ARROWS = {
+    ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym")
+}  # fmt: skip
+"""Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 
 STYLE = """
   .page { fill: #ffffff } .storey { fill: #f4f6f8; stroke: #d5dbe1 }
@@ -263,7 +265,7 @@ def draw_plugins(
             yield from draw_part(part, places[part.name], lines.get(part.name, 0), doors, "box")
     for importer, imported in sorted(ARROWS):
         count = imports.get((f"plugins.{importer}", f"plugins.{imported}"), 0)
-        if not count:
+        if not count or not {importer, imported} <= places.keys():
             continue
         start, end = places[importer], places[imported]
         right = start.x < end.x
