@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking
+from hisa.machine.parts import install_command
 from hisa.models.profile import Price, Profile
 from hisa.plugins.training import checkpoints
 from hisa.protocols import ImagePart, ModelReply, ModelRequest, TextPart
@@ -84,7 +85,7 @@ class PixelModel:
         self.name = settings.model
         if find_spec("torch") is None:
             reason = f"{self.name}: needs torch, which is not installed"
-            raise LibraryLacking(reason, fix="pip install 'hisa-agent[train]'")
+            raise LibraryLacking(reason, fix=install_command("train"))
         self._network = load_network(Path(self.name.removeprefix(PREFIX)).expanduser())
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:

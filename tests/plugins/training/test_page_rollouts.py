@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -199,24 +201,30 @@ def test_words_of_an_instruction() -> None:
 
 @pytest.mark.browser
 @pytest.mark.process
-def test_chromium_and_its_profile_go_with_a_process_that_is_killed(tmp_path: Path) -> None:
+def test_chromium_and_its_profile_go_with_a_process_that_is_killed(
+    request: pytest.FixtureRequest,
+) -> None:
+    # A short place: Chromium's socket lies below it, and its path has 107 characters at most.
+    place = Path(tempfile.mkdtemp(prefix="killed-"))
+    request.addfinalizer(lambda: shutil.rmtree(place, ignore_errors=True))
     script = """if True:
         import os, signal
         from hisa.plugins.training.episodes import Draw
         from hisa.plugins.training.page_oracles import PageOracle
         from hisa.plugins.training.page_rollouts import PageRollouts
         rollouts = PageRollouts(["click-test"], slots=1)
-        list(rollouts.play([Draw("click-test", 1)], PageOracle()))
+        [episode] = rollouts.play([Draw("click-test", 1)], PageOracle())
+        assert not episode.failure, episode.failure
         print(rollouts._browser.process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)  # fmt: skip
+        env={**os.environ, "TMPDIR": str(place)}, check=False)  # fmt: skip
     assert result.returncode == -signal.SIGKILL, result.stderr
     shell = Path("/proc", result.stdout.strip())
 
     def left() -> list[Path]:
-        profiles = list(tmp_path.glob("hisa-pages-*"))
+        profiles = list(place.glob("hisa-pages-*"))
         try:
             state = (shell / "stat").read_text().rpartition(") ")[2][:1]
         except (FileNotFoundError, ProcessLookupError):

@@ -3,6 +3,7 @@
 import click
 
 from hisa.cli.open_group import OpenGroup
+from hisa.cli.out import examples
 from hisa.machine.plugins import Command
 
 __all__ = ["train"]
@@ -16,6 +17,14 @@ _OWN = {
 }
 
 
-@click.group(cls=OpenGroup, own=_OWN, prefix="train.")
+_EXAMPLES = examples(
+    "hisa train sft click-button click-checkboxes enter-text -o cloned",
+    "hisa train grpo click-option --from cloned/checkpoints/last.safetensors -o tuned",
+    "hisa train report tuned",
+    "hisa train grounder -o grounder",
+)
+
+
+@click.group(cls=OpenGroup, own=_OWN, prefix="train.", epilog=_EXAMPLES)
 def train() -> None:
     """Train small policies on pages, desktops and recorded runs, and look at the curves."""

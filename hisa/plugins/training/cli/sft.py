@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
+from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
     from hisa.plugins.training.curve_metrics import MetricsRow
@@ -58,7 +59,7 @@ def training(
     try:
         import torch
     except ImportError as error:
-        fix = "pip install 'hisa[train]'"
+        fix = install_command("train")
         raise UsageError(f"training needs torch: {error}", fix=fix) from error
     from rich.console import Console
     from rich.progress import Progress
