@@ -306,8 +306,8 @@ def _tables(out: Path) -> None:
         seeds = ", ".join(str(run["seed"]) for run in runs)
         hours = sum(run["seconds"] for run in runs) / 3600
         print(f"\n{part}: seeds {seeds}; {hours:.2f} hours of runs")
-        there = {row["stage"] for run in runs for row in run["rows"]}
-        stages = [stage for stage in STAGES if stage in there]
+        played = {row["stage"] for run in runs for row in run["rows"]}
+        stages = [stage for stage in STAGES if stage in played]
         _by_page(runs, [stage for stage in stages if stage != "oracle"])
         _by_stage(runs, stages)
 

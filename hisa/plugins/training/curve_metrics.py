@@ -139,8 +139,8 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         "turns": stats.ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
     }
     return {
-        **{name: found.value for name, found in estimates.items()},
-        "intervals": {name: (found.low, found.high) for name, found in estimates.items()},
+        **{name: estimate.value for name, estimate in estimates.items()},
+        "intervals": {name: (estimate.low, estimate.high) for name, estimate in estimates.items()},
         "episodes": len(kept),
         "steps": sum(len(episode.samples) for episode in kept),
         "groups": len(groups),
@@ -203,7 +203,7 @@ def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Poin
             low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
         elif low is None and not task and name != "greedy":
             near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
-            low, high = _student([other for *_, there, other in near if there == here])
+            low, high = _student([other for *_, stretch_of, other in near if stretch_of == here])
         points.append(_point(name, row.update, value, low, high))
     return points
 
@@ -223,8 +223,8 @@ def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
 
 
 def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
-    found = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
-    return found.low, found.high
+    estimate = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
+    return estimate.low, estimate.high
 
 
 def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:

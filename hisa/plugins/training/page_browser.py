@@ -118,7 +118,7 @@ class PageBrowser:
         blank = {"url": "about:blank", "newWindow": True}
         targets = self.send([(-1, "Target.createTarget", blank)] * windows)
         flat = [{"targetId": target["targetId"], "flatten": True} for target in targets]
-        attached = self.send([(-1, "Target.attachToTarget", one) for one in flat])
+        attached = self.send([(-1, "Target.attachToTarget", options) for options in flat])
         self._sessions = [*(str(answer["sessionId"]) for answer in attached), ""]
         settings: dict[str, dict[str, Any]] = {
             "Inspector.enable": {},

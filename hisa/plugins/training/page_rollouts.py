@@ -92,9 +92,9 @@ class PageRollouts:
                 self.close()
                 if restarted:
                     lost = [*live.values(), *map(_Live, waiting)]
-                    yield from (_ended(one, policy, None, failure=str(error)) for one in lost)
+                    yield from (_ended(run, policy, None, failure=str(error)) for run in lost)
                     return
-                waiting.extendleft(one.draw for one in live.values())
+                waiting.extendleft(run.draw for run in live.values())
                 restarted, live = True, {}
                 continue
             for order, answer in zip(orders, answers, strict=True):
@@ -141,36 +141,36 @@ class PageRollouts:
         waves = browser.evaluate([(window, f"wave({json.dumps(own)})") for window, own in calls])
         return [answer for wave in waves for answer in wave]
 
-    def _judged(self, one: _Live, answer: dict[str, Any], policy: Policy) -> Episode | None:
+    def _judged(self, run: _Live, answer: dict[str, Any], policy: Policy) -> Episode | None:
         """The episode if it is over; else its next look is noted."""
         if "error" in answer:
-            return _ended(one, policy, None, failure=f"the page failed: {answer['error']}")
+            return _ended(run, policy, None, failure=f"the page failed: {answer['error']}")
         try:
-            one.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
+            run.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
         except (KeyError, TypeError, ValueError) as error:
-            return _ended(one, policy, None, failure=f"the page's answer is odd: {error!r}"[:300])
-        if not one.look.items and not one.samples:
-            return _ended(one, policy, None, failure="the page shows nothing")
+            return _ended(run, policy, None, failure=f"the page's answer is odd: {error!r}"[:300])
+        if not run.look.items and not run.samples:
+            return _ended(run, policy, None, failure="the page shows nothing")
         if done:
-            return _ended(one, policy, raw)
-        if any(sample.act.kind == "done" for sample in one.samples) or not one.look.items:
-            return _ended(one, policy, 0.0)
-        truncated = len(one.samples) >= self._max_steps
-        return _ended(one, policy, 0.0, truncated=True) if truncated else None
+            return _ended(run, policy, raw)
+        if any(sample.act.kind == "done" for sample in run.samples) or not run.look.items:
+            return _ended(run, policy, 0.0)
+        truncated = len(run.samples) >= self._max_steps
+        return _ended(run, policy, 0.0, truncated=True) if truncated else None
 
 
 def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str, Any]]:
     """Ask the policy for all pages that wait for it; note its steps, return orders for them."""
-    waiting = [(slot, one, one.look) for slot, one in live.items() if one.look is not None]
+    waiting = [(slot, run, run.look) for slot, run in live.items() if run.look is not None]
     if not waiting:
         return []
     choices = policy.choose([look for _, _, look in waiting], greedy=greedy)
     version = policy.version  # after: a worker's policy takes new weights up when it is asked
     orders = []
-    for (slot, one, look), choice in zip(waiting, choices, strict=True):
+    for (slot, run, look), choice in zip(waiting, choices, strict=True):
         order = _order(look, choice.act)
         chosen = (choice.act, choice.logprob, choice.entropy)
-        one.samples.append(Sample(look, *chosen, version, order is not None))
+        run.samples.append(Sample(look, *chosen, version, order is not None))
         orders.append({"slot": slot, **(order or {})})
     return orders
 
@@ -222,12 +222,12 @@ def _look(answer: dict[str, Any]) -> Look:
 
 
 def _ended(
-    one: _Live, policy: Policy, raw: float | None, *, truncated: bool = False, failure: str = ""
+    run: _Live, policy: Policy, raw: float | None, *, truncated: bool = False, failure: str = ""
 ) -> Episode:
     """An episode with the page's reward; None: it failed."""
     score = None if raw is None else min(1.0, max(0.0, raw))
-    seconds = time.monotonic() - one.began
-    return Episode(one.draw, tuple(one.samples), score, score == 1, truncated, seconds, failure,
+    seconds = time.monotonic() - run.began
+    return Episode(run.draw, tuple(run.samples), score, score == 1, truncated, seconds, failure,
         policy=policy.name)  # fmt: skip
 
 

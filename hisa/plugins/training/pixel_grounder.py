@@ -53,7 +53,7 @@ def load_network(path: Path) -> PixelNetwork:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise header.refused(f"other weights than the network's: {error!s:.200}") from error
-    return network.eval()
+    return network.train(False)
 
 
 def point_at(network: PixelNetwork, picture: Image.Image, description: str) -> tuple[float, float]:

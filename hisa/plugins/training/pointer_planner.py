@@ -80,8 +80,8 @@ class PointerForm:
         area = area_of(self._observation, self._look.instruction)
         left, top, width, height = self._look.items[act.item].box
         x, y = left + width / 2, top + height / 2
-        there = Point(area.left + x * area.width, area.top + y * area.height, "screen")
-        return Point(*self._observation.convert(there, "image").rounded())
+        point = Point(area.left + x * area.width, area.top + y * area.height, "screen")
+        return Point(*self._observation.convert(point, "image").rounded())
 
 
 class PointerPlanner(PlannerKind):

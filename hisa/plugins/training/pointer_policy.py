@@ -24,7 +24,7 @@ class PointerPolicy:
     def __init__(
         self, network: PointerNetwork, *, version: int = 0, name: str = "pointer", seed: int = 0
     ) -> None:
-        self.network, self.version, self.name = network.eval(), version, name
+        self.network, self.version, self.name = network.train(False), version, name
         self._generator = torch.Generator().manual_seed(seed)
 
     @classmethod

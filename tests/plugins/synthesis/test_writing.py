@@ -240,7 +240,7 @@ async def test_a_reply_that_forgets_the_file_that_was_saved_is_asked_for_again(
     unsaved = answer_with(high_level_instruction="Type Berlin, then Line two, at the end.")
     with FakeServer(then=unsaved) as server:
         written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
-    reasons = [one.reason for one in written.refusals if one.stage == "instruction"]
+    reasons = [refusal.reason for refusal in written.refusals if refusal.stage == "instruction"]
     assert any("does not say that the file is saved" in reason for reason in reasons), reasons
 
 

@@ -137,11 +137,16 @@ def test_over_seeds_takes_the_updates_that_all_have() -> None:
 def test_checkpoints_are_compared_in_pairs() -> None:
     first = {("a", seed): 1.0 for seed in range(20)} | {("b", 1): 1.0}
     second = {("a", seed): float(seed % 2) for seed in range(20)} | {("c", 1): 1.0}
-    found = paired_difference(first, second)
-    assert found is not None
-    assert (found.tasks, found.wins, found.losses, found.difference) == (20, 10, 0, 0.5)
-    assert 0.25 <= found.low < 0.35 < 0.65 < found.high <= 0.75
-    assert found == paired_difference(first, second)
+    difference = paired_difference(first, second)
+    assert difference is not None
+    assert (difference.tasks, difference.wins, difference.losses, difference.difference) == (
+        20,
+        10,
+        0,
+        0.5,
+    )
+    assert 0.25 <= difference.low < 0.35 < 0.65 < difference.high <= 0.75
+    assert difference == paired_difference(first, second)
     assert paired_difference({("a", 1): 1.0}, {("a", 2): 1.0}) is None
 
 
