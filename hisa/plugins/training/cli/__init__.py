@@ -27,4 +27,4 @@ _EXAMPLES = examples(
 
 @click.group(cls=OpenGroup, own=_OWN, prefix="train.", epilog=_EXAMPLES)
 def train() -> None:
-    """Train small policies on pages, desktops and recorded runs, and look at the curves."""
+    """Train small policies on pages and a grounder on clicks, and look at the curves."""

@@ -36,7 +36,7 @@ _OPTIONS = (
                  help="Folder of the run: settings, metrics, checkpoints."),
     click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
     click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
-    click.option("--resume", is_flag=True, help="Go on with the run in DIR, as if never stopped."),
+    click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
 )  # fmt: skip
 
 
