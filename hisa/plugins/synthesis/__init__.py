@@ -6,7 +6,7 @@ yet; a *mutant* a near miss of the right end. Start with `records.py`.
 
 from hisa.machine.plugins import Command
 
-__all__ = ["EXPLORE", "SYNTH"]
+__all__ = ["DATA", "EXPLORE", "SYNTH"]
 
 EXPLORE = Command(
     "hisa.plugins.synthesis.cli.explore:explore",
@@ -17,4 +17,9 @@ SYNTH = Command(
     "hisa.plugins.synthesis.cli.synth:synth",
     "Make tasks of what was explored, and prove them.",
     after="explore",
+)
+DATA = Command(
+    "hisa.plugins.synthesis.cli.data_group:data",
+    "Collect runs, grade and compress them, and build data sets.",
+    after="synth",
 )

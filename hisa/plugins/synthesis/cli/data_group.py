@@ -1,0 +1,19 @@
+"""``hisa data``: training data made of finished runs."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["data"]
+
+
+@click.group()
+def data() -> None:
+    """Collect runs of tasks, grade and compress them, and build data sets of them.
+
+    \b
+    hisa data collect own:pads/tasks --model offline -o collected
+    hisa data compress collected
+    hisa data build collected -o set
+    hisa data show set
+    """

@@ -1,0 +1,187 @@
+"""Trajectories: the steps of finished runs, each with the looks around it, a thought, an act."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hisa.actions import Action, parse, points, slots, to_space
+from hisa.errors import HisaError, UsageError
+from hisa.events import Acted, Observed
+from hisa.runs.kept_elements import read_elements
+from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
+from hisa.runs.step_records import StepRecord
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Element, Screenshot
+
+__all__ = ["Look", "Trajectory", "TrajectoryStep", "read_trajectories", "trajectory_of"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the screen, its picture and elements still on disk.
+
+    ``size`` is the screen's in pixels; boxes and points are in these, the picture may be smaller.
+    """
+
+    image: Path
+    size: Size
+    window: str = ""
+    elements_path: Path | None = None
+
+    @cached_property
+    def elements(self) -> tuple[Element, ...]:
+        """The elements in reading order, boxes in screen pixels; none where none were kept.
+
+        Raises:
+            ValueError, OSError: the file is damaged or gone.
+        """
+        return () if self.elements_path is None else read_elements(self.elements_path)
+
+    @property
+    def screenshot(self) -> Screenshot:
+        """The picture. Raises: ValueError, OSError where it cannot be read."""
+        return Screenshot.from_png(self.image.read_bytes())
+
+    def element_at(self, point: Point) -> Element | None:
+        """The smallest element that holds a point of the screen."""
+        holding = [e for e in self.elements if e.box.contains(point)]
+        return min(holding, key=lambda e: e.box.area, default=None)
+
+
+@dataclass(frozen=True)
+class TrajectoryStep:
+    """One step: (s, h, A) of OS-Catalyst, 3.2, and the look after it.
+
+    ``actions`` are in screen pixels, empty for a tool that is no action on the screen; then
+    ``input`` is all there is. ``thought`` is l of OS-Genesis, the low-level instruction.
+    """
+
+    number: int
+    before: Look
+    after: Look | None
+    thought: str
+    tool: str
+    input: Any
+    actions: tuple[Action, ...] = ()
+    ok: bool = True
+    ends: bool = False
+    """Whether it is the agent's word that the run ends."""
+    descriptions: tuple[str, ...] = ()
+    """The planner's words for the places that it meant, in order."""
+
+    @property
+    def atomic(self) -> bool:
+        """Whether it is a single action, so that a look lies between it and the next one."""
+        return len(self.actions) == 1
+
+    @property
+    def targets(self) -> tuple[Element | None, ...]:
+        """For each point of its actions the smallest element there, on the look before."""
+        return tuple(self.before.element_at(point) for point in points(self.actions))
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A finished run as data. ``score`` is the check's, in 0..1; None where there is none."""
+
+    id: str
+    folder: Path
+    task: str
+    instruction: str
+    domain: str
+    policy: str
+    """The planner's model."""
+    seed: int
+    steps: tuple[TrajectoryStep, ...]
+    score: float | None
+    success: bool
+    status: str
+    """How the run ended; "max_steps" where it was cut off."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether its steps ran out."""
+        return self.status == "max_steps"
+
+
+def trajectory_of(run: Run) -> Trajectory:
+    """The trajectory of a run that ended.
+
+    Raises:
+        UsageError: it did not end, its machine or model failed, or it has no usable step.
+    """
+    if not run.ended or run.status not in ("succeeded", "infeasible", "ended", "max_steps"):
+        raise UsageError(f"{run.id}: its run is {run.status}", fix="hisa runs ls")
+    steps = tuple(step for record in run.steps if (step := _step(run, record)) is not None)
+    if not steps:
+        raise UsageError(f"{run.id}: no step has a look and an act", fix="hisa runs ls")
+    task = run.manifest.task
+    return Trajectory(
+        id=run.id, folder=run.folder, task=task.id, instruction=task.instruction,
+        domain=task.domain, policy=run.manifest.models.get("planner", ""),
+        seed=run.manifest.seed, steps=steps, score=run.score, success=run.success,
+        status=run.status,
+    )  # fmt: skip
+
+
+def read_trajectories(folders: Sequence[Path]) -> tuple[list[Trajectory], Counter[str]]:
+    """Trajectories of run folders, of folders of them and of benches, oldest first.
+
+    The second value counts what could not be used, by the reason.
+    """
+    trajectories: list[Trajectory] = []
+    left_out: Counter[str] = Counter()
+    for folder in folders:
+        bench = (folder / "bench.json").is_file()
+        inside = list_runs(folder / "runs" if bench else folder)[::-1]
+        for place in [folder] if (folder / "run.json").is_file() else inside:
+            try:
+                trajectories.append(trajectory_of(load_run(place)))
+            except UsageError as error:
+                left_out[str(error).partition(": ")[2] or str(error)] += 1
+            except (HisaError, ValueError, OSError, LookupError, TypeError):
+                left_out["it is damaged"] += 1
+    return trajectories, left_out
+
+
+def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
+    if record.before is None or record.planned is None or not record.acts:
+        return None
+    before = _look(run, record.judged_from or record.before)
+    after = _look(run, record.after) if record.after is not None else None
+    if before is None:
+        return None
+    seen = record.judged_from or record.before
+    acts = record.acts
+    return TrajectoryStep(
+        record.number, before, after, record.planned.thought, record.tool,
+        acts[0].input if len(acts) == 1 else [act.input for act in acts],
+        tuple(action for act in acts for action in _actions(act, seen)),
+        ok=all(act.ok for act in acts), ends=any(act.ends for act in acts),
+        descriptions=tuple(place.description for place in record.places),
+    )  # fmt: skip
+
+
+def _look(run: Run, seen: Observed) -> Look | None:
+    image = run.image(seen.image)
+    if image is None:
+        return None
+    kept = run.folder / ELEMENTS / Path(f"{seen.elements_sha256}.json").name
+    size = Size(seen.screen_width, seen.screen_height)
+    return Look(image, size, seen.window, kept if seen.elements_sha256 else None)
+
+
+def _actions(act: Acted, seen: Observed) -> tuple[Action, ...]:
+    """The actions of an act in screen pixels; none where it was no action on the screen."""
+    if act.tool != "gui_action" or act.ends or not isinstance(act.input, str):
+        return ()
+    actions = parse(act.input)
+    if slots(actions):  # a place that was not found
+        return ()
+    image, screen = Size(seen.width, seen.height), Size(seen.screen_width, seen.screen_height)
+    return to_space(actions, "screen", image=image, screen=screen)
