@@ -6,8 +6,10 @@
 
 *pages*: a policy is cloned from 6 demonstrations of each of three pages, trained by GRPO on these
 and nine others, gets a supervised phase, and goes on (the five rows of ComputerRL's table 3).
-*collapse*: GRPO from scratch at a rate that makes the policy too sure of itself; from that same
-checkpoint three arms go on: Entropulse, the control (reference reset alone), a higher upper clip.
+*collapse*: GRPO from scratch at a rate that makes the policy sure of what is wrong, until the
+episodes of an update had an entropy under 1.0 and at most half of the best reward. From that same
+checkpoint three arms go on at the usual rate and batch: Entropulse, the control (reference reset
+alone), a higher upper clip.
 
 Instances from 1,000,000 on are in no training: of pages that were trained on they are the kept-out
 templates, of the others the kept-out pages. Each checkpoint plays the same ones, greedily once by
@@ -24,6 +26,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from hisa.plugins.benchmarks.bench.stats import wilson
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.curve_metrics import MetricsRow
     from hisa.plugins.training.entropulse import Arm
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
@@ -46,6 +50,10 @@ KEPT_OUT = ("click-dialog-2", "click-test", "click-tab-2", "focus-text", "enter-
 TRAINED = DEMONSTRATED + ONE_CLICK + TWO_STEPS + CANARY
 COLLAPSING = ("click-link", "click-test-2", "click-button", "click-dialog", "click-checkboxes",
               "click-option")  # fmt: skip
+COLLAPSING_RATE, COLLAPSING_GROUPS = 1e-2, 12
+"""Too high a rate on too few groups: with 24, or at 1e-3, tuning seeds did not collapse."""
+SURE, FALLEN = 1.0, 0.5
+"""Collapsed: an entropy under this, and at most this share of the best reward of an update."""
 HELD_OUT, DRAWS = 1_000_000, 3
 DEMONSTRATIONS = 6
 ARMS: tuple[Arm, ...] = ("pulse", "control", "higher-clip")
@@ -232,40 +240,78 @@ def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -
 
 
 def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
+    from hisa.plugins.training.curve_metrics import read_metrics
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import GrpoSettings
 
     policy, first = PointerPolicy.fresh(players.seed), players.folder / "first"
+    usual = GrpoSettings()
     settings = GrpoSettings(
-        updates=updates, lr=1e-3, seed=players.seed, evaluate_every=20, evaluation_seeds=10
-    )
+        updates=updates, lr=COLLAPSING_RATE, groups=COLLAPSING_GROUPS, seed=players.seed,
+        evaluate_every=20, evaluation_seeds=10,
+    )  # fmt: skip
     players.play("oracle", None, COLLAPSING)
     players.play("untrained", policy, COLLAPSING)
-    collapsed = _train(first, policy, rollouts, COLLAPSING, settings)
+    if not (first / "metrics.jsonl").exists() or not _has_collapsed(read_metrics(first).rows):
+        _train(first, policy, rollouts, COLLAPSING, settings, until=_has_collapsed)
+    rows = read_metrics(first).rows
+    at = rows[-1].update
+    best = max(row.reward or 0.0 for row in rows)
+    word = "collapsed" if _has_collapsed(rows) else "did not collapse"
+    print(f"{players.folder.name}: {word} after update {at}, reward {rows[-1].reward:.2f} "
+          f"of {best:.2f}", file=sys.stderr, flush=True)  # fmt: skip
+    collapsed = PointerPolicy.load(first / "checkpoints/last.safetensors")
     players.play("collapsed", collapsed, COLLAPSING)
     for arm in ARMS:
         folder = _continued(first, players.folder / arm)
-        after = replace(settings, updates=updates + 1, pulse_at=updates + 1, lr=2e-4, arm=arm)
+        after = replace(
+            settings, updates=at + 1, pulse_at=at + 1, arm=arm, lr=usual.lr, groups=usual.groups
+        )
         phase = _train(folder, policy, rollouts, COLLAPSING, after)
         players.play(f"{arm}, phase", phase, COLLAPSING)
-        after = replace(after, updates=updates + 1 + more)
+        after = replace(after, updates=at + 1 + more)
         players.play(f"{arm}, end", _train(folder, policy, rollouts, COLLAPSING, after), COLLAPSING)
+
+
+def _has_collapsed(rows: Sequence[MetricsRow]) -> bool:
+    played = [row for row in rows if row.reward is not None and row.entropy is not None]
+    if len(played) < 2:
+        return False
+    *before, last = played
+    best = max(row.reward or 0.0 for row in before)
+    return last.entropy < SURE and last.reward <= FALLEN * best  # type: ignore[operator]
+
+
+class _Over(Exception):
+    """Ends a run of training after an update."""
 
 
 def _train(
     folder: Path, policy: PointerPolicy, rollouts: PageRollouts, pages: Sequence[str],
-    settings: GrpoSettings,
+    settings: GrpoSettings, *, until: Callable[[Sequence[MetricsRow]], bool] = lambda _rows: False,
 ) -> PointerPolicy:  # fmt: skip
-    """The policy at the end of the settings, from the policy or what the folder has by now."""
+    """The policy at the end of the settings, from the policy or what the folder has by now.
+
+    The run ends early once its rows so far are such as `until` waits for.
+    """
+    from hisa.plugins.training.curve_metrics import read_metrics
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.step_training import StepTraining
     from hisa.plugins.training.training_folder import TrainingFolder
 
     resume = (folder / "settings.json").exists()
     place = TrainingFolder(folder, asdict(settings), resume=resume)
+    say = _progress(folder)
+
+    def after_update(row: MetricsRow) -> None:
+        say(row)
+        if until(read_metrics(folder).rows):
+            raise _Over
+
     try:
-        StepTraining(place, policy, rollouts, pages, settings, _progress(folder)).run()
-        return PointerPolicy.load(place.checkpoint(f"{settings.updates:05d}"))
+        with suppress(_Over):
+            StepTraining(place, policy, rollouts, pages, settings, after_update).run()
+        return PointerPolicy.load(place.checkpoint("last"))
     finally:
         place.close()
 
