@@ -187,6 +187,7 @@ class StepTraining:
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update = settings, after_update
+        self._decoupled = False
         self._optimizer = grpo_optimizer(policy, settings)
         self.done = folder.restore(policy, self._optimizer, self.reference)
         """Updates done so far."""
@@ -204,15 +205,21 @@ class StepTraining:
             row.seconds, self.done = time.monotonic() - began, update
             self._write(row, episodes)
 
+    def _play(self, update: int) -> list[Episode]:
+        draws = draw_groups(self._tasks, self._settings, update)
+        return list(self._rollouts.play(draws, self.policy))
+
     def _update(self, update: int) -> tuple[MetricsRow, list[Episode]]:
         settings, version = self._settings, self.policy.version
         if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
             settings = replace(settings, clip_high=DAPO_CLIP_HIGH)
-        draws = draw_groups(self._tasks, settings, update)
-        episodes = list(self._rollouts.play(draws, self.policy))
+        episodes = self._play(update)
         episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
         batch = grouped(episodes)
-        measures = update_policy(self.policy, self.reference, self._optimizer, batch, settings)
+        measures = update_policy(
+            self.policy, self.reference, self._optimizer, batch, settings,
+            decoupled=self._decoupled,
+        )  # fmt: skip
         facts = episode_metrics(episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version, row.loss = self.policy.version, measures.get("value")

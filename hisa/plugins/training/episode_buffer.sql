@@ -1,7 +1,8 @@
 CREATE TABLE trainer (
     id INTEGER PRIMARY KEY CHECK (id = 1), terms TEXT NOT NULL,
-    version INTEGER NOT NULL DEFAULT 0,
-    coming INTEGER NOT NULL DEFAULT 0  -- what the update under way will make
+    version INTEGER NOT NULL DEFAULT 0,  -- that the next batch is for
+    published INTEGER NOT NULL DEFAULT -1,  -- version of the weights
+    weights BLOB
 ) STRICT;
 CREATE TABLE counts (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT;
 CREATE TABLE tickets (
@@ -14,6 +15,6 @@ CREATE TABLE tickets (
     version INTEGER,  -- of the first action; at least this while it is leased
     episode BLOB,
     uses INTEGER NOT NULL DEFAULT 0,
-    taken_at INTEGER,  -- the trainer's version whose update is using it
     UNIQUE ("group", member)
 ) STRICT;
+CREATE INDEX unfinished ON tickets (state) WHERE state IN ('waiting', 'leased');
