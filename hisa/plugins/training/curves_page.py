@@ -52,8 +52,7 @@ class Run(NamedTuple):
         return {
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
-            "broken": sum(seed.broken for seed in self.seeds),
-            "unknown": sum(seed.unknown for seed in self.seeds),
+            "left_out": sum(seed.left_out for seed in self.seeds),
         }  # fmt: skip
 
 
