@@ -51,16 +51,13 @@ def step_advantages(groups: Sequence[Sequence[Sequence[float]]]) -> list[list[li
 class Advantaged:
     """A batch: the steps of all groups with spread.
 
-    Args:
-        samples: steps with their advantages.
-        weights: of the steps, 1 / (groups kept * steps of the group). They sum to 1: the batch's
-            mean is the mean over groups of the mean over a group's steps.
-        dropped: groups with steps, but without spread.
+    A step weighs 1 / (groups kept * steps of its group): the batch's mean is the mean over groups
+    of the mean over a group's steps.
     """
 
-    samples: list[tuple[Sample, float]]
-    weights: list[float]
-    dropped: int
+    samples: list[tuple[Sample, float]]  # steps with their advantages
+    weights: list[float]  # of the steps; they sum to 1
+    dropped: int  # groups with steps, but without spread
 
 
 def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
@@ -74,10 +71,8 @@ def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
         members.append(episode)
         first, draw = members[0].draw, episode.draw
         if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
-            raise UsageError(
-                f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}",
-                fix="play each instance as a group of its own, with a name",
-            )
+            reason = f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}"
+            raise UsageError(reason, fix="play each instance as a group of its own, with a name")
     return groups
 
 

@@ -36,14 +36,10 @@ _CHOICES = {"done": 1, "click": 2, "type": 3}
 class TaskMetrics(BaseModel):
     """One task's part of an update."""
 
-    reward: float | None = None
-    """Share of this task's sampled episodes that were solved."""
-    n: _Count = 0
-    """Sampled episodes that `reward` is over."""
-    greedy: float | None = None
-    """Share solved of this task's greedy episodes on held-out seeds; null between evaluations."""
-    greedy_n: _Count = 0
-    """Greedy episodes that `greedy` is over."""
+    reward: float | None = None  # share of its sampled episodes that were solved
+    n: _Count = 0  # sampled episodes
+    greedy: float | None = None  # share solved on held-out seeds; null between evaluations
+    greedy_n: _Count = 0  # greedy episodes
 
 
 class MetricsRow(BaseModel):

@@ -38,17 +38,12 @@ _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 class Terms:
     """Rules of a buffer, fixed when it is made."""
 
-    batch: int
-    """Groups of an update."""
-    bound: int = 1
-    """On the age of an episode in use, in updates; 0: on-policy."""
+    batch: int  # groups of an update
+    bound: int = 1  # on the age of an episode in use, in updates; 0: on-policy
     mode: Literal["admission", "discard"] = "admission"
-    uses: int = 1
-    """Updates that may use an episode, within the bound."""
-    tries: int = 3
-    """Times a ticket is given out."""
-    lease: float = 300.0
-    """Seconds on an idle machine that a hung worker keeps its tickets; a dead one has none."""
+    uses: int = 1  # updates that may use an episode, within the bound
+    tries: int = 3  # times that a ticket is given out
+    lease: float = 300.0  # seconds, on an idle machine, that a hung worker keeps its tickets
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +114,7 @@ class EpisodeBuffer:
     def lease(self, worker: str, version: int, most: int) -> list[Ticket]:
         """Takes up to ``most`` tickets for a worker, in the order in which they were offered.
 
-        Args:
-            worker: its name, for `refresh` and `free`.
-            version: of its weights; its first actions are of this version or of a later one.
-            most: at least 1.
+        ``version`` is that of its weights: its first actions are of this or of a later one.
         """
         tickets: list[Ticket] = []
         with self._transaction() as base:
@@ -183,10 +175,7 @@ class EpisodeBuffer:
         return number == 1
 
     def take(self) -> Taken | None:
-        """Takes the batch of the next update; None: it is not complete yet.
-
-        Groups with uses left come along beside it.
-        """
+        """Takes the next batch, and groups with uses left; None: it is not complete yet."""
         with self._transaction() as base:
             version = self._trainer("version")
             self._count(expired=self._give_again("state = 'leased' AND expires < ?", time.time()))

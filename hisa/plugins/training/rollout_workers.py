@@ -38,20 +38,12 @@ _DEATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """The workers.
-
-    Args:
-        rollouts: makes a `Rollouts` for each, in its own process: a class, a function of a module,
-            or a `functools.partial` of one.
-        policy: likewise a `Trainable` of the trainer's sizes; its weights are replaced.
-        workers: in all.
-        wave: tickets that one leases at once.
-    """
+    """The workers; what makes their parts is called in their own processes, and so picklable."""
 
     rollouts: Callable[[], Rollouts]
-    policy: Callable[[], Trainable]
+    policy: Callable[[], Trainable]  # of the trainer's sizes; its weights are replaced
     workers: int = 1
-    wave: int = 32
+    wave: int = 32  # tickets that one leases at once
 
 
 def packed_weights(policy: Trainable) -> bytes:
