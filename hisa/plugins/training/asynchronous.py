@@ -51,7 +51,7 @@ class AsynchronousTraining(StepTraining):
         terms: of the buffer, whose batch is the settings' ``groups``.
         weighted: whether importance weights are taken; False: the clipped ratio is to the policy
             that acted, however old.
-        ray: whether workers are Ray actors.
+        ray: whether workers are Ray tasks.
     """
 
     def __init__(

@@ -111,7 +111,7 @@ class EpisodeBuffer:
         rows = self._base.execute("SELECT count(*) FROM tickets WHERE state = 'waiting'")
         return int(rows.fetchone()[0])
 
-    def lease(self, worker: str, version: int, most: int) -> list[Ticket]:
+    def lease(self, worker: int, version: int, most: int) -> list[Ticket]:
         """Takes up to ``most`` tickets for a worker, in the order in which they were offered.
 
         ``version`` is that of its weights: its first actions are of this or of a later one.
@@ -140,7 +140,7 @@ class EpisodeBuffer:
             self._count(leased=len(tickets))
         return tickets
 
-    def refresh(self, worker: str, version: int) -> tuple[int, bytes] | None:
+    def refresh(self, worker: int, version: int) -> tuple[int, bytes] | None:
         """Show that a worker lives, whose leases begin anew; returns weights newer than its own."""
         self._base.execute(
             "UPDATE tickets SET expires = ? WHERE state = 'leased' AND worker = ?",
@@ -150,7 +150,7 @@ class EpisodeBuffer:
         row: tuple[int, bytes] | None = self._base.execute(newer, (version,)).fetchone()
         return row
 
-    def free(self, worker: str) -> None:
+    def free(self, worker: int) -> None:
         """Give the tickets of a dead worker out again."""
         with self._transaction():
             self._count(freed=self._give_again("state = 'leased' AND worker = ?", worker))
@@ -258,7 +258,7 @@ class EpisodeBuffer:
         out = f"SELECT count(*) FROM tickets WHERE {where} AND tries >= ?"
         self._count(lost=self._base.execute(out, (*values, tries)).fetchone()[0])
         freed = self._base.execute(
-            "UPDATE tickets SET worker = '', version = NULL,"
+            "UPDATE tickets SET worker = -1, version = NULL,"
             f" state = CASE WHEN tries < ? THEN 'waiting' ELSE 'lost' END WHERE {where}",
             (tries, *values),
         )

@@ -10,7 +10,7 @@ CREATE TABLE tickets (
     task TEXT NOT NULL, seed INTEGER NOT NULL, "group" TEXT NOT NULL, member INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting'
         CHECK (state IN ('waiting', 'leased', 'done', 'lost')),
-    tries INTEGER NOT NULL DEFAULT 0, worker TEXT NOT NULL DEFAULT '',
+    tries INTEGER NOT NULL DEFAULT 0, worker INTEGER NOT NULL DEFAULT -1,
     expires REAL NOT NULL DEFAULT 0,
     version INTEGER,  -- of the first action; at least this while it is leased
     episode BLOB,

@@ -1,4 +1,4 @@
-"""Rollout workers: processes on this machine or Ray actors, by the same loop (ComputerRL, 2.3).
+"""Rollout workers: processes on this machine or Ray tasks, by the same loop (ComputerRL, 2.3).
 
 A worker leases a wave of tickets, plays it, and puts each episode into the buffer as it ends. It
 takes the newest weights up before each choice, so an episode may have steps of several versions.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import multiprocessing
-import os
 import signal
 import sys
 import time
@@ -57,7 +56,7 @@ def packed_weights(policy: Trainable) -> bytes:
 class _FreshPolicy:
     """A policy that takes the newest weights up before each choice, and shows that it lives."""
 
-    def __init__(self, policy: Trainable, buffer: EpisodeBuffer, worker: str) -> None:
+    def __init__(self, policy: Trainable, buffer: EpisodeBuffer, worker: int) -> None:
         self.name, self.version = policy.name, -1
         self._policy, self._buffer, self._worker = policy, buffer, worker
 
@@ -79,18 +78,18 @@ class _FreshPolicy:
         return self._policy.choose(looks, greedy=greedy)
 
 
-def _work(name: str, number: int, crew: Crew, buffer: EpisodeBuffer) -> None:
+def _work(worker: int, crew: Crew, buffer: EpisodeBuffer) -> None:
     """Plays whatever the buffer gives out, without end."""
     import torch
 
     torch.set_num_threads(1)
     trainable = crew.policy()
-    trainable.reseed(number)
-    policy, rollouts = _FreshPolicy(trainable, buffer, name), crew.rollouts()
+    trainable.reseed(worker)
+    policy, rollouts = _FreshPolicy(trainable, buffer, worker), crew.rollouts()
     try:
         while True:
             policy.refresh()
-            tickets = {t.draw: t for t in buffer.lease(name, policy.version, crew.wave)}
+            tickets = {t.draw: t for t in buffer.lease(worker, policy.version, crew.wave)}
             for episode in rollouts.play(list(tickets), policy) if tickets else ():
                 buffer.put(tickets[episode.draw], episode)
             if not tickets:
@@ -110,7 +109,7 @@ class WorkerPool:
     Args:
         buffer: the trainer's, with weights in it.
         crew: the workers.
-        ray: actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
+        ray: tasks of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
             processes; the buffer stays on this machine.
 
     Raises:
@@ -119,8 +118,8 @@ class WorkerPool:
 
     def __init__(self, buffer: EpisodeBuffer, crew: Crew, *, ray: bool = False) -> None:
         self._buffer, self._crew, self._numbers = buffer, crew, itertools.count()
-        self._hire = (_actors if ray else _processes)(buffer.path, crew)
-        self._staff: dict[str, _Hired] = {}
+        self._hire = (_ray_tasks if ray else _processes)(buffer.path, crew)
+        self._staff: dict[int, _Hired] = {}
         self._deaths, self._done = 0, 0
 
     def tend(self) -> None:
@@ -129,10 +128,10 @@ class WorkerPool:
         Raises:
             EnvironmentFailed: they die again and again, and no episode comes of them.
         """
-        dead = [name for name, worker in self._staff.items() if not worker.is_alive()]
-        for name in dead:
-            del self._staff[name]
-            self._buffer.free(name)
+        dead = [number for number, worker in self._staff.items() if not worker.is_alive()]
+        for number in dead:
+            del self._staff[number]
+            self._buffer.free(number)
         if dead:
             done = self._buffer.counts().get("done", 0)
             self._deaths = len(dead) + (self._deaths if done == self._done else 0)
@@ -142,20 +141,17 @@ class WorkerPool:
             raise EnvironmentFailed(reason, fix="see their errors above")
         while len(self._staff) < self._crew.workers:
             number = next(self._numbers)
-            name = f"{os.getpid()}.{number}"
-            self._staff[name] = self._hire(name, number)
+            self._staff[number] = self._hire(number)
 
     def close(self) -> None:
-        """End all workers and their leases."""
+        """End all workers."""
         while self._staff:
-            name, worker = self._staff.popitem()
-            worker.end()
-            self._buffer.free(name)
+            self._staff.popitem()[1].end()
 
 
-def _processes(path: Path, crew: Crew) -> Callable[[str, int], _Hired]:
-    def hire(name: str, number: int) -> _Hired:
-        work = (name, number, crew, path)
+def _processes(path: Path, crew: Crew) -> Callable[[int], _Hired]:
+    def hire(worker: int) -> _Hired:
+        work = (worker, crew, path)
         process = multiprocessing.get_context("spawn").Process(target=_run, args=work, daemon=True)
         process.start()
 
@@ -170,13 +166,13 @@ def _processes(path: Path, crew: Crew) -> Callable[[str, int], _Hired]:
     return hire
 
 
-def _run(name: str, number: int, crew: Crew, path: Path) -> None:
+def _run(worker: int, crew: Crew, path: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    _work(name, number, crew, EpisodeBuffer(path))
+    _work(worker, crew, EpisodeBuffer(path))
 
 
-def _actors(path: Path, crew: Crew) -> Callable[[str, int], _Hired]:
+def _ray_tasks(path: Path, crew: Crew) -> Callable[[int], _Hired]:
     try:
         ray = importlib.import_module("ray")
     except ImportError as error:
@@ -187,19 +183,19 @@ def _actors(path: Path, crew: Crew) -> Callable[[str, int], _Hired]:
         ray.get_runtime_context().get_node_id(), soft=False
     )
     desk = ray.remote(num_cpus=0, scheduling_strategy=here)(EpisodeBuffer).remote(path)
+    work = ray.remote(num_cpus=0, max_retries=0)(_work_far)
 
-    def hire(name: str, number: int) -> _Hired:
-        actor = ray.remote(num_cpus=0)(_FarWorker).remote()
-        ended = actor.work.remote(name, number, crew, desk)
-        return _Hired(lambda: not ray.wait([ended], timeout=0)[0], partial(ray.kill, actor))
+    def hire(worker: int) -> _Hired:
+        task = work.remote(worker, crew, desk)
+        end = partial(ray.cancel, task, force=True)
+        return _Hired(lambda: not ray.wait([task], timeout=0)[0], end)
 
     return hire
 
 
-class _FarWorker:
-    def work(self, name: str, number: int, crew: Crew, desk: Any) -> None:
-        buffer: Any = _Far(desk)
-        _work(name, number, crew, buffer)
+def _work_far(worker: int, crew: Crew, desk: Any) -> None:
+    buffer: Any = _Far(desk)
+    _work(worker, crew, buffer)
 
 
 class _Far:

@@ -48,10 +48,10 @@ class TrainingFolder:
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool = False) -> None:
         self.path = path
-        if not resume and (path / "settings.json").exists():
-            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
         if resume:
             read_settings(path)
+        elif (path / "settings.json").exists():
+            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
         (path / "checkpoints").mkdir(parents=True, exist_ok=True)
         lock = Lock.take(path / ".lock")
         if lock is None:

@@ -37,7 +37,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_group_is_taken_whole_and_once(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1))
     buffer.offer(draws(0, 2))
-    one, two, *more = buffer.lease("a", 0, 4)
+    one, two, *more = buffer.lease(0, 0, 4)
     assert buffer.put(one, episode(one.draw, [0, 0, 1]))
     assert buffer.take() is None
     assert buffer.put(two, episode(two.draw, [0], score=0.0))
@@ -58,7 +58,7 @@ def test_an_episode_is_used_n_times_within_the_bound(path: Path) -> None:
     buffer.offer(draws(0, 4))
     used: list[int] = []
     for version in range(4):
-        play(buffer, buffer.lease("a", version, 2), version)
+        play(buffer, buffer.lease(0, version, 2), version)
         taken = buffer.take()
         assert taken
         used += [e.draw.seed for e in taken.episodes if e.draw.member == 0]
@@ -79,7 +79,7 @@ def test_admission_holds_the_age_within_the_bound_and_throws_nothing_away(
             buffer.offer(draws(offered, 3, task=dice.choice(["short", "long"])))
             offered += 3
         at = max(0, version - dice.choice([0, 0, 1, 3]))
-        for ticket in buffer.lease("a", at, dice.randrange(1, 5)):
+        for ticket in buffer.lease(0, at, dice.randrange(1, 5)):
             slow = dice.randrange(100) if ticket.draw.task == "long" else 2
             flying.append((now + slow, at, ticket))
         for row in [row for row in flying if row[0] <= now]:
@@ -107,7 +107,7 @@ def shares_of_long(path: Path, mode: str) -> tuple[float, dict[str, int]]:
             buffer.offer(draws(offered, 1, task="long" if offered % 2 else "short"))
             offered += 1
         if len(flying) < 40:
-            for ticket in buffer.lease("a", version, 4):
+            for ticket in buffer.lease(0, version, 4):
                 flying.append((now + (6 if ticket.draw.task == "long" else 1), version, ticket))
         for row in [row for row in flying if row[0] <= now]:
             flying.remove(row)
@@ -140,7 +140,7 @@ def test_a_failed_machine_is_no_sample_and_a_short_group_is_dropped(path: Path) 
     buffer = EpisodeBuffer(path, Terms(batch=1, tries=2))
     buffer.offer(draws(0, 1) + draws(1, 1, size=3))
     for _ in range(2):
-        for ticket in buffer.lease("a", 0, 9):
+        for ticket in buffer.lease(0, 0, 9):
             failed = ticket.draw in (Draw("short", 0, "0", 1), Draw("short", 1, "1", 1))
             buffer.put(ticket, episode(ticket.draw, [0], None if failed else 1.0))
     taken = buffer.take()
@@ -153,10 +153,10 @@ def test_a_failed_machine_is_no_sample_and_a_short_group_is_dropped(path: Path) 
 def test_a_lease_runs_out_and_its_late_result_is_not_kept(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1, lease=0.0))
     buffer.offer(draws(0, 1))
-    [first, *_] = buffer.lease("hung", 0, 2)
+    [first, *_] = buffer.lease(0, 0, 2)
     time.sleep(0.01)
     assert buffer.take() is None
-    [again, *_] = buffer.lease("other", 0, 2)
+    [again, *_] = buffer.lease(1, 0, 2)
     assert (again.draw, again.attempt) == (first.draw, 2)
     assert not buffer.put(first, episode(first.draw, [0]))
     assert buffer.counts()["expired"] == 2
@@ -165,7 +165,7 @@ def test_a_lease_runs_out_and_its_late_result_is_not_kept(path: Path) -> None:
 def test_a_new_trainer_begins_with_an_empty_buffer(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1))
     buffer.offer(draws(0, 2))
-    play(buffer, buffer.lease("a", 0, 2), 0)
+    play(buffer, buffer.lease(0, 0, 2), 0)
     again = EpisodeBuffer(path, Terms(batch=2))
     assert (again.waiting(), again.counts()) == (0, {})
     assert EpisodeBuffer(path).terms == Terms(batch=2)
@@ -174,9 +174,9 @@ def test_a_new_trainer_begins_with_an_empty_buffer(path: Path) -> None:
 def test_weights_are_handed_out_once_and_an_episode_too_large_is_given_again(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1))
     buffer.advance(4, b"weights")
-    assert buffer.refresh("a", 3) == (4, b"weights")
-    assert buffer.refresh("a", 4) is None
+    assert buffer.refresh(0, 3) == (4, b"weights")
+    assert buffer.refresh(0, 4) is None
     buffer.offer(draws(0, 1))
-    [first, _] = buffer.lease("a", 4, 2)
+    [first, _] = buffer.lease(0, 4, 2)
     assert buffer.put(first, replace(episode(first.draw, [4]), policy="x" * (17 << 20)))
     assert buffer.counts()["failed"] == buffer.waiting() == 1

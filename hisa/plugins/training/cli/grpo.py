@@ -45,7 +45,7 @@ _COUNT = click.IntRange(1)
 @click.option("--asynchronous", is_flag=True, help="Play on while the policy is updated.")
 @click.option("--max-age", type=click.IntRange(0), default=1, help="Of an episode, in updates (1).")
 @click.option("--workers", type=_COUNT, default=1, help="Processes that play on (1).")
-@click.option("--ray", is_flag=True, help="Ray's actors in place of processes.")
+@click.option("--ray", is_flag=True, help="Ray's tasks in place of processes.")
 @click.pass_context
 def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
     """Train a policy on PAGES of MiniWoB++ by step-level GRPO (ComputerRL, 3.2).
