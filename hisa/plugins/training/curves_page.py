@@ -75,9 +75,8 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         if not seeds or not all(seed.rows for seed in seeds):
             message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
             raise UsageError(message, fix="hisa train grpo -o DIR")
-        runs.append(
-            Run(safe_line(str(folder) if names.count(name) > 1 else name, 60), folder, seeds)
-        )
+        label = str(folder) if names.count(name) > 1 else name
+        runs.append(Run(safe_line(label, 60), folder, seeds))
     return runs
 
 

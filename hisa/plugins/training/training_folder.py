@@ -149,10 +149,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     """
     try:
         return dict(json.loads((path / "settings.json").read_bytes()))
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: holds no training run", fix="leave out --resume") from error
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"{path / 'settings.json'}: {error}") from error
+    except (OSError, ValueError, TypeError) as error:
+        fix = "leave out --resume"
+        raise UsageError(f"{path}: holds no training run: {error}", fix=fix) from error
 
 
 def _read_state(path: Path) -> dict[str, Any] | None:
