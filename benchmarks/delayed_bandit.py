@@ -18,7 +18,7 @@ import torch
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
 
-__all__ = ["LENGTHS", "BanditPolicy", "DelayedBandit", "fresh_policy"]
+__all__ = ["LENGTHS", "BanditPolicy", "DelayedBandit"]
 
 LENGTHS = {"short": 2, "middle": 6, "long": 16}
 """Steps of each task."""
@@ -121,8 +121,3 @@ class BanditPolicy:
         width = max(LENGTHS.values())
         rows = [list(LENGTHS).index(task) * width + int(step) for task, step in words]
         return torch.log_softmax(self.network(torch.tensor(rows)), 1)
-
-
-def fresh_policy() -> BanditPolicy:
-    """A policy without preferences."""
-    return BanditPolicy()

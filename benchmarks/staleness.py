@@ -18,18 +18,20 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from benchmarks.delayed_bandit import LENGTHS, BanditPolicy
+from benchmarks.delayed_bandit import LENGTHS, BanditPolicy, DelayedBandit
 from benchmarks.machine import machine
 from hisa.plugins.training.asynchronous import AsynchronousTraining, ages_by_length
 from hisa.plugins.training.curve_metrics import MetricsRow
 from hisa.plugins.training.episode_buffer import Taken, Terms
-from hisa.plugins.training.rollout_workers import Crew, Factory
-from hisa.plugins.training.step_training import GrpoSettings, draw_groups
+from hisa.plugins.training.page_rollouts import PageRollouts
+from hisa.plugins.training.pointer_policy import PointerPolicy
+from hisa.plugins.training.rollout_workers import Crew
+from hisa.plugins.training.step_training import GrpoSettings
 from hisa.plugins.training.training_folder import TrainingFolder
 
 PAGES = "click-test-2,click-link,click-checkboxes"
@@ -49,33 +51,26 @@ class Outcome:
 def crew(options: argparse.Namespace) -> Crew:
     """The workers of a run."""
     if options.toy:
-        rollouts = Factory("benchmarks.delayed_bandit:DelayedBandit", {"seconds": 0.01})
-        policy = Factory("benchmarks.delayed_bandit:BanditPolicy")
-    else:
-        pages = {"pages": options.pages.split(","), "slots": options.wave}
-        rollouts = Factory("hisa.plugins.training.page_rollouts:PageRollouts", pages)
-        policy = Factory("benchmarks.staleness:pointer")
-    return Crew(rollouts, policy, options.workers, options.wave)
-
-
-def pointer(seed: int = 0) -> Any:
-    """A policy for pages that has seen none."""
-    from hisa.plugins.training.pointer_policy import PointerPolicy
-
-    return PointerPolicy.fresh(seed)
+        return Crew(partial(DelayedBandit, 0.01), BanditPolicy, options.workers, options.wave)
+    rollouts = partial(PageRollouts, options.pages.split(","), slots=options.wave)
+    return Crew(rollouts, partial(PointerPolicy.fresh, 0), options.workers, options.wave)
 
 
 def run(options: argparse.Namespace, terms: Terms, seed: int, *, weighted: bool) -> Outcome:
     """One run in a folder of its own; the clock starts with the first batch."""
     lr = 0.05 if options.toy else 1e-3
     settings = GrpoSettings(
-        updates=options.updates, groups=terms.batch, group_size=8, lr=lr, passes=1, seed=seed
-    )
+        updates=options.updates, groups=terms.batch, group_size=8, lr=lr, passes=1, seed=seed,
+        evaluate_every=0,
+    )  # fmt: skip
     tasks = tuple(LENGTHS) if options.toy else tuple(options.pages.split(","))
-    outcome, begun = Outcome(), list[float]()
+    outcome, begun, workers = Outcome(), list[float](), crew(options)
+    policy = BanditPolicy() if options.toy else PointerPolicy.fresh(seed)
 
-    def after(row: MetricsRow, taken: Taken) -> None:
-        outcome.batches.append(taken)
+    def after(row: MetricsRow) -> None:
+        if training.taken is None:
+            return
+        outcome.batches.append(training.taken)
         outcome.rewards.append(row.reward or 0.0)
         outcome.counts = training.buffer.counts()
         begun.append(time.monotonic())
@@ -85,9 +80,8 @@ def run(options: argparse.Namespace, terms: Terms, seed: int, *, weighted: bool)
     with tempfile.TemporaryDirectory() as path:
         folder = TrainingFolder(Path(path), {})
         training = AsynchronousTraining(
-            folder, BanditPolicy() if options.toy else pointer(seed), crew(options),
-            lambda number: draw_groups(tasks, settings, number), settings, terms,
-            weighted=weighted, ray=options.ray, after_update=after,
+            folder, policy, workers.rollouts(), tasks, settings, after,
+            crew=workers, terms=terms, weighted=weighted, ray=options.ray,
         )  # fmt: skip
         training.run()
         folder.close()

@@ -1,4 +1,4 @@
-"""Advantages of steps (ComputerRL, 3.2) and of replies (GTA1, eq. 3): (r - mean) / std of a group.
+"""Rewards of steps (ComputerRL, 3.2), and their advantages: (r - mean) / std of a group.
 
 Mean and population std (1/n, nothing added) are over *all* steps of a group, so long trajectories
 weigh more. A group without spread has no advantages: it is dropped and counted.
@@ -13,9 +13,17 @@ from itertools import chain, islice
 
 from hisa.errors import UsageError
 from hisa.plugins.training.episodes import Episode, Sample
-from hisa.plugins.training.step_rewards import step_rewards
 
-__all__ = ["Advantaged", "by_group", "grouped", "step_advantages", "z_scores"]
+__all__ = ["Advantaged", "by_group", "grouped", "step_advantages", "step_rewards", "z_scores"]
+
+
+def step_rewards(episode: Episode) -> tuple[float, ...]:
+    """Returns the reward of each step: 1.0 for well-formed ones of a solved episode, else 0.0.
+
+    The paper rewards correctly formatted actions of a solved trajectory that "contribute to the
+    solution", and does not say which do: here all of them. Nothing is discounted.
+    """
+    return tuple(float(episode.solved and sample.well_formed) for sample in episode.samples)
 
 
 def z_scores(rewards: Sequence[float]) -> list[float] | None:
@@ -43,22 +51,13 @@ def step_advantages(groups: Sequence[Sequence[Sequence[float]]]) -> list[list[li
 class Advantaged:
     """A batch: the steps of all groups with spread.
 
-    Args:
-        samples: steps with their advantages.
-        weights: of the steps, 1 / (groups kept * steps of the group). They sum to 1: the batch's
-            mean is the mean over groups of the mean over a group's steps.
-        kept: groups with spread.
-        dropped: groups with steps, but without spread.
-        empty: groups without a step: every machine failed, or nothing was done.
-        failed: episodes left out because their machine failed.
+    A step weighs 1 / (groups kept * steps of its group): the batch's mean is the mean over groups
+    of the mean over a group's steps.
     """
 
-    samples: list[tuple[Sample, float]]
-    weights: list[float]
-    kept: int
-    dropped: int
-    empty: int
-    failed: int
+    samples: list[tuple[Sample, float]]  # steps with their advantages
+    weights: list[float]  # of the steps; they sum to 1
+    dropped: int  # groups with steps, but without spread
 
 
 def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
@@ -72,10 +71,8 @@ def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
         members.append(episode)
         first, draw = members[0].draw, episode.draw
         if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
-            raise UsageError(
-                f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}",
-                fix="play each instance as a group of its own, with a name",
-            )
+            reason = f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}"
+            raise UsageError(reason, fix="play each instance as a group of its own, with a name")
     return groups
 
 
@@ -95,8 +92,5 @@ def grouped(episodes: Iterable[Episode]) -> Advantaged:
     return Advantaged(
         [pair for group, rows in kept for pair in zip(group, chain(*rows), strict=True)],
         [1 / (len(kept) * len(group)) for group, _ in kept for _ in group],
-        kept=len(kept),
         dropped=sum(map(bool, steps)) - len(kept),
-        empty=sum(not group for group in steps),
-        failed=sum(map(len, groups)) - sum(map(len, played)),
     )

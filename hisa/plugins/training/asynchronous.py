@@ -1,26 +1,23 @@
-"""The trainer's side of asynchronous step-level GRPO (ComputerRL, 2.3 and 3.2).
+"""Asynchronous step-level GRPO (ComputerRL, 2.3 and 3.2): workers play on while it updates.
 
-It waits for whole groups, updates with truncated importance weights (the samples' own
-log-probabilities against those of the policy before the update), and puts the weights on the shelf
-while workers play on.
+The trainer waits for whole groups, updates with truncated importance weights (the samples' own
+log-probabilities against those of the policy before the update), and publishes its weights.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from hisa.plugins.training.advantages import grouped
-from hisa.plugins.training.curve_metrics import MetricsRow, episode_metrics
 from hisa.plugins.training.episode_buffer import EpisodeBuffer, Taken, Terms
-from hisa.plugins.training.rollout_workers import Crew, WorkerPool
-from hisa.plugins.training.step_training import GrpoSettings, grpo_optimizer, update_policy
-from hisa.plugins.training.weights_shelf import WeightsShelf
+from hisa.plugins.training.rollout_workers import Crew, WorkerPool, packed_weights
+from hisa.plugins.training.step_training import GrpoSettings, StepTraining, draw_groups
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Trainable
-    from hisa.plugins.training.episodes import Draw
+    from hisa.plugins.training.base import Rollouts, Trainable
+    from hisa.plugins.training.curve_metrics import MetricsRow
+    from hisa.plugins.training.episodes import Episode
     from hisa.plugins.training.training_folder import TrainingFolder
 
 __all__ = ["AsynchronousTraining", "ages_by_length"]
@@ -46,48 +43,27 @@ def ages_by_length(batches: Iterable[Taken]) -> dict[int, tuple[float, int, int]
     }
 
 
-class AsynchronousTraining:
-    """One run; with the state of an earlier process in its folder it goes on from there.
+class AsynchronousTraining(StepTraining):
+    """One run; the ``rollouts`` of `StepTraining` only evaluate here.
 
     Args:
-        folder: of the run; buffer and weights are beside its other files.
-        policy: changed in place.
         crew: the workers.
-        draws: gives the groups of a batch by its number, from 1; no name comes twice.
-        settings: of the updates; their ``groups`` are the batch of ``terms``.
-        terms: of the buffer.
+        terms: of the buffer, whose batch is the settings' ``groups``.
         weighted: whether importance weights are taken; False: the clipped ratio is to the policy
             that acted, however old.
-        ray: whether workers are Ray actors.
-        after_update: gets each row with its batch; what it raises ends the run.
-
-    Raises:
-        UsageError: another trainer is at work here, or the buffer is not that of this run.
+        ray: whether workers are Ray tasks.
     """
 
     def __init__(
-        self,
-        folder: TrainingFolder,
-        policy: Trainable,
-        crew: Crew,
-        draws: Callable[[int], list[Draw]],
-        settings: GrpoSettings,
-        terms: Terms,
-        *,
-        weighted: bool = True,
-        ray: bool = False,
-        after_update: Callable[[MetricsRow, Taken], None] = lambda _row, _taken: None,
-    ) -> None:
-        self.policy, self.reference = policy, policy.copy()
-        self._folder, self._crew, self._draws, self._settings = folder, crew, draws, settings
-        self._weighted, self._after_update = weighted, after_update
-        self._optimizer = grpo_optimizer(policy, settings)
-        self.done = folder.restore(policy, self._optimizer, self.reference)
-        path, shelf = folder.path / "episodes.sqlite", folder.path / "weights"
-        self.buffer, self._shelf = EpisodeBuffer(path, terms), WeightsShelf(shelf)
-        self.buffer.claim(policy.version)
-        self._shelf.publish(policy)
-        self._pool = WorkerPool(self.buffer, path, shelf, crew, ray=ray)
+        self, folder: TrainingFolder, policy: Trainable, rollouts: Rollouts, tasks: Sequence[str],
+        settings: GrpoSettings, after_update: Callable[[MetricsRow], None] = lambda _row: None, *,
+        crew: Crew, terms: Terms, weighted: bool = True, ray: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(folder, policy, rollouts, tasks, settings, after_update)
+        self._crew, self._ray, self._decoupled = crew, ray, weighted
+        self.taken: Taken | None = None
+        """The last batch."""
+        self._begin(EpisodeBuffer(folder.path / "episodes.sqlite", terms), self.done + 1)
 
     def run(self) -> None:
         """Make the updates that are left, then end the workers.
@@ -96,45 +72,42 @@ class AsynchronousTraining:
             EnvironmentFailed: workers die again and again.
         """
         try:
-            while self.done < self._settings.updates:
-                begun = time.monotonic()
-                taken = self._wait()
-                row = self._update(taken)
-                row.seconds = time.monotonic() - begun
-                self._folder.write(
-                    self.done, self.policy, self._optimizer,
-                    rows=[row], episodes=taken.episodes, reference=self.reference,
-                )  # fmt: skip
-                self._shelf.publish(self.policy)
-                self.buffer.advance(self.policy.version)
-                self._after_update(row, taken)
+            super().run()
         finally:
-            self._pool.close()
-            self.buffer.close()
+            self._end()
 
-    def _wait(self) -> Taken:
+    def _begin(self, buffer: EpisodeBuffer, update: int) -> None:
+        self.buffer, self._first = buffer, update
+        self._pool = WorkerPool(buffer, self._crew, ray=self._ray)
+        buffer.advance(self.policy.version, packed_weights(self.policy))
+
+    def _end(self) -> None:
+        self._pool.close()
+        self.buffer.close()
+
+    def _play(self, update: int) -> list[Episode]:
         """The next batch; meanwhile there are draws enough, and all workers live."""
         batch, bound = self.buffer.terms.batch, self.buffer.terms.bound
         # More than the bound lets out during an update, so that the bound is what holds back.
         ahead = (bound + 1) * batch * self._settings.group_size + self._crew.wave
         while True:
             while self.buffer.waiting() < ahead:
-                number = self.buffer.counts().get("offered", 0) // batch + 1
-                self.buffer.offer(self._draws(number))
+                number = self._first + self.buffer.counts().get("offered", 0) // batch
+                self.buffer.offer(draw_groups(self._tasks, self._settings, number))
             self._pool.tend()
             if taken := self.buffer.take():
-                return taken
+                self.taken = taken
+                return taken.episodes
             time.sleep(_PAUSE)
 
-    def _update(self, taken: Taken) -> MetricsRow:
-        batch = grouped(taken.episodes)
-        measures: dict[str, Any] = update_policy(
-            self.policy, self.reference, self._optimizer, batch, self._settings,
-            decoupled=self._weighted,
-        )  # fmt: skip
-        if measures:
-            measures["loss"] = measures.pop("value")
-        self.done += 1
-        measures |= episode_metrics(taken.episodes, version=taken.version)
-        measures |= {"update": self.done, "version": self.policy.version}
-        return MetricsRow(dropped_groups=batch.dropped, **measures)
+    def _update(self, update: int) -> tuple[MetricsRow, list[Episode]]:
+        result = super()._update(update)
+        self.buffer.advance(self.policy.version, packed_weights(self.policy))
+        return result
+
+    def _pulse(self, update: int) -> tuple[MetricsRow, list[Episode]]:
+        """The phase; what was played before it is of a policy that is no more."""
+        self._end()
+        result = super()._pulse(update)
+        self._begin(EpisodeBuffer(self.buffer.path, self.buffer.terms), update + 1)
+        return result

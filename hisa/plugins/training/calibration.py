@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hisa.plugins.benchmarks.bench.stats import Estimate, rate_over_tasks
-from hisa.plugins.training.advantages import by_group, z_scores
+from hisa.plugins.training.advantages import by_group, step_rewards, z_scores
 from hisa.plugins.training.episodes import Episode
-from hisa.plugins.training.step_rewards import step_rewards
 
 __all__ = ["Calibration", "calibrate"]
 

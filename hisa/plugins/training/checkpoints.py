@@ -39,11 +39,7 @@ class Header(BaseModel):
     _source: str = PrivateAttr("")
 
     def size(self, name: str, least: int, most: int) -> int:
-        """Returns a size.
-
-        Raises:
-            UsageError: it is missing, or not within ``least`` and ``most``.
-        """
+        """Returns a size; raises UsageError where it is missing, or not within its bounds."""
         value = self.sizes.get(name)
         if value is None or not least <= value <= most:
             raise self.refused(f"{name} is {value}; allowed are {least} to {most}")
@@ -51,7 +47,7 @@ class Header(BaseModel):
 
     def refused(self, reason: str) -> UsageError:
         """Returns the error for the checkpoint that it is of."""
-        return _refused(self._source or self.name, reason)
+        return _refused(self._source, reason)
 
 
 def pack(header: Header, tensors: Mapping[str, torch.Tensor]) -> bytes:
@@ -70,13 +66,21 @@ def unpack(data: bytes, source: str, *, kind: str) -> tuple[Header, dict[str, to
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    header = _header(data, source)
+    length = int.from_bytes(data[:8], "little")
+    if not 0 < length <= min(_LARGEST_HEADER, len(data) - 8):
+        raise _refused(source, "no safetensors file, or cut off")
+    try:
+        text = json.loads(data[8 : 8 + length])["__metadata__"]["hisa"]
+        header = Header.model_validate_json(text)
+        header._source = source
+        tensors = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = str(error).splitlines()[0][:200]
+        raise _refused(
+            source, f"damaged, or no checkpoint of HiSA in format 1 ({reason})"
+        ) from error
     if header.kind != kind:
         raise header.refused(f"a checkpoint of kind {header.kind!r}; want {kind!r}")
-    try:
-        tensors = load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise header.refused(f"damaged: {str(error)[:200]}") from error
     if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
         raise header.refused("some of its numbers are not finite")
     return header, tensors
@@ -107,20 +111,6 @@ def read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise _refused(str(path), f"not readable: {error.strerror}") from error
-
-
-def _header(data: bytes, source: str) -> Header:
-    length = int.from_bytes(data[:8], "little")
-    if not 0 < length <= min(_LARGEST_HEADER, len(data) - 8):
-        raise _refused(source, "no safetensors file, or cut off")
-    try:
-        text = json.loads(data[8 : 8 + length])["__metadata__"]["hisa"]
-        header = Header.model_validate_json(text)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise _refused(source, f"not a checkpoint of HiSA in format 1 ({reason})") from error
-    header._source = source
-    return header
 
 
 def _refused(source: str, reason: str) -> UsageError:

@@ -20,20 +20,15 @@ __all__ = ["CloningSettings", "adamw", "clone", "descend", "seeded"]
 class CloningSettings:
     """Settings of cloning.
 
-    Args:
-        epochs: over all samples; the paper has 3, of 180,000 steps. Of the 33 steps that 6
-            demonstrations of three pages have, 3 teach little and 30 suffice (tried by hand).
-        batch: samples of one step of the optimiser.
-        lr: constant rate of AdamW.
-        grad_norm: to which gradients are cut.
-        seed: of the order of samples.
+    The paper has 3 epochs, of 180,000 steps. Of the 33 steps that 6 demonstrations of three pages
+    have, 3 teach little and 30 suffice (tried by hand).
     """
 
-    epochs: int = 30
-    batch: int = 16
-    lr: float = 1e-3
-    grad_norm: float = 1.0
-    seed: int = 0
+    epochs: int = 30  # over all samples
+    batch: int = 16  # samples of one step of the optimiser
+    lr: float = 1e-3  # constant rate of AdamW
+    grad_norm: float = 1.0  # to which gradients are cut
+    seed: int = 0  # of the order of samples
 
 
 def seeded(*numbers: int) -> random.Random:

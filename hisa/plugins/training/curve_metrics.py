@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.episodes import Episode, Sample
+from hisa.plugins.training.episodes import Episode
 
 __all__ = [
     "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics",
@@ -25,8 +25,9 @@ __all__ = [
 
 METRICS_FILE = "metrics.jsonl"
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
-_SHARES = frozenset(("reward", "greedy", "best_of_n", "truncated", "clipped"))
-_NEAR = 2  # updates on each side make the interval where a row has none; t of five is 2.8
+_TRIALS = {"reward": "groups", "best_of_n": "groups", "truncated": "groups", "greedy": "greedy_n"}
+"""What the shares are of."""
+_NEAR = 2  # updates on each side make the interval of what is no share; t of five is 2.8
 _SIGNED = frozenset(("ppo_kl", "loss"))
 _Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
@@ -35,14 +36,10 @@ _CHOICES = {"done": 1, "click": 2, "type": 3}
 class TaskMetrics(BaseModel):
     """One task's part of an update."""
 
-    reward: float | None = None
-    """Share of this task's sampled episodes that were solved."""
-    n: _Count = 0
-    """Sampled episodes that `reward` is over."""
-    greedy: float | None = None
-    """Share solved of this task's greedy episodes on held-out seeds; null between evaluations."""
-    greedy_n: _Count = 0
-    """Greedy episodes that `greedy` is over."""
+    reward: float | None = None  # share of its sampled episodes that were solved
+    n: _Count = 0  # sampled episodes
+    greedy: float | None = None  # share solved on held-out seeds; null between evaluations
+    greedy_n: _Count = 0  # greedy episodes
 
 
 class MetricsRow(BaseModel):
@@ -105,44 +102,35 @@ class MetricsRow(BaseModel):
     """The loss that was minimised; phases have losses of their own kind."""
     tasks: dict[str, TaskMetrics] = {}
     """By name of the task."""
-    intervals: dict[str, tuple[float | None, float | None]] = {}
-    """95% intervals by measure, over this update's groups: Wilson's of shares, else Student's."""
 
 
 def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:
-    """Returns the fields of `MetricsRow` that episodes alone tell, with their intervals.
+    """Returns the fields of `MetricsRow` that episodes alone tell.
 
-    A group (without groups, a task and seed) is one independent trial. A failed episode is counted,
-    and is in nothing else. ``version`` is the trainer's when the update starts.
+    A group is a task and its group's name, or its seed where it has none. A failed episode is
+    counted, and is in nothing else. ``version`` is the trainer's when the update starts.
     """
     every = list(episodes)
     kept = [episode for episode in every if episode.is_sample]
-    by_group, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
+    steps = [sample for episode in kept for sample in episode.samples]
+    groups, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
     for episode in kept:
-        by_group[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
+        groups[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
         tasks[episode.draw.task].append(episode.solved)
-    groups = list(by_group.values())
-    solved = [[episode.solved for episode in group] for group in groups]
+    shares = [sum(episode.solved for episode in group) / len(group) for group in groups.values()]
     ages = [float(version - episode.version) for episode in kept if episode.samples]
-
-    def per_step(value: Callable[[Sample], float]) -> stats.Estimate:
-        steps = [[value(s) for episode in group for s in episode.samples] for group in groups]
-        return stats.ratio_over_tasks([(math.fsum(values), len(values)) for values in steps])
-
-    estimates = {
-        "reward": stats.rate_over_tasks([sum(won) / len(won) for won in solved]),
-        "truncated": stats.rate_over_tasks([sum(e.truncated for e in g) / len(g) for g in groups]),
-        "best_of_n": stats.rate_over_tasks([float(any(won)) for won in solved]),
-        "margin": stats.ratio_over_tasks([(any(won) - sum(won) / len(won), 1) for won in solved]),
-        "entropy": per_step(lambda sample: sample.entropy),
-        "reply_length": per_step(lambda sample: _CHOICES[sample.act.kind]),
-        "turns": stats.ratio_over_tasks([(sum(len(e.samples) for e in g), len(g)) for g in groups]),
-    }
     return {
-        **{name: estimate.value for name, estimate in estimates.items()},
-        "intervals": {name: (estimate.low, estimate.high) for name, estimate in estimates.items()},
+        "reward": stats.mean(shares),
+        "best_of_n": stats.mean([float(share > 0) for share in shares]),
+        "margin": stats.mean([(share > 0) - share for share in shares]),
+        "truncated": stats.mean(
+            [sum(episode.truncated for episode in group) / len(group) for group in groups.values()]
+        ),
+        "entropy": stats.mean([sample.entropy for sample in steps]),
+        "reply_length": stats.mean([_CHOICES[sample.act.kind] for sample in steps]),
+        "turns": stats.mean([len(episode.samples) for episode in kept]),
         "episodes": len(kept),
-        "steps": sum(len(episode.samples) for episode in kept),
+        "steps": len(steps),
         "groups": len(groups),
         "failed_episodes": len(every) - len(kept),
         "age_mean": stats.mean(ages),
@@ -152,26 +140,24 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
 
 
 class Metrics(NamedTuple):
-    """Rows of one run by update; lines that are none; rows of another format, left out."""
+    """Rows of one run by update, and the number of lines that are none, or of another format."""
 
     rows: list[MetricsRow]
-    broken: int
-    unknown: int
+    left_out: int
 
 
 def read_metrics(folder: Path) -> Metrics:
     """Reads ``metrics.jsonl`` of a run's folder, as far as it is written; raises OSError."""
-    rows, broken, unknown = dict[int, MetricsRow](), 0, 0
+    rows, left_out = dict[int, MetricsRow](), 0
     with (folder / METRICS_FILE).open("rb") as file:
         text = file.read(_MOST_BYTES)
     for line in filter(bytes.strip, text.split(b"\n")):
         try:
             row = MetricsRow.model_validate_json(line)
             rows[row.update] = row
-        except ValidationError as error:
-            foreign = any(reason["loc"] == ("format",) for reason in error.errors())
-            unknown, broken = unknown + foreign, broken + (not foreign)
-    return Metrics([rows[update] for update in sorted(rows)], broken, unknown)
+        except ValidationError:
+            left_out += 1
+    return Metrics([rows[update] for update in sorted(rows)], left_out)
 
 
 class Point(NamedTuple):
@@ -186,25 +172,25 @@ class Point(NamedTuple):
 def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Point]:
     """Returns one run's curve of a field of `MetricsRow`, or of one task's `TaskMetrics`.
 
-    Intervals are Wilson's over episodes for greedy shares and for shares of one task; else the
-    row's own over its groups; else Student's of the mean of the five updates about it in its phase,
-    which takes their trend for noise. Rows without the measure have no point.
+    Intervals of shares are Wilson's, over the update's groups, or over episodes where they are
+    greedy or of one task; of all else Student's of the mean of the five updates about it in its
+    phase, which takes their trend for noise. Rows without the measure have no point.
     """
     measured, stretch = [], 0
     for before, row in zip([*rows[:1], *rows], rows, strict=False):
         stretch += before.phase != row.phase
         part = row.tasks.get(task, TaskMetrics()) if task else row
         if (value := getattr(part, name)) is not None and math.isfinite(value):
-            measured.append((row, part, stretch, float(value)))
+            measured.append((part, Point(row.update, float(value)), stretch))
     points = []
-    for at, (row, part, here, value) in enumerate(measured):
-        low, high = (None, None) if task else row.intervals.get(name, (None, None))
-        if trials := getattr(part, "greedy_n" if name == "greedy" else "n", 0):
-            low, high = stats.wilson(min(1.0, max(0.0, value)) * trials, trials)
-        elif low is None and not task and name != "greedy":
-            near = measured[max(0, at - _NEAR) : at + _NEAR + 1]
-            low, high = _student([other for *_, stretch_of, other in near if stretch_of == here])
-        points.append(_point(name, row.update, value, low, high))
+    for place, (part, point, here) in enumerate(measured):
+        low, high = None, None
+        if name not in _TRIALS:
+            near = measured[max(0, place - _NEAR) : place + _NEAR + 1]
+            low, high = _student([other.value for _, other, there in near if there == here])
+        elif trials := getattr(part, "n" if task and name == "reward" else _TRIALS[name]):
+            low, high = stats.wilson(min(1.0, max(0.0, point.value)) * trials, trials)
+        points.append(_point(name, point.update, point.value, low, high))
     return points
 
 
@@ -230,7 +216,7 @@ def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
 def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
     if low is None or high is None or not math.isfinite(high - low) or low == high:
         return Point(update, value)
-    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
+    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _TRIALS else math.inf
     return Point(update, value, max(least, low), min(most, high))
 
 
@@ -246,19 +232,11 @@ def paired_difference(
 ) -> PairedDifference | None:
     """Compare scores in 0..1 by task and seed; None where no instance is in both.
 
-    The interval is a 95% percentile bootstrap with a fixed seed: pairs are drawn within each task,
-    since tasks are fixed and instances are drawn. Of several draws of an instance, give the mean.
+    The 95% interval is Student's over pairs, -1 to 1 for a single one. Of several draws of an
+    instance, give the mean.
     """
-    import numpy as np
-
-    resamples = 4000  # the ends then move by under half a point from seed to seed
     keys = sorted(first.keys() & second.keys())
     test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
-    if test is None:
-        return None
-    dice, totals = np.random.default_rng(0), np.zeros(resamples)
-    for _, pairs in itertools.groupby(keys, lambda key: key[0]):
-        gaps = np.array([first[key] - second[key] for key in pairs])
-        totals += gaps[dice.integers(len(gaps), size=(resamples, len(gaps)))].sum(axis=1)
-    low, high = map(float, np.quantile(totals / len(keys), (0.025, 0.975)))
-    return PairedDifference(**dict(test), low=low, high=high)
+    low, high = _student([first[key] - second[key] for key in keys])
+    ends = {"low": -1.0 if low is None else low, "high": 1.0 if high is None else high}
+    return PairedDifference(**dict(test), **ends) if test else None

@@ -52,8 +52,7 @@ class Run(NamedTuple):
         return {
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
-            "broken": sum(seed.broken for seed in self.seeds),
-            "unknown": sum(seed.unknown for seed in self.seeds),
+            "left_out": sum(seed.left_out for seed in self.seeds),
         }  # fmt: skip
 
 
@@ -76,9 +75,8 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         if not seeds or not all(seed.rows for seed in seeds):
             message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
             raise UsageError(message, fix="hisa train grpo -o DIR")
-        runs.append(
-            Run(safe_line(str(folder) if names.count(name) > 1 else name, 60), folder, seeds)
-        )
+        label = str(folder) if names.count(name) > 1 else name
+        runs.append(Run(safe_line(label, 60), folder, seeds))
     return runs
 
 

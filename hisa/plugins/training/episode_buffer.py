@@ -7,31 +7,28 @@ group that is due, so that no finished rollout is thrown away; ``discard`` alway
 throws finished groups above the bound away: it is there to be compared with. A dead worker costs
 the episodes that it had in flight: their tickets are given out again, `Terms.tries` times in all;
 then the member is lost, and a group that is left with fewer than two is dropped and counted.
+
+The file lasts as long as its trainer; the next one begins with an empty buffer.
 """
 
 from __future__ import annotations
 
-import math
+import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from hisa.errors import UsageError
 from hisa.machine.patience import patience
-from hisa.machine.storage import Lock
 from hisa.plugins.training.episodes import Draw, Episode
 
 __all__ = ["EpisodeBuffer", "Taken", "Terms", "Ticket", "feasible"]
 
-_STEPS = [Path(__file__).with_name(f"buffer_{number}.sql").read_text("utf-8") for number in (1, 2)]
-"""From an empty file to this version's; the file's ``user_version`` counts those taken."""
-_APPLICATION = 0x48695341  # "HiSA"
 _EPISODE_BYTES = 16 << 20
 """Of the largest episode; 30 steps over screens of 3,000 elements take a third of it."""
 _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
@@ -41,20 +38,12 @@ _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 class Terms:
     """Rules of a buffer, fixed when it is made."""
 
-    batch: int
-    """Groups of an update."""
-    bound: int = 1
-    """On the age of an episode in use, in updates; 0: on-policy."""
+    batch: int  # groups of an update
+    bound: int = 1  # on the age of an episode in use, in updates; 0: on-policy
     mode: Literal["admission", "discard"] = "admission"
-    uses: int = 1
-    """Updates that may use an episode, within the bound."""
-    tries: int = 3
-    """Times a ticket is given out."""
-    lease: float = 300.0
-    """Seconds on an idle machine that a hung worker keeps its tickets; a dead one has none."""
-
-
-_TERMS: TypeAdapter[Terms] = TypeAdapter(Terms)
+    uses: int = 1  # updates that may use an episode, within the bound
+    tries: int = 3  # times that a ticket is given out
+    lease: float = 300.0  # seconds, on an idle machine, that a hung worker keeps its tickets
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,65 +75,32 @@ class EpisodeBuffer:
     """A connection to the file; each worker and the trainer has its own.
 
     Args:
-        path: of the file; made where ``terms`` are given.
-        terms: None: those in the file.
-
-    Raises:
-        UsageError: the file is no buffer, is damaged, of a later version or on other terms.
+        path: of the file.
+        terms: of a new buffer, the trainer's, in place of what is there; None: those in the file.
     """
 
     def __init__(self, path: Path, terms: Terms | None = None) -> None:
-        self._path = path
-        self._lock: Lock | None = None
-        if terms is None and not path.is_file():
-            raise UsageError(f"no episode buffer at {path}", fix="start a training run")
+        self.path = path
+        if terms:
+            for ending in ("", "-wal", "-shm"):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
         self._base = sqlite3.connect(path, timeout=patience(30.0), isolation_level=None)
-        try:
-            with self._checked():
-                self.terms = self._prepare(terms)
-        except BaseException:
-            self._base.close()
-            raise
-
-    def claim(self, version: int) -> None:
-        """Become the buffer's one trainer, until `close` or the end of this process.
-
-        Leases of an earlier trainer's workers end. Groups that it took for an update that its
-        weights do not have are there again: no update is lost, and none is made twice.
-
-        Raises:
-            UsageError: another trainer has it, its weights were later ones, or it is damaged.
-        """
-        place = self._path.with_name(f"{self._path.name}.trainer")
-        self._lock = Lock.take(place)
-        if self._lock is None:
-            holder = f"process {Lock.holder(place)} trains from it already"
-            raise UsageError(f"{self._path}: {holder}", fix="stop that process first")
-        with self._checked():
-            (state,) = self._base.execute("PRAGMA quick_check(1)").fetchone()
-            if state != "ok" or version < self._versions()[0]:
-                reason = f"{state}; at version {self._versions()[0]}, the weights at {version}"
-                raise UsageError(f"{self._path}: {reason}", fix="train in a new folder")
-            with self._transaction() as base:
-                self._give_again("state = 'leased'")
-                undo = "UPDATE tickets SET uses = uses - 1, taken_at = NULL WHERE taken_at >= ?"
-                base.execute(undo, (version,))
-        self.advance(version)
+        self._base.execute("PRAGMA journal_mode = WAL")
+        self._base.execute("PRAGMA synchronous = OFF")  # it does not outlast its processes
+        if terms:
+            self._base.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
+            row = (json.dumps(asdict(terms)),)
+            self._base.execute("INSERT INTO trainer (id, terms) VALUES (1, ?)", row)
+        self.terms = Terms(**json.loads(self._trainer("terms")))
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
         self._base.close()
-        if self._lock:
-            self._lock.release()
 
     def offer(self, draws: Iterable[Draw]) -> None:
-        """Add whole groups as tickets.
-
-        Raises:
-            UsageError: a group of that name is there already.
-        """
+        """Add whole groups as tickets, under names that no other group has had."""
         rows = [(draw.task, draw.seed, draw.group, draw.member) for draw in draws]
-        with self._checked(), self._transaction() as base:
+        with self._transaction() as base:
             base.executemany(
                 'INSERT INTO tickets (task, seed, "group", member) VALUES (?, ?, ?, ?)', rows
             )
@@ -155,13 +111,10 @@ class EpisodeBuffer:
         rows = self._base.execute("SELECT count(*) FROM tickets WHERE state = 'waiting'")
         return int(rows.fetchone()[0])
 
-    def lease(self, worker: str, version: int, most: int) -> list[Ticket]:
+    def lease(self, worker: int, version: int, most: int) -> list[Ticket]:
         """Takes up to ``most`` tickets for a worker, in the order in which they were offered.
 
-        Args:
-            worker: its name, for `renew` and `free`.
-            version: of its weights; its first actions are of this version or of a later one.
-            most: at least 1.
+        ``version`` is that of its weights: its first actions are of this or of a later one.
         """
         tickets: list[Ticket] = []
         with self._transaction() as base:
@@ -174,7 +127,7 @@ class EpisodeBuffer:
             for key, attempt, *row in rows.fetchall():
                 draw = Draw(*row)
                 after = first | {draw.group: min(version, first.get(draw.group, version))}
-                if after != first and not self._admits(after.values(), self._versions()[1]):
+                if after != first and not self._admits(after.values(), self._trainer("version")):
                     self._count(held_back=1)
                     break
                 first = after
@@ -187,14 +140,17 @@ class EpisodeBuffer:
             self._count(leased=len(tickets))
         return tickets
 
-    def renew(self, worker: str) -> None:
-        """Show that a worker lives: its leases begin anew."""
+    def refresh(self, worker: int, version: int) -> tuple[int, bytes] | None:
+        """Show that a worker lives, whose leases begin anew; returns weights newer than its own."""
         self._base.execute(
             "UPDATE tickets SET expires = ? WHERE state = 'leased' AND worker = ?",
             (self._expiry(), worker),
         )
+        newer = "SELECT published, weights FROM trainer WHERE published > ?"
+        row: tuple[int, bytes] | None = self._base.execute(newer, (version,)).fetchone()
+        return row
 
-    def free(self, worker: str) -> None:
+    def free(self, worker: int) -> None:
         """Give the tickets of a dead worker out again."""
         with self._transaction():
             self._count(freed=self._give_again("state = 'leased' AND worker = ?", worker))
@@ -202,52 +158,51 @@ class EpisodeBuffer:
     def put(self, ticket: Ticket, episode: Episode) -> bool:
         """Keep an episode; False: its lease has ended, so it was not kept.
 
-        The ticket of an episode whose machine failed is given out again.
+        The ticket of an episode whose machine failed, or that is too large, is given out again.
         """
         payload, mine = _EPISODE.dump_json(episode), "state = 'leased' AND id = ? AND tries = ?"
-        row = (episode.version, payload[: _EPISODE_BYTES + 1], ticket.id, ticket.attempt)
         with self._transaction() as base:
-            if not episode.is_sample or not episode.samples:
-                number = self._give_again(mine, *row[2:])
+            if not episode.is_sample or not episode.samples or len(payload) > _EPISODE_BYTES:
+                number = self._give_again(mine, ticket.id, ticket.attempt)
                 self._count(failed=number)
             else:
-                done = "UPDATE tickets SET state = 'done', version = ?, episode = ? WHERE "
-                number = base.execute(done + mine, row).rowcount
+                number = base.execute(
+                    f"UPDATE tickets SET state = 'done', version = ?, episode = ? WHERE {mine}",
+                    (episode.version, payload, ticket.id, ticket.attempt),
+                ).rowcount
                 self._count(done=number)
             self._count(late=1 - number)
         return number == 1
 
     def take(self) -> Taken | None:
-        """Takes the batch of the next update; None: it is not complete yet.
-
-        Groups with uses left come along beside it. Rows that are no episodes are left out.
-        """
-        with self._checked(), self._transaction() as base:
-            version = self._versions()[0]
+        """Takes the next batch, and groups with uses left; None: it is not complete yet."""
+        with self._transaction() as base:
+            version = self._trainer("version")
             self._count(expired=self._give_again("state = 'leased' AND expires < ?", time.time()))
-            standing = self._usable(version)
+            self._drop(version)
+            standing = self._standing()
             chosen = [group for group, _, unfinished, _ in standing if not unfinished]
             chosen = chosen[: self.terms.batch]
             left = [at for group, at, *_ in standing if group not in chosen]
             if len(chosen) < self.terms.batch or not self._admits(left, version + 1):
                 return None
+            base.execute("UPDATE tickets SET uses = uses + 1 WHERE uses > 0")
             base.executemany(
-                'UPDATE tickets SET uses = 1, taken_at = ? WHERE "group" = ?',
-                [(version, group) for group in chosen],
+                'UPDATE tickets SET uses = 1 WHERE "group" = ?', [(group,) for group in chosen]
             )
-            base.execute(
-                "UPDATE tickets SET uses = uses + 1, taken_at = ?"
-                " WHERE uses > 0 AND taken_at IS NULL",
-                (version,),
+            base.execute("UPDATE trainer SET version = ?", (version + 1,))
+            rows = base.execute(
+                "SELECT episode FROM tickets WHERE uses > 0 AND state = 'done' ORDER BY id"
             )
-            base.execute("UPDATE trainer SET coming = ?", (version + 1,))
-            return Taken(self._read("taken_at = ?", version), version)
+            return Taken([_EPISODE.validate_json(row[0]) for row in rows], version)
 
-    def advance(self, version: int) -> None:
-        """Set the trainer's version after an update, and drop groups that are used up."""
+    def advance(self, version: int, weights: bytes = b"") -> None:
+        """Set the trainer's version and weights after an update; drop groups that are used up."""
         with self._transaction() as base:
-            base.execute("UPDATE trainer SET version = ?, coming = ?", (version, version))
-            base.execute("UPDATE tickets SET taken_at = NULL")
+            base.execute(
+                "UPDATE trainer SET version = ?, published = ?, weights = ?",
+                (version, version, weights),
+            )
             base.execute(
                 'DELETE FROM tickets WHERE uses >= ? OR uses > 0 AND "group" IN'
                 ' (SELECT "group" FROM tickets GROUP BY 1 HAVING min(version) < ?)',
@@ -259,44 +214,10 @@ class EpisodeBuffer:
 
         Groups: ``offered``; ``short`` (fewer than two members left). Episodes: ``leased``,
         ``done``, ``failed`` (machine), ``freed`` (worker died), ``expired``, ``lost`` (out of
-        tries), ``late`` (its lease had ended), ``damaged``, and ``thrown`` away for their age, with
-        ``thrown_steps``. Requests for tickets that the bound refused: ``held_back``.
+        tries), ``late`` (its lease had ended), and ``thrown`` away for their age. Requests for
+        tickets that the bound refused: ``held_back``.
         """
         return dict(self._base.execute("SELECT name, number FROM counts").fetchall())
-
-    def _prepare(self, terms: Terms | None) -> Terms:
-        base = self._base
-        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2 * _EPISODE_BYTES)
-        base.execute("PRAGMA trusted_schema = OFF")
-        (at,) = base.execute("PRAGMA user_version").fetchone()
-        (application,) = base.execute("PRAGMA application_id").fetchone()
-        ours = application == _APPLICATION and 0 < at <= len(_STEPS)
-        schema = _schema(base)
-        if schema and not (ours and schema == _schema_after(at)):
-            reason = f"no episode buffer of version 1 to {len(_STEPS)}"
-            raise UsageError(f"{self._path}: {reason}", fix="name another file")
-        base.execute("PRAGMA journal_mode = WAL")
-        base.execute("PRAGMA synchronous = NORMAL")
-        for number, step in enumerate(_STEPS[at:], at + 1):
-            marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {number};"
-            base.executescript(f"BEGIN IMMEDIATE; {step} {marks} COMMIT;")
-        if terms:
-            text = _TERMS.dump_json(terms).decode()
-            base.execute("INSERT OR IGNORE INTO trainer (id, terms) VALUES (1, ?)", (text,))
-        kept = _TERMS.validate_json(
-            (base.execute("SELECT terms FROM trainer").fetchone() or [""])[0]
-        )
-        if terms not in (None, kept):
-            raise UsageError(f"{self._path} was made for {kept}", fix="use those, or a new folder")
-        return kept
-
-    @contextmanager
-    def _checked(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.DatabaseError, ValidationError) as error:
-            reason = str(error).splitlines()[0]
-            raise UsageError(f"{self._path}: {reason}", fix="train in a new folder") from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -304,10 +225,8 @@ class EpisodeBuffer:
         with self._base:
             yield self._base
 
-    def _versions(self) -> tuple[int, int]:
-        """The trainer's version, and that which the update under way will make."""
-        version, coming = self._base.execute("SELECT version, coming FROM trainer").fetchone()
-        return version, coming
+    def _trainer(self, column: Literal["terms", "version"]) -> Any:
+        return self._base.execute(f"SELECT {column} FROM trainer").fetchone()[0]
 
     def _expiry(self) -> float:
         return time.time() + patience(self.terms.lease)
@@ -321,19 +240,13 @@ class EpisodeBuffer:
         )
         return rows.fetchall()
 
-    def _usable(self, version: int) -> list[tuple[str, int, int, int]]:
-        """`_standing`, after dropping what is too short and what is to be thrown away."""
+    def _drop(self, version: int) -> None:
+        """Drop finished groups that are too short, or by discarding too old."""
         for group, first, unfinished, done in self._standing():
             old = self.terms.mode == "discard" and version - first > self.terms.bound
-            if unfinished or (done > 1 and not old):
-                continue
-            if done > 1:
-                episodes = self._read('"group" = ?', group)
-                steps = sum(len(episode.samples) for episode in episodes)
-                self._count(thrown=done, thrown_steps=steps)
-            self._count(short=int(done < 2))
-            self._base.execute('DELETE FROM tickets WHERE "group" = ?', (group,))
-        return self._standing()
+            if not unfinished and (old or done < 2):
+                self._count(short=int(done < 2), thrown=done if done > 1 else 0)
+                self._base.execute('DELETE FROM tickets WHERE "group" = ?', (group,))
 
     def _admits(self, first: Iterable[int], version: int) -> bool:
         due = sorted(at + self.terms.bound for at in first)
@@ -345,7 +258,7 @@ class EpisodeBuffer:
         out = f"SELECT count(*) FROM tickets WHERE {where} AND tries >= ?"
         self._count(lost=self._base.execute(out, (*values, tries)).fetchone()[0])
         freed = self._base.execute(
-            "UPDATE tickets SET worker = '', version = NULL,"
+            "UPDATE tickets SET worker = -1, version = NULL,"
             f" state = CASE WHEN tries < ? THEN 'waiting' ELSE 'lost' END WHERE {where}",
             (tries, *values),
         )
@@ -357,42 +270,3 @@ class EpisodeBuffer:
             " ON CONFLICT (name) DO UPDATE SET number = number + excluded.number",
             [item for item in numbers.items() if item[1]],
         )
-
-    def _read(self, where: str, value: object) -> list[Episode]:
-        """Finished episodes in order; a row that is none is counted."""
-        rows = self._base.execute(
-            'SELECT task, seed, "group", member, version, CASE WHEN length(episode) <='
-            f" {_EPISODE_BYTES} THEN episode END FROM tickets"
-            f" WHERE {where} AND state = 'done' ORDER BY id",
-            (value,),
-        )
-        episodes = []
-        for *draw, version, payload in rows.fetchall():
-            try:
-                episode = _EPISODE.validate_json(payload or b"")
-            except ValidationError:
-                episode = None
-            if episode and _is_sound(episode, Draw(*draw), version):
-                episodes.append(episode)
-            else:
-                self._count(damaged=1)
-        return episodes
-
-
-def _is_sound(episode: Episode, draw: Draw, version: int) -> bool:
-    """Whether a row's episode is that of its ticket, with numbers and acts that can be."""
-    score = -1.0 if episode.score is None else episode.score
-    numbers = [n for sample in episode.samples for n in (sample.logprob, sample.entropy)]
-    in_range = (-1 <= s.act.item < len(s.look.items) for s in episode.samples)
-    ours = bool(numbers) and (episode.draw, episode.version) == (draw, version)
-    return ours and 0 <= score <= 1 and all(map(math.isfinite, numbers)) and all(in_range)
-
-
-def _schema(base: sqlite3.Connection) -> list[tuple[str, str]]:
-    return base.execute("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY 1").fetchall()
-
-
-def _schema_after(steps: int) -> list[tuple[str, str]]:
-    with closing(sqlite3.connect(":memory:")) as base:
-        base.executescript("".join(_STEPS[:steps]))
-        return _schema(base)

@@ -16,26 +16,15 @@ __all__ = ["Act", "Choice", "Draw", "Episode", "Item", "Look", "Sample"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One element of a screen.
+    """One element of a screen."""
 
-    Args:
-        role: in the accessibility tree's words: "push button", "check box", "radio button",
-            "entry", "password text", "link", "label", "combo box", ...
-        name: its text or label.
-        box: left, top, width and height as shares of the screen, 0 to 1.
-        value: what it holds; empty: nothing, or nothing that can be read.
-        checked: whether it is checked or selected.
-        focused: whether it has the keyboard.
-        takes_text: whether text can be typed into it.
-    """
-
-    role: str
-    name: str
-    box: tuple[float, float, float, float]
-    value: str = ""
-    checked: bool = False
-    focused: bool = False
-    takes_text: bool = False
+    role: str  # in the accessibility tree's words: "push button", "check box", "entry", "link", ...
+    name: str  # its text or label
+    box: tuple[float, float, float, float]  # left, top, width, height: shares of the screen, 0 to 1
+    value: str = ""  # what it holds; empty: nothing, or nothing that can be read
+    checked: bool = False  # or selected
+    focused: bool = False  # whether it has the keyboard
+    takes_text: bool = False  # whether text can be typed into it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +37,11 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An action: a click on an element, a word of the instruction typed into one, or the end.
+    """An action: a click on an element, a word of the instruction typed into one, or the end."""
 
-    Args:
-        kind: of action; "done" ends the episode where a page does not end by itself.
-        item: index into `Look.items`; -1 for "done".
-        word: index of the word of the instruction that is typed; -1 where none is.
-    """
-
-    kind: Literal["click", "type", "done"]
-    item: int = -1
-    word: int = -1
+    kind: Literal["click", "type", "done"]  # "done" ends what does not end by itself
+    item: int = -1  # index into `Look.items`; -1 for "done"
+    word: int = -1  # index of the instruction's word that is typed; -1 where none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,67 +58,42 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One instance to play.
+    """One instance to play."""
 
-    Args:
-        task: name of the page or of the task.
-        seed: of the instance; all members of a group share it.
-        group: name of the group; empty: none.
-        member: number within the group, from 0.
-    """
-
-    task: str
-    seed: int
-    group: str = ""
-    member: int = 0
+    task: str  # name of the page or of the task
+    seed: int  # of the instance; all members of a group share it
+    group: str = ""  # name of the group; empty: none
+    member: int = 0  # number within the group, from 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One step: what was seen, what was done, and how likely that was to the policy that did it.
-
-    Args:
-        well_formed: whether the policy's reply was an action at all; a reply that was none is a
-            sample with reward 0 (ComputerRL, 3.2).
-        version: of the policy that chose.
-    """
+    """One step: what was seen, what was done, and how likely that was to the policy that did it."""
 
     look: Look
     act: Act
     logprob: float = 0.0
     entropy: float = 0.0
-    version: int = 0
-    well_formed: bool = True
+    version: int = 0  # of the policy that chose
+    well_formed: bool = True  # whether the reply was an action at all; else its reward is 0
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One trajectory.
-
-    Args:
-        draw: what was played.
-        samples: its steps, in order.
-        score: of the task at the end, 0 to 1; None: the machine failed, so this is no sample.
-        solved: whether the score is a full one.
-        truncated: whether the limit of steps ended it.
-        seconds: it took.
-        failure: why the machine failed; empty where it did not.
-        source: "pages", "machines" or "recorded".
-        policy: name of the policy that acted, for cloning by strata.
-        cloning_only: whether log-probabilities are lacking, so that reinforcement learning refuses
-            it; those of its samples are then 0 and mean nothing.
-    """
+    """One trajectory."""
 
     draw: Draw
     samples: tuple[Sample, ...] = field(repr=False)
-    score: float | None
-    solved: bool
-    truncated: bool = False
+    score: float | None  # at the end, 0 to 1; None: the machine failed, so this is no sample
+    solved: bool  # whether the score is a full one
+    truncated: bool = False  # whether the limit of steps ended it
     seconds: float = 0.0
-    failure: str = ""
-    source: str = "pages"
-    policy: str = ""
+    failure: str = ""  # why the machine failed; empty where it did not
+    source: str = "pages"  # or "machines" or "recorded"
+    policy: str = ""  # name of the policy that acted, for cloning by strata
     cloning_only: bool = False
+    """Whether log-probabilities are lacking, so that reinforcement learning refuses it; those of
+    its samples are then 0 and mean nothing."""
 
     @property
     def version(self) -> int:
@@ -154,8 +112,6 @@ class Episode:
             UsageError: its steps have no log-probabilities.
         """
         if self.cloning_only:
-            raise UsageError(
-                f"episode of {self.draw.task!r} by {self.policy!r} has no log-probabilities: fit "
-                "for cloning, no sample of RL",
-                fix="hisa train sft, or record episodes with the pointer policy",
-            )
+            reason = f"episode of {self.draw.task!r} by {self.policy!r} has no log-probabilities"
+            fix = "hisa train sft, or record episodes with the pointer policy"
+            raise UsageError(f"{reason}: fit for cloning, no sample of RL", fix=fix)

@@ -1,4 +1,4 @@
-"""Rollout workers: processes on this machine or Ray actors, by the same loop (ComputerRL, 2.3).
+"""Rollout workers: processes on this machine or Ray tasks, by the same loop (ComputerRL, 2.3).
 
 A worker leases a wave of tickets, plays it, and puts each episode into the buffer as it ends. It
 takes the newest weights up before each choice, so an episode may have steps of several versions.
@@ -9,13 +9,11 @@ from __future__ import annotations
 import importlib
 import itertools
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,94 +22,74 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
 from hisa.plugins.training.episode_buffer import EpisodeBuffer
-from hisa.plugins.training.weights_shelf import WeightsShelf, load_weights
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Rollouts, Trainable
     from hisa.plugins.training.episodes import Choice, Look
 
-__all__ = ["Crew", "Factory", "WorkerPool"]
+__all__ = ["Crew", "WorkerPool", "packed_weights"]
 
 _PAUSE = 0.02
 """Seconds between two requests for tickets: an update takes ten times as long."""
-_RENEWAL = 20.0
-"""Seconds between two signs of life; a lease is many times as long."""
 _DEATHS = 3
 """Deaths for each worker, without a new episode, after which the pool gives up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Factory:
-    """A function as "module:function", with arguments that JSON can hold, for other processes."""
-
-    target: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(self) -> Any:
-        """Calls the function.
-
-        Raises:
-            UsageError: there is no such function.
-        """
-        module, _, name = self.target.partition(":")
-        try:
-            function = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise UsageError(f"{self.target!r}: {error}", fix="name MODULE:FUNCTION") from error
-        return function(**self.arguments)
-
-
-@dataclass(frozen=True, slots=True)
 class Crew:
-    """The workers.
+    """The workers; what makes their parts is called in their own processes, and so picklable."""
 
-    Args:
-        rollouts: makes a `Rollouts` for each.
-        policy: makes a `Trainable` of the trainer's sizes; its weights are replaced.
-        workers: in all.
-        wave: tickets that one leases at once.
-    """
-
-    rollouts: Factory
-    policy: Factory
+    rollouts: Callable[[], Rollouts]
+    policy: Callable[[], Trainable]  # of the trainer's sizes; its weights are replaced
     workers: int = 1
-    wave: int = 32
+    wave: int = 32  # tickets that one leases at once
+
+
+def packed_weights(policy: Trainable) -> bytes:
+    """Returns the weights of a policy for the buffer."""
+    from safetensors.torch import save
+
+    tensors = policy.network.state_dict().items()
+    return save({name: tensor.detach().contiguous() for name, tensor in tensors})
 
 
 class _FreshPolicy:
     """A policy that takes the newest weights up before each choice, and shows that it lives."""
 
-    def __init__(self, policy: Trainable, shelf: WeightsShelf, renew: Callable[[], None]) -> None:
+    def __init__(self, policy: Trainable, buffer: EpisodeBuffer, worker: int) -> None:
         self.name, self.version = policy.name, -1
-        self._policy, self._shelf = policy, shelf
-        self._renew, self._renewed = renew, time.monotonic()
+        self._policy, self._buffer, self._worker = policy, buffer, worker
 
     def refresh(self) -> None:
-        if newest := self._shelf.read(self.version):
-            load_weights(self._policy, *newest)
-            self.version = newest[0]
-        if time.monotonic() - self._renewed > _RENEWAL:
-            self._renew()
-            self._renewed = time.monotonic()
+        """Take up weights that are newer; end with the trainer."""
+        from safetensors.torch import load
+
+        parent = multiprocessing.parent_process()
+        if parent and not parent.is_alive():
+            sys.exit(0)
+        if newer := self._buffer.refresh(self._worker, self.version):
+            self.version, weights = newer
+            self._policy.network.load_state_dict(load(weights))
+            self._policy.version = self.version
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """See `base.Policy`."""
         self.refresh()
         return self._policy.choose(looks, greedy=greedy)
 
 
-def _work(name: str, number: int, crew: Crew, buffer: EpisodeBuffer, shelf: WeightsShelf) -> None:
+def _work(worker: int, crew: Crew, buffer: EpisodeBuffer) -> None:
     """Plays whatever the buffer gives out, without end."""
     import torch
 
     torch.set_num_threads(1)
-    trainable: Trainable = crew.policy.make()
-    trainable.reseed(number)
-    policy = _FreshPolicy(trainable, shelf, partial(buffer.renew, name))
-    rollouts: Rollouts = crew.rollouts.make()
+    trainable = crew.policy()
+    trainable.reseed(worker)
+    policy, rollouts = _FreshPolicy(trainable, buffer, worker), crew.rollouts()
     try:
         while True:
             policy.refresh()
-            tickets = {t.draw: t for t in buffer.lease(name, policy.version, crew.wave)}
+            tickets = {t.draw: t for t in buffer.lease(worker, policy.version, crew.wave)}
             for episode in rollouts.play(list(tickets), policy) if tickets else ():
                 buffer.put(tickets[episode.draw], episode)
             if not tickets:
@@ -129,23 +107,19 @@ class WorkerPool:
     """Workers that are replaced when they die; their leases end at once.
 
     Args:
-        buffer: the trainer's.
-        path: of the buffer's file.
-        shelf: folder of the weights, with a version on it.
+        buffer: the trainer's, with weights in it.
         crew: the workers.
-        ray: actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
-            processes; buffer and shelf stay on this machine.
+        ray: tasks of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
+            processes; the buffer stays on this machine.
 
     Raises:
         UsageError: Ray is not installed.
     """
 
-    def __init__(
-        self, buffer: EpisodeBuffer, path: Path, shelf: Path, crew: Crew, *, ray: bool = False
-    ) -> None:
+    def __init__(self, buffer: EpisodeBuffer, crew: Crew, *, ray: bool = False) -> None:
         self._buffer, self._crew, self._numbers = buffer, crew, itertools.count()
-        self._hire = (_actors if ray else _processes)(path, shelf, crew)
-        self._staff: dict[str, _Hired] = {}
+        self._hire = (_ray_tasks if ray else _processes)(buffer.path, crew)
+        self._staff: dict[int, _Hired] = {}
         self._deaths, self._done = 0, 0
 
     def tend(self) -> None:
@@ -154,10 +128,10 @@ class WorkerPool:
         Raises:
             EnvironmentFailed: they die again and again, and no episode comes of them.
         """
-        dead = [name for name, worker in self._staff.items() if not worker.is_alive()]
-        for name in dead:
-            del self._staff[name]
-            self._buffer.free(name)
+        dead = [number for number, worker in self._staff.items() if not worker.is_alive()]
+        for number in dead:
+            del self._staff[number]
+            self._buffer.free(number)
         if dead:
             done = self._buffer.counts().get("done", 0)
             self._deaths = len(dead) + (self._deaths if done == self._done else 0)
@@ -167,20 +141,17 @@ class WorkerPool:
             raise EnvironmentFailed(reason, fix="see their errors above")
         while len(self._staff) < self._crew.workers:
             number = next(self._numbers)
-            name = f"{os.getpid()}.{number}"
-            self._staff[name] = self._hire(name, number)
+            self._staff[number] = self._hire(number)
 
     def close(self) -> None:
-        """End all workers and their leases."""
+        """End all workers."""
         while self._staff:
-            name, worker = self._staff.popitem()
-            worker.end()
-            self._buffer.free(name)
+            self._staff.popitem()[1].end()
 
 
-def _processes(path: Path, shelf: Path, crew: Crew) -> Callable[[str, int], _Hired]:
-    def hire(name: str, number: int) -> _Hired:
-        work = (name, number, crew, path, shelf)
+def _processes(path: Path, crew: Crew) -> Callable[[int], _Hired]:
+    def hire(worker: int) -> _Hired:
+        work = (worker, crew, path)
         process = multiprocessing.get_context("spawn").Process(target=_run, args=work, daemon=True)
         process.start()
 
@@ -195,24 +166,13 @@ def _processes(path: Path, shelf: Path, crew: Crew) -> Callable[[str, int], _Hir
     return hire
 
 
-def _run(name: str, number: int, crew: Crew, path: Path, shelf: Path) -> None:
+def _run(worker: int, crew: Crew, path: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _work(name, number, crew, EpisodeBuffer(path), WeightsShelf(shelf))
+    _work(worker, crew, EpisodeBuffer(path))
 
 
-def _end_with_parent() -> None:
-    """Ends this process after its parent, a hung one after 10 seconds."""
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(10)
-        os._exit(1)
-
-
-def _actors(path: Path, shelf: Path, crew: Crew) -> Callable[[str, int], _Hired]:
+def _ray_tasks(path: Path, crew: Crew) -> Callable[[int], _Hired]:
     try:
         ray = importlib.import_module("ray")
     except ImportError as error:
@@ -222,23 +182,20 @@ def _actors(path: Path, shelf: Path, crew: Crew) -> Callable[[str, int], _Hired]
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=False
     )
-    near = ray.remote(num_cpus=0, scheduling_strategy=here)
-    desks = near(EpisodeBuffer).remote(path), near(WeightsShelf).remote(shelf)
+    desk = ray.remote(num_cpus=0, scheduling_strategy=here)(EpisodeBuffer).remote(path)
+    work = ray.remote(num_cpus=0, max_retries=0)(_work_far)
 
-    def hire(name: str, number: int) -> _Hired:
-        actor = ray.remote(num_cpus=0)(_FarWorker).remote()
-        ended = actor.work.remote(name, number, crew, desks)
-        return _Hired(lambda: not ray.wait([ended], timeout=0)[0], partial(ray.kill, actor))
+    def hire(worker: int) -> _Hired:
+        task = work.remote(worker, crew, desk)
+        end = partial(ray.cancel, task, force=True)
+        return _Hired(lambda: not ray.wait([task], timeout=0)[0], end)
 
     return hire
 
 
-class _FarWorker:
-    def work(self, name: str, number: int, crew: Crew, desks: Sequence[Any]) -> None:
-        buffer: Any
-        shelf: Any
-        buffer, shelf = map(_Far, desks)
-        _work(name, number, crew, buffer, shelf)
+def _work_far(worker: int, crew: Crew, desk: Any) -> None:
+    buffer: Any = _Far(desk)
+    _work(worker, crew, buffer)
 
 
 class _Far:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.advantages import Advantaged, grouped
 from hisa.plugins.training.base import Rollouts, Trainable
 from hisa.plugins.training.cloning import CloningSettings, adamw, descend, seeded
@@ -24,7 +25,7 @@ from hisa.plugins.training.training_folder import TrainingFolder
 
 __all__ = [
     "TUNING_SEEDS", "GrpoSettings", "StepTraining", "draw_groups", "evaluate", "evaluation_draws",
-    "grpo_optimizer", "objective_gradient", "update_policy", "with_greedy",
+    "objective_gradient", "update_policy", "with_greedy",
 ]  # fmt: skip
 
 TUNING_SEEDS = 900_000
@@ -38,43 +39,27 @@ _TRAINING_SEEDS = 500_000
 class GrpoSettings:
     """Settings of a run; table 6 of the paper where it has them and two cores allow.
 
-    Args:
-        groups: of one update, dealt to the tasks in turn; 24 of 8 raise a page that was kept out
-            of the demonstrations, 6 of 8 do not (one seed each).
-        lr: constant rate of AdamW, without warm-up or weight decay.
-        clip, clip_high, kl: see `losses.step_grpo_loss`.
-        passes: steps of the optimiser on the same episodes, each of the whole objective; 4 was the
-            first number tried.
-        steps_at_once: steps of one forward pass; bounds memory, changes nothing else.
-        evaluate_every: updates between greedy evaluations on `evaluation_seeds` instances of each
-            task; 0: never.
-        pulse_at: this update is the supervised phase of Entropulse instead; 0: none is.
-        per_task: successes that such a phase takes of each unique task.
-        cloning: settings from which such a phase takes its own.
+    For `clip`, `clip_high` and `kl` see `losses.step_grpo_loss`. 24 groups of 8 raise a page that
+    was kept out of the demonstrations, 6 of 8 do not (one seed each).
     """
 
     updates: int = 100
-    groups: int = 24
+    groups: int = 24  # of one update, dealt to the tasks in turn
     group_size: int = 8
-    lr: float = 2e-4
+    lr: float = 2e-4  # constant rate of AdamW, without warm-up or weight decay
     kl: float = 0.0003
     clip: float = 0.2
     clip_high: float | None = None
     grad_norm: float = 1.0
-    passes: int = 4
-    steps_at_once: int = 256
-    evaluate_every: int = 5
-    evaluation_seeds: int = 20
-    pulse_at: int = 0
+    passes: int = 4  # steps of the optimiser, each of the whole objective; the first number tried
+    steps_at_once: int = 256  # of one forward pass; bounds memory, changes nothing else
+    evaluate_every: int = 5  # updates between greedy evaluations; 0: never
+    evaluation_seeds: int = 20  # instances of each task that these play
+    pulse_at: int = 0  # this update is the supervised phase of Entropulse instead; 0: none is
     arm: Arm = "pulse"
-    per_task: int = 1
-    cloning: CloningSettings = field(default_factory=CloningSettings)
+    per_task: int = 1  # successes that such a phase takes of each unique task
+    cloning: CloningSettings = field(default_factory=CloningSettings)  # that it takes its own from
     seed: int = 0
-
-
-def grpo_optimizer(policy: Trainable, settings: GrpoSettings) -> torch.optim.Optimizer:
-    """Returns a fresh optimiser for updates."""
-    return adamw(policy, settings.lr)
 
 
 def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> list[Draw]:
@@ -106,13 +91,11 @@ def evaluate(
 
 def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
     """Put a greedy evaluation into a row: the mean over tasks of the share solved of each."""
-    shares = {task: sum(won) / len(won) for task, won in solved.items() if won}
-    for task, share in shares.items():
-        task_row = row.tasks.get(task, TaskMetrics())
-        task_row.greedy, task_row.greedy_n = share, len(solved[task])
-        row.tasks[task] = task_row
+    for task, won in solved.items():
+        part = row.tasks.setdefault(task, TaskMetrics())
+        part.greedy, part.greedy_n = stats.mean(won), len(won)
     row.greedy_n = sum(map(len, solved.values()))
-    row.greedy = sum(shares.values()) / len(shares) if shares else None
+    row.greedy = stats.mean([sum(won) / len(won) for won in solved.values() if won])
 
 
 def objective_gradient(
@@ -187,9 +170,9 @@ class StepTraining:
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update = settings, after_update
-        self._optimizer = grpo_optimizer(policy, settings)
-        self.done = folder.restore(policy, self._optimizer, self.reference)
-        """Updates done so far."""
+        self._decoupled = False
+        self._optimizer = adamw(policy, settings.lr)
+        self.done = folder.restore(policy, self._optimizer, self.reference)  # updates so far
         self.best: float | None = folder.state["best"] if folder.state else None
         """Best greedy score on tuning seeds; "best" is the first checkpoint that had it."""
 
@@ -204,15 +187,21 @@ class StepTraining:
             row.seconds, self.done = time.monotonic() - began, update
             self._write(row, episodes)
 
+    def _play(self, update: int) -> list[Episode]:
+        draws = draw_groups(self._tasks, self._settings, update)
+        return list(self._rollouts.play(draws, self.policy))
+
     def _update(self, update: int) -> tuple[MetricsRow, list[Episode]]:
         settings, version = self._settings, self.policy.version
         if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
             settings = replace(settings, clip_high=DAPO_CLIP_HIGH)
-        draws = draw_groups(self._tasks, settings, update)
-        episodes = list(self._rollouts.play(draws, self.policy))
+        episodes = self._play(update)
         episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
         batch = grouped(episodes)
-        measures = update_policy(self.policy, self.reference, self._optimizer, batch, settings)
+        measures = update_policy(
+            self.policy, self.reference, self._optimizer, batch, settings,
+            decoupled=self._decoupled,
+        )  # fmt: skip
         facts = episode_metrics(episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version, row.loss = self.policy.version, measures.get("value")
@@ -227,7 +216,7 @@ class StepTraining:
             row.phase, row.steps = "pulse", len(data.samples)
         row.version = self.policy.version
         self.reference = self.policy.copy()
-        self._optimizer = grpo_optimizer(self.policy, self._settings)
+        self._optimizer = adamw(self.policy, self._settings.lr)
         return row, []
 
     def _write(self, row: MetricsRow, episodes: list[Episode]) -> None:

@@ -77,13 +77,8 @@ class PooledPolicy:
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
         """Returns an action for each look, by a policy drawn for it."""
-        drawn = [self._rng.choice(self._policies) for _ in looks]
-        choices: dict[int, Choice] = {}
-        for policy in self._policies:
-            its = [number for number, owner in enumerate(drawn) if owner is policy]
-            answers = policy.choose([looks[number] for number in its], greedy=greedy) if its else []
-            choices |= zip(its, answers, strict=True)
-        return [choices[number] for number in range(len(looks))]
+        choose = self._rng.choice
+        return [choose(self._policies).choose([look], greedy=greedy)[0] for look in looks]
 
 
 def collect(

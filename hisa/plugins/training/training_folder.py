@@ -12,7 +12,6 @@ after it is cut off on resuming, and that update is done again.
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import os
@@ -36,6 +35,8 @@ _FILES = ("metrics.jsonl", "successes.jsonl")
 _LINE = 1_000_000
 """Bytes of a line of successes that is read; an episode of 8 looks with 30 elements has 50,000."""
 
+_EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
+
 
 class TrainingFolder:
     """Files of one run, written by one process.
@@ -47,10 +48,10 @@ class TrainingFolder:
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool = False) -> None:
         self.path = path
-        if not resume and (path / "settings.json").exists():
-            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
         if resume:
             read_settings(path)
+        elif (path / "settings.json").exists():
+            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
         (path / "checkpoints").mkdir(parents=True, exist_ok=True)
         lock = Lock.take(path / ".lock")
         if lock is None:
@@ -99,7 +100,7 @@ class TrainingFolder:
             self._metrics.append(row.model_dump_json().encode() + b"\n")
         for episode in episodes:
             if episode.solved and episode.is_sample:
-                self._successes.append(_adapter().dump_json(episode) + b"\n")
+                self._successes.append(_EPISODE.dump_json(episode) + b"\n")
         for name in ("last", *checkpoints):
             policy.save(self.checkpoint(name))
         state = {
@@ -128,7 +129,7 @@ class TrainingFolder:
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(_LINE), b""), 1):
                 try:
-                    yield _adapter().validate_json(line)
+                    yield _EPISODE.validate_json(line)
                 except ValueError as error:
                     reason = f"no episode of at most {_LINE} bytes"
                     raise UsageError(f"{path}: line {number}: {reason}") from error
@@ -148,10 +149,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     """
     try:
         return dict(json.loads((path / "settings.json").read_bytes()))
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: holds no training run", fix="leave out --resume") from error
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"{path / 'settings.json'}: {error}") from error
+    except (OSError, ValueError, TypeError) as error:
+        fix = "leave out --resume"
+        raise UsageError(f"{path}: holds no training run: {error}", fix=fix) from error
 
 
 def _read_state(path: Path) -> dict[str, Any] | None:
@@ -166,8 +166,3 @@ def _read_state(path: Path) -> dict[str, Any] | None:
         fix = f"--from {last} and another -o DIR"
         raise UsageError(f"{path}: cannot be read: {error}", fix=fix) from error
     return state
-
-
-@functools.cache
-def _adapter() -> TypeAdapter[Episode]:
-    return TypeAdapter(Episode)

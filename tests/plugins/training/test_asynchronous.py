@@ -1,5 +1,6 @@
 """Workers in processes of their own, killed and given new weights while they play."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -7,29 +8,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from benchmarks.delayed_bandit import LENGTHS, BanditPolicy, DelayedBandit
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
 from hisa.plugins.training.asynchronous import AsynchronousTraining, ages_by_length
 from hisa.plugins.training.base import Policy
+from hisa.plugins.training.curve_metrics import MetricsRow
 from hisa.plugins.training.episode_buffer import EpisodeBuffer, Taken, Terms
 from hisa.plugins.training.episodes import Choice, Draw, Episode, Look
-from hisa.plugins.training.rollout_workers import Crew, Factory, WorkerPool
-from hisa.plugins.training.step_training import GrpoSettings, draw_groups
+from hisa.plugins.training.rollout_workers import Crew, WorkerPool, packed_weights
+from hisa.plugins.training.step_training import GrpoSettings
 from hisa.plugins.training.training_folder import TrainingFolder
-from hisa.plugins.training.weights_shelf import WeightsShelf, load_weights
-
-POLICY = Factory("benchmarks.delayed_bandit:BanditPolicy")
 
 
-def crew(seconds: float, *, wave: int, workers: int = 1) -> Crew:
-    rollouts = Factory("benchmarks.delayed_bandit:DelayedBandit", {"seconds": seconds})
-    return Crew(rollouts, POLICY, workers, wave)
+def crew(seconds: float, *, wave: int) -> Crew:
+    return Crew(partial(DelayedBandit, seconds), BanditPolicy, 1, wave)
 
 
 class GatedBandit(DelayedBandit):
@@ -61,8 +61,11 @@ class _Held:
 
 def gated(path: Path) -> Crew:
     """One worker that plays a short and a long episode at a time; only the short one ends."""
-    rollouts = Factory("tests.plugins.training.test_asynchronous:GatedBandit", {"gate": str(path)})
-    return Crew(rollouts, POLICY, 1, 2)
+    return Crew(partial(GatedBandit, str(path)), BanditPolicy, 1, 2)
+
+
+def broken() -> BanditPolicy:
+    raise ValueError("no such policy")
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -75,16 +78,9 @@ def until(condition: Callable[[], object]) -> None:
 @pytest.fixture
 def buffer(tmp_path: Path) -> Iterator[EpisodeBuffer]:
     buffer = EpisodeBuffer(tmp_path / "episodes.sqlite", Terms(batch=1, bound=50))
-    buffer.claim(0)
+    buffer.advance(0, packed_weights(BanditPolicy()))
     yield buffer
     buffer.close()
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> WeightsShelf:
-    shelf = WeightsShelf(tmp_path / "weights")
-    shelf.publish(BanditPolicy())
-    return shelf
 
 
 def killed() -> int:
@@ -98,10 +94,10 @@ def killed() -> int:
 
 @pytest.mark.process
 def test_a_killed_worker_costs_its_episode_in_flight_and_weights_are_picked_up_amid_one(
-    buffer: EpisodeBuffer, shelf: WeightsShelf, tmp_path: Path
+    buffer: EpisodeBuffer, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    pool = WorkerPool(buffer, tmp_path / "episodes.sqlite", tmp_path / "weights", gated(gate))
+    pool = WorkerPool(buffer, gated(gate))
     buffer.offer([Draw("short", 0, "0", 0), Draw("long", 0, "1", 0)])
     pool.tend()
     until(lambda: buffer.counts().get("done") == 1)
@@ -110,13 +106,11 @@ def test_a_killed_worker_costs_its_episode_in_flight_and_weights_are_picked_up_a
     pool.tend()
     assert buffer.counts()["freed"] == 1
     until(lambda: buffer.counts()["done"] == 2)  # the second worker has made two steps
-    newer = BanditPolicy()
-    newer.version = 1
-    shelf.publish(newer)
+    buffer.advance(1, packed_weights(BanditPolicy()))
     gate.touch()
     until(lambda: buffer.counts()["done"] == 3)
-    [long] = buffer._read('"group" = ?', "1")
-    versions = [sample.version for sample in long.samples]
+    rows = buffer._base.execute("SELECT episode FROM tickets WHERE task = 'long'")
+    versions = [sample["version"] for sample in json.loads(rows.fetchone()[0])["samples"]]
     assert versions[:2] == [0, 0]
     assert versions[3:] == [1] * 13
     [second] = multiprocessing.active_children()
@@ -127,53 +121,36 @@ def test_a_killed_worker_costs_its_episode_in_flight_and_weights_are_picked_up_a
 
 @pytest.mark.process
 def test_a_pool_whose_workers_cannot_start_gives_up(
-    buffer: EpisodeBuffer, shelf: WeightsShelf, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    buffer: EpisodeBuffer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    broken = Crew(Factory("benchmarks.delayed_bandit:Missing"), POLICY)
-    pool = WorkerPool(buffer, tmp_path / "episodes.sqlite", tmp_path / "weights", broken)
+    pool = WorkerPool(buffer, Crew(DelayedBandit, broken))
     pool._deaths = 3
     pool.tend()
     with pytest.raises(EnvironmentFailed, match="4 rollout workers died without an episode"):
         until(pool.tend)
     pool.close()
-    assert "no attribute 'Missing'" in capfd.readouterr().err
+    assert "no such policy" in capfd.readouterr().err
 
 
-def test_weights_that_are_not_the_policys(shelf: WeightsShelf, tmp_path: Path) -> None:
-    policy = BanditPolicy()
-    newest = shelf.read(-1)
-    assert newest
-    assert shelf.read(0) is None
-    load_weights(policy, *newest)
-    policy.network.weight.data[0, 0] = float("nan")
-    policy.version = 1
-    shelf.publish(policy)
-    bad = shelf.read(0)
-    assert bad
-    for data in (bad[1], newest[1][:-4], b"", newest[1] + b"x" * (2 << 20)):
-        with pytest.raises(UsageError, match="damaged, or not the weights of 'bandit'"):
-            load_weights(BanditPolicy(), 1, data)
-    for version in range(2, 9):
-        policy.version = version
-        shelf.publish(policy)
-    assert len(list((tmp_path / "weights").iterdir())) == 3
-
-
-SETTINGS = GrpoSettings(updates=12, groups=3, group_size=8, lr=0.1, passes=1, kl=0.0)
+SETTINGS = GrpoSettings(
+    groups=3, lr=0.1, passes=1, kl=0.0, evaluate_every=10, evaluation_seeds=1, pulse_at=8
+)
 
 
 def training(path: Path, updates: int, *, resume: bool = False) -> AsynchronousTraining:
     batches: list[Taken] = []
+
+    def after_update(row: MetricsRow) -> None:
+        if row.update:
+            assert run.taken
+            batches.append(run.taken)
+
     folder = TrainingFolder(path, {}, resume=resume)
     run = AsynchronousTraining(
-        folder,
-        BanditPolicy(),
-        crew(0.0, wave=24),
-        lambda number: draw_groups(tuple(LENGTHS), SETTINGS, number),
-        GrpoSettings(updates=updates, groups=3, group_size=8, lr=0.1, passes=1, kl=0.0),
-        Terms(batch=3, bound=2),
-        after_update=lambda _row, taken: batches.append(taken),
-    )
+        folder, BanditPolicy(), DelayedBandit(), tuple(LENGTHS),
+        replace(SETTINGS, updates=updates), after_update,
+        crew=crew(0.0, wave=24), terms=Terms(batch=3, bound=2),
+    )  # fmt: skip
     run.run()
     folder.close()
     ages = ages_by_length(batches)
@@ -185,11 +162,12 @@ def training(path: Path, updates: int, *, resume: bool = False) -> AsynchronousT
 @pytest.mark.process
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     first = training(tmp_path, 6)
-    assert first.policy.version <= first.done == 6
+    assert first.done == 6
     again = training(tmp_path, 14, resume=True)
     assert again.policy.version > first.policy.version
     lines = (tmp_path / "metrics.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) == 14
+    assert [json.loads(line)["update"] for line in lines] == list(range(15))
+    assert [json.loads(line)["phase"] for line in lines[7:10]] == ["grpo", "pulse", "grpo"]
     assert not multiprocessing.active_children()
 
 
@@ -203,7 +181,7 @@ import multiprocessing
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     buffer = EpisodeBuffer(folder / "episodes.sqlite")
-    WorkerPool(buffer, folder / "episodes.sqlite", folder / "weights", crew(0.1, wave=1)).tend()
+    WorkerPool(buffer, crew(0.1, wave=1)).tend()
     [worker] = multiprocessing.active_children()
     print(worker.pid, flush=True)
     time.sleep(600)
@@ -211,9 +189,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.process
-def test_workers_end_with_their_parent(
-    buffer: EpisodeBuffer, shelf: WeightsShelf, tmp_path: Path
-) -> None:
+def test_workers_end_with_their_parent(buffer: EpisodeBuffer, tmp_path: Path) -> None:
     buffer.offer([Draw("short", seed, str(seed)) for seed in range(9)])
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
@@ -235,13 +211,11 @@ def test_workers_end_with_their_parent(
 @pytest.mark.process
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: hisa install ray")
 @pytest.mark.filterwarnings("ignore")  # Ray's own modules leave pipes to its processes open
-def test_the_same_by_ray(buffer: EpisodeBuffer, shelf: WeightsShelf, tmp_path: Path) -> None:
+def test_the_same_by_ray(buffer: EpisodeBuffer, tmp_path: Path) -> None:
     import ray
 
     gate = tmp_path / "gate"
-    pool = WorkerPool(
-        buffer, tmp_path / "episodes.sqlite", tmp_path / "weights", gated(gate), ray=True
-    )
+    pool = WorkerPool(buffer, gated(gate), ray=True)
     buffer.offer([Draw("short", 0, "0", 0), Draw("long", 0, "1", 0)])
     pool.tend()
     until(lambda: buffer.counts().get("done") == 1)

@@ -90,19 +90,17 @@ def test_every_field_is_defined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tail", "broken", "unknown"),
+    ("tail", "left_out"),
     [
-        ('{"update": 9, "rew', 1, 0),
-        ('{"format": 2, "update": 9}\n', 0, 1),
-        ('[1]\n\n{"update": -1}\n{"update": 1' + 400 * "0" + "}\n\xff", 4, 0),
+        ('{"update": 9, "rew', 1),
+        ('{"format": 2, "update": 9}\n', 1),
+        ('[1]\n\n{"update": -1}\n{"update": 1' + 400 * "0" + "}\n\xff", 4),
     ],
 )
-def test_lines_that_are_no_rows_are_counted(
-    tmp_path: Path, tail: str, broken: int, unknown: int
-) -> None:
+def test_lines_that_are_no_rows_are_counted(tmp_path: Path, tail: str, left_out: int) -> None:
     metrics = read_metrics(write(tmp_path / "run", run_rows(), tail))
     assert [row.update for row in metrics.rows] == list(range(9))
-    assert (metrics.broken, metrics.unknown) == (broken, unknown)
+    assert metrics.left_out == left_out
 
 
 def test_an_update_made_again_counts_once_and_numbers_that_are_none_are_left_out(
@@ -167,7 +165,7 @@ def test_the_page_loads_nothing_and_escapes_names(tmp_path: Path) -> None:
     assert len(pictures) == 5, "reward, KL, PPO-KL, greedy, one task"
     assert ">sft</text>" in text
     assert ">pulse</text>" in text
-    assert "2 broken lines left out" in text
+    assert "2 lines left out" in text
 
 
 def test_the_command_writes_the_page_and_prints_the_last_numbers(tmp_path: Path) -> None:
@@ -175,7 +173,7 @@ def test_the_command_writes_the_page_and_prints_the_last_numbers(tmp_path: Path)
     ran = CliRunner().invoke(cli, ["train", "report", str(folder), "--json"])
     assert ran.exit_code == 0, ran.output
     (numbers,) = json.loads(ran.stdout)["runs"]
-    assert (numbers["updates"], numbers["broken"], numbers["seeds"]) == (8, 1, 1)
+    assert (numbers["updates"], numbers["left_out"], numbers["seeds"]) == (8, 1, 1)
     assert numbers["last"]["greedy"]["value"] == 0.75
     assert (folder / "curves.html").read_text("utf-8").startswith("<!doctype html>")
     ran = CliRunner().invoke(cli, ["train", "report", str(folder), "-o", str(tmp_path / "a.html")])

@@ -1,17 +1,12 @@
 """The buffer, joined to real processes where a process matters."""
 
-import multiprocessing
-import os
 import random
-import signal
-import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hisa.errors import UsageError
 from hisa.plugins.training.episode_buffer import EpisodeBuffer, Terms, Ticket, feasible
 from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
 
@@ -41,9 +36,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_group_is_taken_whole_and_once(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1))
-    buffer.claim(0)
     buffer.offer(draws(0, 2))
-    one, two, *more = buffer.lease("a", 0, 4)
+    one, two, *more = buffer.lease(0, 0, 4)
     assert buffer.put(one, episode(one.draw, [0, 0, 1]))
     assert buffer.take() is None
     assert buffer.put(two, episode(two.draw, [0], score=0.0))
@@ -61,11 +55,10 @@ def test_a_group_is_taken_whole_and_once(path: Path) -> None:
 
 def test_an_episode_is_used_n_times_within_the_bound(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1, bound=3, uses=3))
-    buffer.claim(0)
     buffer.offer(draws(0, 4))
     used: list[int] = []
     for version in range(4):
-        play(buffer, buffer.lease("a", version, 2), version)
+        play(buffer, buffer.lease(0, version, 2), version)
         taken = buffer.take()
         assert taken
         used += [e.draw.seed for e in taken.episodes if e.draw.member == 0]
@@ -80,14 +73,13 @@ def test_admission_holds_the_age_within_the_bound_and_throws_nothing_away(
     """Workers of any speed with weights of any age, and long tasks among short ones."""
     dice = random.Random(bound)
     buffer = EpisodeBuffer(path, Terms(batch=3, bound=bound))
-    buffer.claim(0)
     version, ages, offered, flying = 0, list[int](), 0, list[tuple[int, int, Ticket]]()
     for now in range(900):
         if buffer.waiting() < 4:
             buffer.offer(draws(offered, 3, task=dice.choice(["short", "long"])))
             offered += 3
         at = max(0, version - dice.choice([0, 0, 1, 3]))
-        for ticket in buffer.lease("a", at, dice.randrange(1, 5)):
+        for ticket in buffer.lease(0, at, dice.randrange(1, 5)):
             slow = dice.randrange(100) if ticket.draw.task == "long" else 2
             flying.append((now + slow, at, ticket))
         for row in [row for row in flying if row[0] <= now]:
@@ -108,7 +100,6 @@ def test_admission_holds_the_age_within_the_bound_and_throws_nothing_away(
 def shares_of_long(path: Path, mode: str) -> tuple[float, dict[str, int]]:
     """Share of used episodes that are long, where a long one takes six updates' time."""
     buffer = EpisodeBuffer(path, Terms(batch=2, bound=2, mode=mode))  # type: ignore[arg-type]
-    buffer.claim(0)
     version, offered, used = 0, 0, list[str]()
     flying: list[tuple[int, int, Ticket]] = []
     for now in range(200):
@@ -116,7 +107,7 @@ def shares_of_long(path: Path, mode: str) -> tuple[float, dict[str, int]]:
             buffer.offer(draws(offered, 1, task="long" if offered % 2 else "short"))
             offered += 1
         if len(flying) < 40:
-            for ticket in buffer.lease("a", version, 4):
+            for ticket in buffer.lease(0, version, 4):
                 flying.append((now + (6 if ticket.draw.task == "long" else 1), version, ticket))
         for row in [row for row in flying if row[0] <= now]:
             flying.remove(row)
@@ -147,10 +138,9 @@ def test_due_dates() -> None:
 
 def test_a_failed_machine_is_no_sample_and_a_short_group_is_dropped(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1, tries=2))
-    buffer.claim(0)
     buffer.offer(draws(0, 1) + draws(1, 1, size=3))
     for _ in range(2):
-        for ticket in buffer.lease("a", 0, 9):
+        for ticket in buffer.lease(0, 0, 9):
             failed = ticket.draw in (Draw("short", 0, "0", 1), Draw("short", 1, "1", 1))
             buffer.put(ticket, episode(ticket.draw, [0], None if failed else 1.0))
     taken = buffer.take()
@@ -162,130 +152,31 @@ def test_a_failed_machine_is_no_sample_and_a_short_group_is_dropped(path: Path) 
 
 def test_a_lease_runs_out_and_its_late_result_is_not_kept(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1, lease=0.0))
-    buffer.claim(0)
     buffer.offer(draws(0, 1))
-    [first, *_] = buffer.lease("hung", 0, 2)
+    [first, *_] = buffer.lease(0, 0, 2)
     time.sleep(0.01)
     assert buffer.take() is None
-    [again, *_] = buffer.lease("other", 0, 2)
+    [again, *_] = buffer.lease(1, 0, 2)
     assert (again.draw, again.attempt) == (first.draw, 2)
     assert not buffer.put(first, episode(first.draw, [0]))
     assert buffer.counts()["expired"] == 2
 
 
-def test_a_trainer_that_was_killed_before_its_update_was_kept_does_it_again(path: Path) -> None:
-    terms = Terms(batch=1)
-    buffer = EpisodeBuffer(path, terms)
-    buffer.claim(0)
-    buffer.offer(draws(0, 2))
-    play(buffer, buffer.lease("a", 0, 2), 0)
-    buffer.lease("a", 0, 1)
-    assert buffer.take()
-    buffer.close()
-    buffer = EpisodeBuffer(path, terms)
-    buffer.claim(0)
-    assert buffer.waiting() == 2
-    taken = buffer.take()
-    assert taken
-    assert len(taken.episodes) == 2
-    buffer.close()
-    buffer = EpisodeBuffer(path)
-    buffer.claim(1)
-    assert buffer.take() is None
-    buffer.advance(3)
-    buffer.close()
-    with pytest.raises(UsageError, match="at version 3, the weights at 2"):
-        EpisodeBuffer(path).claim(2)
-
-
-def hold(path: Path, ready: "multiprocessing.synchronize.Event") -> None:
-    EpisodeBuffer(path).claim(0)
-    ready.set()
-    time.sleep(60)
-
-
-@pytest.mark.process
-def test_two_trainers_on_one_buffer_are_refused_until_the_first_is_dead(path: Path) -> None:
-    EpisodeBuffer(path, Terms(batch=1)).close()
-    context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    first = context.Process(target=hold, args=(path, ready), daemon=True)
-    first.start()
-    assert ready.wait(60)
-    with pytest.raises(UsageError, match=f"process {first.pid} trains from it already"):
-        EpisodeBuffer(path).claim(0)
-    assert first.pid
-    os.kill(first.pid, signal.SIGKILL)
-    first.join()
-    EpisodeBuffer(path).claim(0)
-
-
-def spoil(path: Path, statement: str, *values: object) -> None:
-    base = sqlite3.connect(path)
-    with base:
-        base.execute(statement, values)
-    base.close()
-
-
-def test_damaged_rows_are_left_out_and_counted(path: Path) -> None:
+def test_a_new_trainer_begins_with_an_empty_buffer(path: Path) -> None:
     buffer = EpisodeBuffer(path, Terms(batch=1))
-    buffer.claim(0)
-    buffer.offer(draws(0, 1, size=10))
-    tickets = buffer.lease("a", 0, 10)
-    play(buffer, tickets, 0)
-    whole = episode(tickets[0].draw, [0])
-    far = replace(whole.samples[0], act=Act("click", 7))
-    payloads = [
-        b"{", b"", b"[" * 100_000, b"x" * (17 << 20),
-        _json(replace(whole, samples=(far,))),
-        _json(replace(whole, score=3.0)),
-        _json(whole).replace(b"-0.5", b"1e999"),
-        _json(whole),
-    ]  # fmt: skip
-    for ticket, payload in zip(tickets[2:], payloads, strict=True):
-        spoil(path, "UPDATE tickets SET episode = ? WHERE id = ?", payload, ticket.id)
-    taken = buffer.take()
-    assert taken
-    assert [e.draw.member for e in taken.episodes] == [0, 1]
-    assert buffer.counts()["damaged"] == 8
+    buffer.offer(draws(0, 2))
+    play(buffer, buffer.lease(0, 0, 2), 0)
+    again = EpisodeBuffer(path, Terms(batch=2))
+    assert (again.waiting(), again.counts()) == (0, {})
+    assert EpisodeBuffer(path).terms == Terms(batch=2)
 
 
-def _json(whole: Episode) -> bytes:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Episode).dump_json(whole)
-
-
-def test_files_that_are_no_buffer(path: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no episode buffer at"):
-        EpisodeBuffer(path)
-    path.write_bytes(b"not a database, but long enough to be one" * 100)
-    with pytest.raises(UsageError, match="file is not a database"):
-        EpisodeBuffer(path, Terms(batch=1))
-    path.unlink()
-    spoil(path, "CREATE TABLE tickets (id)")
-    with pytest.raises(UsageError, match="no episode buffer of version 1 to 2"):
-        EpisodeBuffer(path, Terms(batch=1))
-    path.unlink()
-    EpisodeBuffer(path, Terms(batch=1)).close()
-    with pytest.raises(UsageError, match="was made for Terms"):
-        EpisodeBuffer(path, Terms(batch=2))
-    spoil(path, "CREATE TRIGGER t AFTER UPDATE ON tickets BEGIN DELETE FROM counts; END")
-    with pytest.raises(UsageError, match="no episode buffer of version"):
-        EpisodeBuffer(path)
-
-
-def test_a_file_of_the_first_version_is_brought_up_to_date(path: Path) -> None:
-    from hisa.plugins.training import episode_buffer
-
-    base = sqlite3.connect(path)
-    base.executescript(episode_buffer._STEPS[0])
-    base.executescript(f"PRAGMA application_id = {0x48695341}; PRAGMA user_version = 1")
-    base.close()
-    EpisodeBuffer(path, Terms(batch=1)).close()
-    base = sqlite3.connect(path)
-    assert base.execute("PRAGMA user_version").fetchone() == (2,)
-    base.execute("PRAGMA user_version = 3")
-    base.close()
-    with pytest.raises(UsageError, match="no episode buffer of version"):
-        EpisodeBuffer(path)
+def test_weights_are_handed_out_once_and_an_episode_too_large_is_given_again(path: Path) -> None:
+    buffer = EpisodeBuffer(path, Terms(batch=1))
+    buffer.advance(4, b"weights")
+    assert buffer.refresh(0, 3) == (4, b"weights")
+    assert buffer.refresh(0, 4) is None
+    buffer.offer(draws(0, 1))
+    [first, _] = buffer.lease(0, 4, 2)
+    assert buffer.put(first, replace(episode(first.draw, [4]), policy="x" * (17 << 20)))
+    assert buffer.counts()["failed"] == buffer.waiting() == 1

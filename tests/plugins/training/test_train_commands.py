@@ -73,7 +73,7 @@ def test_cloning_keeps_the_checkpoint_of_one_epoch_from_which_grpo_starts(
     start = f"{cloned}/checkpoints/one-epoch.safetensors"
     assert hisa("grpo", *WORDS, "-o", tuned, "--from", start, "--updates", "1", *SMALL) == 0
     assert read_metrics(tmp_path / "tuned").rows[0].version == 1
-    assert "grpo 1: " in capsys.readouterr().err
+    assert "grpo 1 of 1: " in capsys.readouterr().err
 
 
 def test_a_run_stopped_by_a_person_names_the_command_that_goes_on(
@@ -92,6 +92,30 @@ def test_a_run_stopped_by_a_person_names_the_command_that_goes_on(
     assert [row.update for row in read_metrics(tmp_path / "run").rows] == [0, 1, 2, 3]
     assert hisa("grpo", *WORDS, "-o", out) == 2
     assert "holds a training run" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_workers_apart_play_for_a_run_whose_episodes_have_at_most_that_age(
+    pages: type[Pages], tmp_path: Path
+) -> None:
+    words = ("--asynchronous", "--max-age", "2", "--updates", "4", *SMALL)
+    assert hisa("grpo", *WORDS, "-o", str(tmp_path / "run"), *words) == 0
+    rows = read_metrics(tmp_path / "run").rows
+    assert [row.update for row in rows] == [0, 1, 2, 3, 4]
+    assert all(row.episodes == 8 and (row.age_p95 or 0) <= 2 for row in rows[1:])
+    assert pages.plays == 0, "nothing is played by the trainer"
+
+
+def test_policies_that_are_named_play_by_strata(
+    pages: type[Pages], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = tmp_path / "fresh.safetensors"
+    PointerPolicy.fresh(3).save(policy)
+    words = ("--policy", str(policy), "--demonstrations", "3", "--epochs", "1")
+    assert hisa("sft", *WORDS, "-o", str(tmp_path / "run"), *words) == 0
+    printed = capsys.readouterr().err
+    assert "instances solved, partial: " in printed
+    assert "steps by pool of pointer" in printed
 
 
 def test_help_imports_no_torch() -> None:

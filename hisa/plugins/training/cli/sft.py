@@ -12,13 +12,16 @@ import click
 from click.core import ParameterSource
 
 from hisa.cli.out import examples, say, say_error
-from hisa.errors import UsageError
+from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.cloning import CloningSettings
     from hisa.plugins.training.curve_metrics import MetricsRow
+    from hisa.plugins.training.episodes import Episode
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
 __all__ = ["run_options", "sft", "training"]
@@ -28,6 +31,7 @@ _EXAMPLES = examples(
     "hisa train sft click-button click-checkboxes enter-text -o cloned",
     "hisa train sft login-user -o login --demonstrations 40 --epochs 10",
     "hisa train sft -o cloned --resume",
+    "hisa train sft click-link -o two --policy rules --policy cloned/checkpoints/last.safetensors",
     "hisa train grpo click-option click-button --from cloned/checkpoints/last.safetensors -o tuned",
 )
 _OPTIONS = (
@@ -60,39 +64,23 @@ def training(
         import torch
     except ImportError as error:
         fix = install_command("train")
-        raise UsageError(f"training needs torch: {error}", fix=fix) from error
-    from rich.console import Console
-    from rich.progress import Progress
-
+        raise LibraryLacking(f"training needs torch: {error}", fix=fix) from error
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.training_folder import TrainingFolder, read_settings
+    from hisa.plugins.training.training_folder import TrainingFolder
 
-    if resume := how.pop("resume"):
-        stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
-        if stated - {total}:
-            names = ", ".join(sorted(stated - {total}))
-            raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
-        kept = read_settings(out)
-        how.update({name: kept[name] for name in how if name in kept and name not in stated})
+    resume, start = how.pop("resume"), how["start"]
+    if resume:
+        _take_settings(ctx, out, how, total)
     if not how["pages"]:
         raise UsageError("no pages", fix=f"hisa train {ctx.info_name} click-button -o {out}")
     torch.set_num_threads(1)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    start = how["start"]
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
     rollouts = PageRollouts(how["pages"])
     folder = TrainingFolder(out, how, resume=resume)
-    progress = Progress(console=Console(stderr=True), transient=True)
-    bar = progress.add_task(total, total=how[total])
-
-    def after(row: MetricsRow) -> None:
-        progress.update(bar, completed=row.update)
-        progress.console.print(_line(row), highlight=False, markup=False)
-
     try:
-        with progress:
-            yield folder, rollouts, policy, after
+        yield folder, rollouts, policy, lambda row: say_error(_line(row, how[total]))
     except KeyboardInterrupt as error:
         say_error(f"stopped; all whole {total} are kept. Go on with:")
         say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
@@ -102,18 +90,33 @@ def training(
         folder.close()
 
 
-def _line(row: MetricsRow) -> str:
+def _take_settings(ctx: click.Context, out: Path, how: dict[str, Any], total: str) -> None:
+    """Give `how` the settings of the run in a folder, all but `total` where that is stated."""
+    from hisa.plugins.training.training_folder import read_settings
+
+    stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
+    if stated - {total}:
+        names = ", ".join(sorted(stated - {total}))
+        raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
+    kept = read_settings(out)
+    how.update({name: kept[name] for name in how if name in kept and name not in stated})
+
+
+def _line(row: MetricsRow, total: int) -> str:
     """The measures of an update that tell most, those that it has."""
-    names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "seconds")
+    names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "age_mean", "seconds")
     measures = [(name, getattr(row, name)) for name in names]
     line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
     groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
-    return f"{row.phase} {row.update}: {line}{groups}"
+    return f"{row.phase} {row.update} of {total}: {line}{groups}"
 
 
 @click.command(epilog=_EXAMPLES)
 @run_options
 @click.option("--demonstrations", type=click.IntRange(1, 1000), default=6, help="A page (6).")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="FILE|rules", help="One of several; see above."
+)
 @click.option("--epochs", type=click.IntRange(1, 10_000), default=30, help="Over all steps (30).")
 @click.option("--batch", type=click.IntRange(1), default=16, help="Steps of one update (16).")
 @click.option("--lr", type=float, default=1e-3, help="Constant rate of AdamW (0.001).")
@@ -123,20 +126,23 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
 
     DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
     last.safetensors after all epochs. Both are played greedily on seeds from 900,000.
+
+    With --policy, which may be repeated, checkpoints play instead ("rules" are one of them), by
+    strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
+    was solved, those never solved by a policy drawn anew for every action.
     """
     with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
         from hisa.plugins.training.cloning import CloningSettings, adamw, clone
         from hisa.plugins.training.curve_metrics import MetricsRow
-        from hisa.plugins.training.page_oracles import demonstrations
         from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy
+        from hisa.plugins.training.strata import cloning_set
 
         settings = CloningSettings(how["epochs"], how["batch"], how["lr"], seed=how["seed"])
         optimizer = adamw(policy, settings.lr)
-        done, count = folder.restore(policy, optimizer), how["demonstrations"]
+        done = folder.restore(policy, optimizer)
         if folder.state is None:
-            shown = demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
-            folder.write(0, policy, optimizer, episodes=shown)
-        samples = [sample for episode in folder.successes() for sample in episode.samples]
+            folder.write(0, policy, optimizer, episodes=_shown(rollouts, policy, settings, how))
+        samples = cloning_set(folder.successes()).samples
 
         def after_epoch(epoch: int, loss: float, entropy: float) -> None:
             row = MetricsRow(
@@ -151,3 +157,31 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
 
         clone(policy, samples, settings, optimizer, after_epoch, done)
         say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")
+
+
+def _shown(
+    rollouts: PageRollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
+) -> list[Episode]:
+    """Demonstrations by rules, or what the policies that were named play, by strata."""
+    from hisa.plugins.training.cloning import clone
+    from hisa.plugins.training.episodes import Draw
+    from hisa.plugins.training.page_oracles import PageOracle, demonstrations
+    from hisa.plugins.training.strata import cloning_set, collect
+
+    count = how["demonstrations"]
+    if not how["policies"]:
+        return demonstrations(rollouts, how["pages"], count, _DEMONSTRATION_SEEDS)
+
+    def tune(solved: CloningSet) -> PointerPolicy:
+        tuned = policy.copy()
+        clone(tuned, solved.samples, settings)
+        return tuned
+
+    load = type(policy).load
+    players = [PageOracle() if name == "rules" else load(Path(name)) for name in how["policies"]]
+    draws = [Draw(page, seed) for page in how["pages"] for seed in _DEMONSTRATION_SEEDS[:count]]
+    strata, episodes = collect(rollouts, players, draws, tune, seed=how["seed"])
+    for stratum in ("full", "partial", "none", "unseen"):
+        say_error(f"instances solved, {stratum}: {len(getattr(strata, stratum))}")
+    say_error(", ".join(f"{name} {n}" for name, n in cloning_set(episodes).counts.items()))
+    return episodes

@@ -38,8 +38,8 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     if as_json:
         return print_json({"page": str(path), "runs": shown})
     for run in shown:
-        left = f"lines left out: {run['broken']} broken, {run['unknown']} of an unknown format"
-        say(f"{run['name']}: seeds {run['seeds']}, last update {run['updates']}; {left}")
+        seeds, last = f"seeds {run['seeds']}", f"last update {run['updates']}"
+        say(f"{run['name']}: {seeds}, {last}, lines left out {run['left_out']}")
         for name, at in run["last"].items():
             between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
             say(f"  {name:16} {at['value']:.3g}{between}, update {at['update']}")

@@ -1,1 +1,0 @@
-CREATE INDEX unfinished ON tickets (state) WHERE state IN ('waiting', 'leased');
