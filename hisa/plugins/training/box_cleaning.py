@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 from hisa.plugins.training.click_rewards import iou
 from hisa.plugins.training.widget_pages import Box, Target
@@ -65,16 +65,14 @@ def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 4
     width, height, line = 240, 192, 16
     rows = max(1, -(-len(shown) // columns))
     sheet = Image.new("RGB", (columns * (width + 4), rows * (height + line)), "white")
-    pen = ImageDraw.Draw(sheet)
     for number, (target, overlap, boxes) in enumerate(shown):
         x, y = number % columns * (width + 4), number // columns * (height + line)
-        scale = min(width / target.picture.width, height / target.picture.height)
-        size = int(target.picture.width * scale), int(target.picture.height * scale)
-        sheet.paste(target.picture.resize(size, Image.Resampling.NEAREST), (x, y))
+        tile = ImageOps.contain(target.picture.convert("RGB"), (width, height))
+        pen, scale = ImageDraw.Draw(tile), tile.width / target.picture.width
         for box, colour in [*((box, "red") for box in boxes), (target.box, "blue")]:
-            sides = [side * scale + (y if index % 2 else x) for index, side in enumerate(box)]
-            if sides[0] <= sides[2] and sides[1] <= sides[3]:
-                pen.rectangle(sides, outline=colour, width=2)
+            if box.left <= box.right and box.top <= box.bottom:
+                pen.rectangle([side * scale for side in box], outline=colour, width=2)
+        sheet.paste(tile, (x, y))
         words = f"{overlap:.2f} {target.description}".encode("ascii", "replace").decode()
-        pen.text((x, y + height), words[:40], fill="black")
+        ImageDraw.Draw(sheet).text((x, y + height), words[:40], fill="black")
     return sheet

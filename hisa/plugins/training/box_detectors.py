@@ -6,13 +6,17 @@ picture's pixels. It looks at neither the target's own box nor its description.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
-import time
 from typing import TYPE_CHECKING
 
+import httpx
+import numpy as np
+
 from hisa.errors import UsageError
+from hisa.machine.bounded_http import read_bounded
 from hisa.plugins.training.widget_pages import Box, Target
 
 if TYPE_CHECKING:
@@ -38,27 +42,18 @@ def drawn_boxes(target: Target) -> list[Box]:
 
     Good for flat pages. On a screen with windows all of a window is one area.
     """
-    import numpy as np
+    from scipy import ndimage
 
     scale = -(-target.picture.width // _WIDEST)
-    pixels = np.asarray(target.picture.convert("RGB").reduce(scale)).astype(np.int64)
-    colours, counts = np.unique(pixels @ [65536, 256, 1], return_counts=True)
-    ink = np.pad(pixels @ [65536, 256, 1] != colours[counts.argmax()], 1)
-    areas, before = np.where(ink, np.arange(1, ink.size + 1).reshape(ink.shape), 0), None
-    while before is None or not np.array_equal(areas, before):  # the largest number spreads
-        before = areas.copy()
-        for axis in (0, 1):
-            sides = np.roll(areas, 1, axis), np.roll(areas, -1, axis)
-            areas = np.maximum(areas, np.maximum(*sides))
-        areas = np.where(ink, areas, 0)
+    colours = np.asarray(target.picture.convert("RGB").reduce(scale)) @ [65536, 256, 1]
+    numbers, counts = np.unique(colours, return_counts=True)
+    areas, _ = ndimage.label(colours != numbers[counts.argmax()], np.ones((3, 3)))
     boxes = []
-    rows, columns = np.nonzero(areas)
-    for number in np.unique(areas[areas > 0]):
-        own = areas[rows, columns] == number
-        x, y = columns[own] - 1, rows[own] - 1
-        if min(np.ptp(x), np.ptp(y)) >= _SMALLEST:
-            corners = (x.min(), y.min(), x.max(), y.max())
-            boxes.append(Box(*(float(side * scale) for side in corners)))
+    for rows, columns in ndimage.find_objects(areas):
+        right, bottom = columns.stop - 1, rows.stop - 1
+        if min(right - columns.start, bottom - rows.start) >= _SMALLEST:
+            sides = (columns.start, rows.start, right, bottom)
+            boxes.append(Box(*(float(side * scale) for side in sides)))
     return boxes
 
 
@@ -80,31 +75,24 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
             fix="--detector drawn",
         )
 
-    def ask(target: Target) -> list[Box]:
-        import httpx
+    async def answer(body: dict[str, str]) -> bytes:
+        async with (
+            asyncio.timeout(seconds), httpx.AsyncClient(timeout=seconds) as client,
+            client.stream("POST", url.rstrip("/") + "/parse/", json=body) as response,
+        ):  # fmt: skip
+            response.raise_for_status()
+            return await read_bounded(response, most_bytes)
 
+    def ask(target: Target) -> list[Box]:
         png = io.BytesIO()
         target.picture.save(png, "PNG")
         body = {"base64_image": base64.b64encode(png.getvalue()).decode("ascii")}
-        answer, end, plain = (
-            bytearray(),
-            time.monotonic() + seconds,
-            {"accept-encoding": "identity"},
-        )
         try:
-            with httpx.stream(
-                "POST", url.rstrip("/") + "/parse/", json=body, headers=plain, timeout=seconds
-            ) as response:
-                response.raise_for_status()
-                for piece in response.iter_raw():
-                    answer += piece
-                    if len(answer) > most_bytes or time.monotonic() > end:
-                        raise ValueError(f"over {most_bytes} bytes or {seconds:g} s")
-            elements = json.loads(answer)["parsed_content_list"]
+            elements = json.loads(asyncio.run(answer(body)))["parsed_content_list"]
             if len(elements) > _MOST_BOXES:
                 raise ValueError(f"{len(elements)} boxes")
             return [_box(element["bbox"], *target.picture.size) for element in elements]
-        except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (httpx.HTTPError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             reason = f"{url}: no answer of OmniParser's: {type(error).__name__}: {error!s:.200}"
             raise UsageError(reason, fix="--detector drawn") from error
 

@@ -122,7 +122,6 @@ class ClickTrainer:
         Groups without spread have advantages of 0 and stay in the mean, as in eq. 4.
         """
         started, settings = time.perf_counter(), self.settings
-        cold = self.version < settings.cold_start
         if self.version == settings.cold_start:  # no moments of the cold start go into GRPO
             self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.rate)
         generator = torch.Generator(pool.device)
@@ -131,29 +130,25 @@ class ClickTrainer:
         chosen = torch.randint(len(pool), size, generator=generator, device=pool.device)
         heads = self._heads(pool, chosen)
         entropy = -(heads.cells.exp() * heads.cells).sum(1).mean()
-        row: dict[str, Any] = {
-            "phase": "sft" if cold else "grpo",
-            "entropy": float(entropy.detach()),
-        }
-        if cold:
+        measures: dict[str, Any] = {}
+        if cold := self.version < settings.cold_start:
             loss = cloning_loss(heads.log_probs(_answers(pool.boxes[chosen]))[:, 0])
         else:
             loss, measures = self._click_loss(heads, pool.boxes[chosen], generator)
-            loss, row = loss - settings.entropy_bonus * entropy, row | measures
+            loss = loss - settings.entropy_bonus * entropy
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), settings.norm)
         self.optimizer.step()
         self.version += 1
-        seconds = time.perf_counter() - started
-        row |= {"update": self.version, "loss": loss.item(), "entropy": entropy.item()}
-        return row | {"seconds": seconds}
+        return measures | {
+            "update": self.version, "phase": "sft" if cold else "grpo", "loss": loss.item(),
+            "entropy": entropy.item(), "seconds": time.perf_counter() - started,
+        }  # fmt: skip
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint; see `pixel_grounder.save_network`."""
-        from hisa.plugins.training.pixel_grounder import save_network
-
-        save_network(self.network, path, self.version)
+        """Write a checkpoint; see `checkpoints.write`."""
+        self.network.save(path, self.version)
 
     def _click_loss(
         self, heads: net.Heads, boxes: Tensor, generator: torch.Generator

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import gelu, log_softmax
 
+from hisa.plugins.training import checkpoints
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH
 
 __all__ = ["BOX_SIZES", "CELL", "COLUMNS", "ROWS", "Heads", "PixelNetwork", "encode", "points"]
@@ -116,6 +119,34 @@ class PixelNetwork(nn.Module):
         sizes = self.size(features).flatten(2).transpose(1, 2)
         cells = log_softmax(self.cell(features).flatten(1), 1)
         return Heads(cells, log_softmax(sizes, 2), log_softmax(self.formed(read[0]), 1), parts)
+
+    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
+        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
+        with torch.no_grad():
+            reply = self(*encode([picture], [description]), frozenset()).likeliest()
+        x, y = points(reply[0, 0, 0])
+        return float(x) / WIDTH, float(y) / HEIGHT
+
+    def save(self, path: Path, version: int) -> None:
+        """Write a checkpoint; see `checkpoints.write`."""
+        sizes = {"channels": self.channels}
+        header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
+        checkpoints.write(path, checkpoints.pack(header, self.state_dict()))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Returns the network of a checkpoint.
+
+        Raises:
+            UsageError: it is missing, damaged, foreign, or its weights are of another shape.
+        """
+        header, weights = checkpoints.unpack(checkpoints.read(path), str(path), kind="pixels")
+        network = cls(header.size("channels", 1, 256))
+        try:
+            network.load_state_dict(weights)
+        except RuntimeError as error:
+            raise header.refused(f"other weights than the network's: {error!s:.200}") from error
+        return network.train(False)
 
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw
 
 __all__ = [
-    "HEIGHT", "HELD_OUT_SEEDS", "HELD_OUT_STYLES", "STYLES", "TUNING_SEEDS", "WIDTH", "Box",
-    "Target", "draw_page", "overlap", "targets",
+    "HEIGHT", "HELD_OUT_SEEDS", "STYLES", "TUNING_SEEDS", "WIDTH", "Box", "Target", "draw_page",
+    "overlap", "targets",
 ]  # fmt: skip
 
 WIDTH, HEIGHT = 80, 64
@@ -55,8 +55,7 @@ STYLES = {
     "square": Style((220, 255), 0, 1),
     "dusk": Style((150, 200), 5, 2),
 }
-HELD_OUT_STYLES = ("square", "dusk")
-"""Training has the other alone."""
+"""Training has "plain" alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

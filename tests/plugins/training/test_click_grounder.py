@@ -32,7 +32,7 @@ from hisa.plugins.training.click_training import (  # noqa: E402
     Pool,
     reply_rewards,
 )
-from hisa.plugins.training.pixel_grounder import PixelModel, load_network, save_network  # noqa: E402
+from hisa.plugins.training.pixel_grounder import PixelModel  # noqa: E402
 from hisa.plugins.training.pixel_network import BOX_SIZES, PixelNetwork, points  # noqa: E402
 
 torch.set_num_threads(1)
@@ -184,7 +184,7 @@ def test_an_endpoint_shaped_as_omniparser_s_detects(parser: str) -> None:
     answer = {"parsed_content_list": [{"type": "icon", "bbox": [0.1, 0.25, 0.5, 0.5]}]}
     _Parser.answer = json.dumps({"som_image_base64": "x" * 1000, **answer}).encode()
     assert omniparser(parser)(FEW[0]) == [Box(8, 16, 40, 32)]
-    with pytest.raises(UsageError, match="over 500 bytes"):
+    with pytest.raises(UsageError, match="more than 500 bytes"):
         omniparser(parser, most_bytes=500)(FEW[0])
 
 
@@ -213,7 +213,7 @@ async def test_a_checkpoint_serves_as_the_model_of_a_grounder(tmp_path: Path) ->
     path = tmp_path / "net.safetensors"
     trainer = ClickTrainer(ClickSettings(seed=3))
     trainer.save(path)
-    assert torch.equal(load_network(path).cell.weight, trainer.network.cell.weight)
+    assert torch.equal(PixelNetwork.load(path).cell.weight, trainer.network.cell.weight)
     model = PixelModel(ModelSettings(model=f"pixels:{path}"))
     form = open_format("auto", PixelModel.profile.coordinates)
     shot = Screenshot(FEW[0].picture.resize((320, 256)))
@@ -233,6 +233,6 @@ def test_a_checkpoint_with_other_weights_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     network = PixelNetwork(8)
     network.channels = 16
-    save_network(network, path, 0)
+    network.save(path, 0)
     with pytest.raises(UsageError, match="other weights"):
-        load_network(path)
+        PixelNetwork.load(path)
