@@ -20,7 +20,6 @@ __all__ = ["GRAMS", "NUMBERS", "Features", "features", "grams"]
 
 GRAMS = 4096
 """Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
-"""Buckets of roles; the trees of Chromium and GTK name about forty between them."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
 _MOST_ITEMS = 256
@@ -49,21 +48,22 @@ class Features:
     roles: tuple[str, ...]
     takes_text: NDArray[np.bool_]
 
+    def allows(self, act: Act) -> bool:
+        """Whether an act's element and word are there, and the element takes text if any."""
+        if act.kind == "done":
+            return act.item == act.word == -1
+        if not 0 <= act.item < len(self.names):
+            return False
+        typable = bool(self.takes_text[act.item]) and 0 <= act.word < len(self.words)
+        return typable if act.kind == "type" else act.word == -1
+
     def require(self, act: Act) -> None:
         """Refuse an act that this look does not allow.
 
         Raises:
-            UsageError: its element or its word is not there, or the element takes no text.
+            UsageError: see `allows`.
         """
-        item, word = act.item, act.word
-        if act.kind == "done":
-            allowed = item == word == -1
-        elif act.kind == "click":
-            allowed = 0 <= item < len(self.names) and word == -1
-        else:
-            typable = 0 <= item < len(self.names) and bool(self.takes_text[item])
-            allowed = typable and 0 <= word < len(self.words)
-        if not allowed:
+        if not self.allows(act):
             fields = np.flatnonzero(self.takes_text).tolist()
             items, words = f"items 0 to {len(self.names) - 1}", f"words 0 to {len(self.words) - 1}"
             raise UsageError(

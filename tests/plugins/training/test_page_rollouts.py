@@ -132,7 +132,7 @@ def test_an_episode_ends_at_the_limit_of_steps_or_when_the_policy_is_done(
 
 
 @pytest.mark.browser
-def test_chromium_is_restarted_once_and_then_its_episodes_have_no_score() -> None:
+def test_chromium_is_restarted_and_the_episodes_that_it_took_along_have_no_score() -> None:
     rollouts = PageRollouts(["click-test-2"], slots=3)
     draws, left = [Draw("click-test-2", seed) for seed in range(700_000, 700_008)], [1]
 
@@ -144,9 +144,10 @@ def test_chromium_is_restarted_once_and_then_its_episodes_have_no_score() -> Non
         return PageOracle().choose([look])[0].act
 
     try:
-        survived = list(rollouts.play(draws, Scripted(killing)))
-        assert {e.draw for e in survived} == set(draws)
-        assert all(e.solved and len(e.samples) == 1 for e in survived)
+        played = list(rollouts.play(draws, Scripted(killing)))
+        assert {e.draw for e in played} == set(draws)
+        assert [e.is_sample for e in played] == [False] * 3 + [True] * 5
+        assert all(e.solved and len(e.samples) == 1 for e in played if e.is_sample)
         left[0] = 100
         failed = list(rollouts.play(draws, Scripted(killing)))
         assert {e.draw for e in failed} == set(draws)
