@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PointerNetwork", "act_at", "column_of"]
 
-_NAMED = 7
-"""First column of `Features.numbers` that tells of the instruction."""
 _DONE_AT_FIRST = -3.0
 """Bias of "done": about one step in 200 among ten acts, for most episodes end by themselves."""
 
@@ -45,12 +43,11 @@ class PointerNetwork(nn.Module):
     Args:
         width: of its vectors; a multiple of 4, the number of heads.
         layers: of the transformer.
-        match: whether it is told which elements' names and values are in the instruction.
     """
 
-    def __init__(self, *, width: int, layers: int, match: bool) -> None:
+    def __init__(self, *, width: int, layers: int) -> None:
         super().__init__()
-        self.width, self.layers, self.match = width, layers, match
+        self.width, self.layers = width, layers
         self.text = nn.EmbeddingBag(GRAMS, width, mode="mean")
         nn.init.normal_(self.text.weight, std=0.5)  # a mean of some 20 is then about 0.1
         self.project = nn.Linear(width, width)
@@ -92,25 +89,20 @@ class PointerNetwork(nn.Module):
 
     def _words_and_items(self, looks: Sequence[Features]) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors of the words and of the elements, before they know of each other."""
-        known: dict[str, int] = {}  # a text of several looks is embedded once
-        texts = [
-            [known.setdefault(text, len(known)) for text in f.words + f.names + f.roles]
-            for f in looks
-        ]
-        bags = [grams(text) for text in known]
+        parts = [part for look in looks for part in (look.words, look.names, look.roles)]
+        texts = list(chain.from_iterable(parts))
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        bags = [grams(text) for text in places]  # a text of several looks is embedded once
         starts = torch.tensor([0, *accumulate(map(len, bags))][: len(bags)], dtype=torch.long)
         pieces = torch.tensor(list(chain.from_iterable(bags)), dtype=torch.long)
-        vectors = self.project(self.text(pieces, starts))
-        parts = [
-            np.split(np.array(own, np.int64), (len(f.words), len(f.words) + len(f.names)))
-            for own, f in zip(texts, looks, strict=True)
-        ]
-        words, items, roles = (vectors[_padded(part)] for part in zip(*parts, strict=True))
-        numbers = _padded(f.numbers for f in looks)
-        if not self.match:
-            numbers[..., _NAMED:] = 0
+        vectors = self.project(self.text(pieces, starts))[[places[text] for text in texts]]
+        of_parts = vectors.split([len(part) for part in parts])
+        words, items, roles = (
+            pad_sequence(of_parts[first::3], batch_first=True) for first in range(3)
+        )
         words = words + self.place.weight[: words.shape[1]] + self.part.weight[1]
-        return words, items + self.numbers(numbers) + self.role(roles) + self.part.weight[2]
+        numbers = self.numbers(_padded(look.numbers for look in looks))
+        return words, items + numbers + self.role(roles) + self.part.weight[2]
 
 
 def _padded(rows: Iterable[NDArray[Any]]) -> torch.Tensor:

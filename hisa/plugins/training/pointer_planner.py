@@ -14,7 +14,7 @@ from hisa.planner.call_schema import Schema
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.training.episodes import Act
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.screen_looks import area_of, look_of, look_text
+from hisa.plugins.training.screen_looks import LOOK, area_of, look_of
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
@@ -47,7 +47,7 @@ class PointerForm:
     ) -> tuple[str, Schema | None]:
         """Returns the look as JSON; no schema is sent."""
         self._observation, self._look = observation, look_of(observation, task.instruction)
-        return look_text(self._look), None
+        return LOOK.dump_json(self._look).decode(), None
 
     def read(self, reply: str) -> ToolCall:
         """Returns the call of an act.

@@ -8,7 +8,6 @@ from typing import Self
 
 import torch
 
-from hisa.errors import UsageError
 from hisa.plugins.training import checkpoints
 from hisa.plugins.training.checkpoints import Header
 from hisa.plugins.training.episodes import Choice, Look, Sample
@@ -28,11 +27,11 @@ class PointerPolicy:
         self._generator = torch.Generator().manual_seed(seed)
 
     @classmethod
-    def fresh(cls, seed: int, *, width: int = 96, layers: int = 2, match: bool = True) -> Self:
+    def fresh(cls, seed: int, *, width: int = 96, layers: int = 2) -> Self:
         """Returns an untrained policy, the same for the same seed; see `PointerNetwork`."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return cls(PointerNetwork(width=width, layers=layers, match=match), seed=seed)
+            return cls(PointerNetwork(width=width, layers=layers), seed=seed)
 
     def reseed(self, seed: int) -> None:
         """Begin its sampling anew, so that the same looks get the same acts."""
@@ -56,10 +55,8 @@ class PointerPolicy:
         """See `Trainable`.
 
         Raises:
-            UsageError: no samples, or an act that its look does not allow.
+            UsageError: an act that its look does not allow.
         """
-        if not samples:
-            raise UsageError("no samples: want at least one", fix="hisa train sft --help")
         looks = [features(sample.look) for sample in samples]
         for look, sample in zip(looks, samples, strict=True):
             look.require(sample.act)
@@ -75,10 +72,9 @@ class PointerPolicy:
 
     def pack(self) -> bytes:
         """Returns a checkpoint's bytes."""
-        net = self.network
-        sizes = {"width": net.width, "layers": net.layers, "match": int(net.match)}
+        sizes = {"width": self.network.width, "layers": self.network.layers}
         header = Header(kind="pointer", name=self.name, version=self.version, sizes=sizes)
-        return checkpoints.pack(header, net.state_dict())
+        return checkpoints.pack(header, self.network.state_dict())
 
     @classmethod
     def unpack(cls, data: bytes, source: str, *, seed: int = 0) -> Self:
@@ -89,9 +85,7 @@ class PointerPolicy:
         """
         header, tensors = checkpoints.unpack(data, source, kind="pointer")
         width, layers = header.size("width", 4, 512), header.size("layers", 1, 12)
-        network = PointerNetwork(
-            width=width - width % 4, layers=layers, match=bool(header.size("match", 0, 1))
-        )
+        network = PointerNetwork(width=width - width % 4, layers=layers)
         try:
             network.load_state_dict(tensors)
         except RuntimeError as error:

@@ -138,11 +138,11 @@ def test_sixty_steps_of_cloning_solve_pages_that_were_not_shown() -> None:
 
 
 def test_a_file_gives_back_the_same_policy(tmp_path: Path) -> None:
-    policy = PointerPolicy.fresh(4, width=16, layers=1, match=False)
+    policy = PointerPolicy.fresh(4, width=16, layers=1)
     policy.version, policy.name = 12, "cloned"
     policy.save(tmp_path / "new" / "p.safetensors")
     loaded = PointerPolicy.load(tmp_path / "new" / "p.safetensors")
-    assert (loaded.version, loaded.name, loaded.network.match) == (12, "cloned", False)
+    assert (loaded.version, loaded.name) == (12, "cloned")
     weights = policy.network.state_dict()
     assert all(torch.equal(weights[name], w) for name, w in loaded.network.state_dict().items())
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["p.safetensors"]
@@ -157,7 +157,7 @@ def _damaged() -> dict[str, bytes]:
     policy = PointerPolicy.fresh(0, width=16, layers=1)
     good, weights = policy.pack(), policy.network.state_dict()
     header = checkpoints.Header(kind="pointer", name="p", version=0, sizes={"width": 16})
-    sizes = {"width": 16, "layers": 1, "match": 1}
+    sizes = {"width": 16, "layers": 1}
     endless = {**weights, "click.bias": torch.tensor([float("nan")])}
 
     def with_header(**changes: object) -> bytes:
