@@ -64,21 +64,12 @@ class PageBrowser:
         self._file, self._timeout = file, timeout
         self._last, self._received, self._sessions = 0, bytearray(), [""]
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
-        command = [
-            "sh",
-            "-c",
-            _SHELL,
-            profile,
-            program,
-            *_FLAGS.split(),
-            f"--user-data-dir={profile}",
-        ]
+        flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(timeout)
         with theirs:
-            self.process = subprocess.Popen(
-                command, stdin=theirs, stdout=theirs, start_new_session=True
-            )
+            self.process = subprocess.Popen(["sh", "-c", _SHELL, profile, program, *flags],
+                stdin=theirs.fileno(), stdout=theirs.fileno(), start_new_session=True)  # fmt: skip
         self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
         try:
             self._open(f"{_ORIGIN}{start}", windows)
@@ -155,8 +146,9 @@ class PageBrowser:
         if content is not None:
             kind = f"{mimetypes.guess_type(url)[0] or 'application/octet-stream'}; charset=utf-8"
             headers = [{"name": "Content-Type", "value": kind}]
-            answer = {"responseHeaders": headers, "body": base64.b64encode(content).decode()}
-            method, answer["responseCode"] = "Fetch.fulfillRequest", 200
+            body = base64.b64encode(content).decode()
+            method = "Fetch.fulfillRequest"
+            answer = {"responseCode": 200, "responseHeaders": headers, "body": body}
         self._write(session, method, {"requestId": paused["requestId"], **answer})
 
     def _write(self, session: str, method: str, parameters: Any) -> None:

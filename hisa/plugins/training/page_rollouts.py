@@ -158,10 +158,10 @@ class PageRollouts:
             return run.ended(None, failure="the page shows nothing")
         if done:
             return run.ended(raw)
-        if any(sample.act.kind == "done" for sample in run.samples) or not run.look.items:
-            return run.ended(0.0)
-        truncated = len(run.samples) >= self._max_steps
-        return run.ended(0.0, truncated=True) if truncated else None
+        left = not run.look.items or any(sample.act.kind == "done" for sample in run.samples)
+        if left or len(run.samples) >= self._max_steps:
+            return run.ended(0.0, truncated=not left)
+        return None
 
 
 def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str, Any]]:
@@ -193,18 +193,17 @@ def _input(order: dict[str, Any]) -> list[Command]:
     """Events of mouse and keyboard for an order of `_order`, in the slot's own window."""
     if "x" not in order:
         return []
+    mouse, keyboard = "Input.dispatchMouseEvent", "Input.dispatchKeyEvent"
     point = {"x": order["x"], "y": order["y"]}
     button = {**point, "button": "left", "clickCount": 1}
     events: list[tuple[str, dict[str, Any]]] = [
-        ("Input.dispatchMouseEvent", {"type": "mouseMoved", **point}),
-        ("Input.dispatchMouseEvent", {"type": "mousePressed", **button}),
-        ("Input.dispatchMouseEvent", {"type": "mouseReleased", **button}),
+        (mouse, {"type": "mouseMoved", **point}),
+        (mouse, {"type": "mousePressed", **button}),
+        (mouse, {"type": "mouseReleased", **button}),
     ]
     if "text" in order:
         end = {"key": "End", "code": "End", "windowsVirtualKeyCode": 35}
-        events += [
-            ("Input.dispatchKeyEvent", {"type": kind, **end}) for kind in ("keyDown", "keyUp")
-        ]
+        events += [(keyboard, {"type": kind, **end}) for kind in ("keyDown", "keyUp")]
         events.append(("Input.insertText", {"text": order["text"]}))
     return [(order["slot"], *event) for event in events]
 

@@ -1,27 +1,28 @@
-"""Numbers of a look: its words and its elements, as a pointer network reads them. No torch here."""
+"""A look as policies read it: the words to type, and its elements in numbers. No torch here."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hisa.errors import UsageError
 from hisa.plugins.training.episodes import Act, Item, Look
-from hisa.plugins.training.instruction_words import instruction_words
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["GRAMS", "NUMBERS", "Features", "features", "grams"]
+__all__ = ["GRAMS", "MAX_WORDS", "NUMBERS", "Features", "features", "grams", "instruction_words"]
 
 GRAMS = 4096
 """Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
+MAX_WORDS = 40
+"""Of an instruction; chosen by hand."""
+_WORD = re.compile(r"[A-Za-z0-9\-_@#]+(?:\.[A-Za-z0-9\-_@#]+)*|[^\sA-Za-z0-9]")
 _MOST_ITEMS = 256
 """Elements that count, in reading order; small pages have up to 60, a whole desktop thousands."""
 _MOST_GRAMS = 60
@@ -70,6 +71,15 @@ class Features:
                 f"{act}: this look allows done, click on {items}, and type {words} into {fields}",
                 fix="hisa train sft --help",
             )
+
+
+def instruction_words(text: str) -> tuple[str, ...]:
+    """Returns the words of a text in order, at most `MAX_WORDS`; they are what `Act.word` counts.
+
+    Letters, digits, ``-_@#`` and full stops between them make a word; any other sign is a word of
+    its own, so that quotes around a text to type, and a full stop after it, are no part of it.
+    """
+    return tuple(match.group() for match in islice(_WORD.finditer(text), MAX_WORDS))
 
 
 @lru_cache(maxsize=4096)

@@ -20,16 +20,15 @@ from hisa.actions import Click, Hotkey, Press, Write, parse
 from hisa.errors import HisaError, UsageError
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Draw, Episode, Sample
-from hisa.plugins.training.instruction_words import instruction_words
 from hisa.plugins.training.machine_rollouts import no_sample
-from hisa.plugins.training.pointer_features import features
+from hisa.plugins.training.pointer_features import features, instruction_words
 from hisa.plugins.training.pointer_planner import ActReply
-from hisa.plugins.training.screen_looks import LOOK, area_of, look_of
+from hisa.plugins.training.screen_looks import LOOK, look_of
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
 from hisa.runs.step_records import StepRecord
 from hisa.runs.turns import Turn, turns
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["RecordedRollouts"]
@@ -135,11 +134,9 @@ def _of_run(folder: Path) -> Episode:
 def _of_turn(turn: Turn) -> Sample:
     (content, *_) = (m["content"] for m in turn.request["messages"] if m["role"] == "user")
     logprobs = (turn.tokens and turn.tokens.logprobs) or (0.0,)
-    version = int(turn.policy) if turn.policy.isdecimal() else 0
-    reply = ActReply.model_validate_json(turn.reply or "")
     return Sample(
-        LOOK.validate_json(content), Act(reply.act, reply.item, reply.word), sum(logprobs),
-        version=version, well_formed=not turn.refused,
+        LOOK.validate_json(content), ActReply.model_validate_json(turn.reply or "").as_act(),
+        sum(logprobs), version=int(turn.policy or 0), well_formed=not turn.refused,
     )  # fmt: skip
 
 
@@ -150,14 +147,12 @@ def _of_step(run: Run, record: StepRecord) -> Sample:
     screen = _screen(run.folder, seen.elements_sha256, (seen.screen_width, seen.screen_height))
     acted = record.acts[0]
     if acted.ends == "succeeded":
-        return Sample(look_of(screen, words), Act("done"))
+        return Sample(look_of(screen, words)[0], Act("done"))
     if not acted.ok or acted.tool != "gui_action":
         raise _Unusable(f"a step is no act on an element: {acted.tool}")
     at, text = _pointed(str(acted.input))
     if at is not None:
-        at = Point(
-            at.x * seen.screen_width / seen.width, at.y * seen.screen_height / seen.height, "screen"
-        )
+        at = convert(at, "screen", screen=screen.screen, image=Size(seen.width, seen.height))
     return _sample(screen, words, at, text)
 
 
@@ -183,7 +178,7 @@ def _screen(folder: Path, elements: str, size: Sequence[int]) -> Observation:
 
 def _sample(screen: Observation, instruction: str, at: Point | None, text: str | None) -> Sample:
     """An act on the smallest element at a point of the screen, or on what has the keyboard."""
-    look, area, candidates = look_of(screen, instruction), area_of(screen, instruction), []
+    (look, area), candidates = look_of(screen, instruction), []
     for index, item in enumerate(look.items):
         (left, top, width, height), holds = item.box, item.focused
         if at is not None:

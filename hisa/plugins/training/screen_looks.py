@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from pydantic import TypeAdapter
 
 from hisa.plugins.training.episodes import Item, Look
-from hisa.plugins.training.instruction_words import instruction_words
+from hisa.plugins.training.pointer_features import instruction_words
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["LOOK", "area_of", "look_of"]
+__all__ = ["LOOK", "look_of"]
 
 LOOK = TypeAdapter(Look)
 """Writes a look as the JSON of a prompt, and reads it."""
@@ -29,26 +29,22 @@ _HOLDERS = {"frame", "panel", "document web", "document frame", "scroll pane", "
 """Roles that do not count although they may hold nothing."""
 
 
-def look_of(observation: Observation, instruction: str) -> Look:
-    """Returns what a policy sees of an observation; boxes are shares of `area_of`."""
-    elements, area = observation.elements or (), area_of(observation, instruction)
-    chosen = _chosen(elements, _query(elements, instruction))
-    items = (_item(element, role, name, area) for element, role, name in chosen)
-    return Look(instruction, tuple(filter(_inside, items)))
-
-
-def area_of(observation: Observation, instruction: str) -> BoundingBox:
-    """Returns the screen-space box that counts as the whole screen.
+def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingBox]:
+    """Returns what a policy sees of an observation, and the screen-space box that its boxes share.
 
     That is what holds the instruction where a page shows it, else the page, else the screen.
     """
     elements, size = observation.elements or (), observation.screen
     query = _query(elements, instruction)
+    area = next(
+        (element.box for element in elements if element.role == "document web"),
+        BoundingBox(0, 0, size.width, size.height, "screen"),
+    )
     parent = elements[query].parent if query >= 0 else None
     if parent is not None and parent >= 0:
-        return elements[parent].box
-    pages = (element.box for element in elements if element.role == "document web")
-    return next(pages, BoundingBox(0, 0, size.width, size.height, "screen"))
+        area = elements[parent].box
+    items = (_item(element, role, name, area) for element, role, name in _chosen(elements, query))
+    return Look(instruction, tuple(filter(_inside, items))), area
 
 
 def _query(elements: Sequence[Element], instruction: str) -> int:

@@ -16,8 +16,7 @@ from hisa.plugins.training import checkpoints  # noqa: E402
 from hisa.plugins.training.base import Trainable  # noqa: E402
 from hisa.plugins.training.episodes import Act, Item, Look, Sample  # noqa: E402
 from hisa.plugins.training.pointer_features import features  # noqa: E402
-from hisa.plugins.training.pointer_network import act_at, column_of  # noqa: E402
-from hisa.plugins.training.pointer_policy import PointerPolicy  # noqa: E402
+from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of  # noqa: E402
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
 
