@@ -68,7 +68,10 @@ class MachineRollouts:
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `Rollouts`; the machines go on while the next episode is waited for."""
+        """See `Rollouts`; machines go on while the next episode is waited for.
+
+        They run in an event loop of their own, so that it cannot be called inside of another.
+        """
         unknown = [draw.task for draw in draws if draw.task not in self._paths]
         if unknown:
             why = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"

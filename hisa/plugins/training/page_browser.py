@@ -30,6 +30,7 @@ __all__ = ["BrowserDied", "Command", "PageBrowser"]
 _ORIGIN = "https://pages.invalid"
 Command = tuple[int, str, Mapping[str, Any]]
 """Number of the window, -1: none; method of the DevTools protocol; its parameters."""
+_SECONDS = 60  # that an answer may take
 _MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
 _SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
 _FLAGS = """--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --no-first-run
@@ -45,7 +46,7 @@ class BrowserDied(EnvironmentFailed):
 
 
 class PageBrowser:
-    """Windows of one Chromium, all at the page ``start``; an answer may take ``timeout`` seconds.
+    """Windows of one Chromium, all at the page ``start``; an answer may take a minute.
 
     ``file`` gives the bytes under a path of the pages, or None; ``close`` ends Chromium.
 
@@ -54,19 +55,17 @@ class PageBrowser:
         BrowserDied: it does not start.
     """
 
-    def __init__(
-        self, file: Callable[[str], bytes | None], start: str, windows: int, *, timeout: float = 60
-    ) -> None:
+    def __init__(self, file: Callable[[str], bytes | None], start: str, windows: int) -> None:
         program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
         if program is None:
             message = f"no browser: none of {', '.join(BROWSERS)} is installed"
             raise UsageError(message, fix="sudo apt-get install chromium")
-        self._file, self._timeout = file, timeout
-        self._last, self._received, self._sessions = 0, bytearray(), [""]
+        self._file, self._sessions = file, [""]
+        self._last, self._received = 0, bytearray()
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
         flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
         self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(timeout)
+        self._socket.settimeout(_SECONDS)
         with theirs:
             self.process = subprocess.Popen(["sh", "-c", _SHELL, profile, program, *flags],
                 stdin=theirs.fileno(), stdout=theirs.fileno(), start_new_session=True)  # fmt: skip
@@ -83,7 +82,7 @@ class PageBrowser:
         Raises:
             BrowserDied: Chromium is gone, does not answer, or refuses a command.
         """
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + _SECONDS
         # What is sent while waiting has numbers of its own, above these.
         numbers = range(self._last + 1, self._last + 1 + len(commands))
         answers: dict[int, dict[str, Any]] = {}
@@ -101,8 +100,7 @@ class PageBrowser:
                 elif message.get("method") == "Inspector.targetCrashed":
                     raise BrowserDied("a page's process crashed")
         except OSError as error:
-            reason = f"Chromium is gone, or took over {self._timeout:g} s: {error}"
-            raise BrowserDied(reason) from error
+            raise BrowserDied(f"Chromium is gone, or took over {_SECONDS} s: {error}") from error
         if refused := [answer["error"] for answer in answers.values() if "error" in answer]:
             raise BrowserDied(f"Chromium refuses a command: {refused[0]}")
         return [answers[number]["result"] for number in numbers]

@@ -53,27 +53,24 @@ class _Live:
 class PageRollouts:
     """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
 
-    Chromium starts with the first play. When it dies it is started anew, and the episodes that it
-    took along have failed. Up to ``slots`` pages are played at once; an episode of ``max_steps``
-    steps is truncated and has score 0. Chromium counts as dead when a wave takes longer than
-    ``timeout`` seconds.
+    Chromium starts with the first play. When it dies, or a wave takes over a minute, it is started
+    anew, and the episodes that it took along have failed. Up to ``slots`` pages are played at once;
+    an episode of ``max_steps`` steps is truncated and has score 0.
 
     Raises:
         UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
     """
 
     def __init__(
-        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8,
-        real_input: bool = False, timeout: float = 60,
-    ) -> None:  # fmt: skip
+        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8, real_input: bool = False
+    ) -> None:
         if other := [name for name in pages if page_path(name) != f"miniwob/{name}.html"]:
             raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
         if not pages or slots < 1 or max_steps < 1:
             sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
             raise UsageError(f"{sizes}: each must be at least 1")
         self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
-        self._real, self._timeout = real_input, timeout
-        self._shown: list[str] = [""] * slots
+        self._real, self._shown = real_input, [""] * slots
         self._browser: PageBrowser | None = None
 
     def play(
@@ -136,8 +133,7 @@ class PageRollouts:
         Raises:
             BrowserDied: Chromium crashed, or hangs.
         """
-        windows = self._slots if self._real else 1
-        browser = self._browser or PageBrowser(_file, _STAGE, windows, timeout=self._timeout)
+        browser = self._browser or PageBrowser(_file, _STAGE, self._slots if self._real else 1)
         self._browser, calls = browser, [(0, orders)]
         if self._real:
             browser.send([command for order in orders for command in _input(order)])
