@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.plugins.training import widget_pages as pages
-from hisa.plugins.training.box_cleaning import clean
-from hisa.plugins.training.box_detectors import drawn_boxes
+from hisa.plugins.training.box_cleaning import clean, drawn_boxes
 
 PAGES, TESTED = 4096, 1000
 ARMS: dict[str, dict[str, Any]] = {
@@ -58,7 +57,7 @@ def planted(targets: Iterable[pages.Target], share: float, seed: int) -> Iterato
         yield target
 
 
-def run(arm: str, seed: int, updates: int, device: str) -> dict[str, Any]:
+def run(arm: str, seed: int, updates: int) -> dict[str, Any]:
     import torch
 
     from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
@@ -74,8 +73,8 @@ def run(arm: str, seed: int, updates: int, device: str) -> dict[str, Any]:
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)
     held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
-    tests = {s: Pool([*pages.targets(held_out, s, every=False)], device) for s in pages.STYLES}
-    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how), device), Pool(train, device)
+    tests = {s: Pool([*pages.targets(held_out, s, every=False)]) for s in pages.STYLES}
+    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train)
     cold, curve = trainer.settings.cold_start, []
     ready = time.perf_counter()
     for step in range(cold + updates + 1):
@@ -86,7 +85,7 @@ def run(arm: str, seed: int, updates: int, device: str) -> dict[str, Any]:
     return {
         "arm": arm, "seed": seed, "updates": updates, "cold": cold, "counts": counts, "of": TESTED,
         "curve": curve, "hits": {style: trainer.hits(test) for style, test in tests.items()},
-        "entropy": row["entropy"], "settings": str(trainer.settings), "device": device,
+        "entropy": row["entropy"], "settings": str(trainer.settings),
         "render_s": round(ready - started, 1), "seconds": round(time.perf_counter() - started, 1),
         "torch": torch.__version__,
     }  # fmt: skip
@@ -97,7 +96,7 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             command = [sys.executable, "-m", "benchmarks.click_grounder", "--arm", pair[0]]
             command += ["--seed", str(pair[1]), "--updates", str(options.updates)]
-            command += ["--device", options.device, "--out", file.name]
+            command += ["--out", file.name]
             if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
                 print(f"{pair}: FAILED, no result", file=sys.stderr)
                 return []
@@ -140,7 +139,6 @@ def main() -> None:
     parser.add_argument("--seed", action="append", type=int)
     parser.add_argument("--updates", type=int, default=1400)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", nargs="+", type=Path, help="print tables of such files")
     options = parser.parse_args()
@@ -148,7 +146,7 @@ def main() -> None:
     if options.merge:
         rows = [row for path in options.merge for row in json.loads(path.read_text())]
     elif len(arms) == len(seeds) == 1:
-        rows = [run(arms[0], seeds[0], options.updates, options.device)]
+        rows = [run(arms[0], seeds[0], options.updates)]
     else:
         rows = run_all(arms, seeds, options)
     if options.out:

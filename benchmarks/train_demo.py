@@ -23,19 +23,18 @@ from hisa.cli.out import say, say_error
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.training.cloning import CloningSettings, clone
 from hisa.plugins.training.curve_metrics import MetricsRow
-from hisa.plugins.training.page_oracles import best_scores, demonstrations
+from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
 from hisa.plugins.training.step_training import (
     GrpoSettings,
     StepTraining,
-    evaluate,
     evaluation_draws,
 )
 from hisa.plugins.training.training_folder import TrainingFolder
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Trainable
+    from hisa.plugins.training.base import Policy
 
 DEMONSTRATED = ("enter-text", "enter-password", "login-user")
 KEPT_OUT = ("click-dialog-2", "click-option", "click-tab", "click-widget", "focus-text-2")
@@ -76,11 +75,12 @@ def tuned(
     return folder.checkpoint("best")
 
 
-def scores(rollouts: PageRollouts, policy: Trainable, *, greedy: bool) -> dict[str, str]:
+def scores(rollouts: PageRollouts, policy: Policy, *, greedy: bool) -> dict[str, str]:
     """Returns for each page the share solved of the report's instances, with Wilson's interval."""
-    policy.reseed(0)
+    solved: dict[str, list[bool]] = {page: [] for page in PAGES}
     draws = evaluation_draws(PAGES, INSTANCES, REPORT_SEEDS)
-    solved = evaluate(rollouts, policy, draws, greedy=greedy)
+    for episode in rollouts.play(draws, policy, greedy=greedy):
+        solved[episode.draw.task] += [episode.solved] * episode.is_sample
     return {page: _share(sum(won), len(won)) for page, won in solved.items()}
 
 
@@ -108,9 +108,7 @@ def main() -> None:
         best = PointerPolicy.load(tuned(policy, training, run, arguments.updates, arguments.seed))
         columns["after GRPO"] = scores(evaluation, best, greedy=True)
         columns["GRPO, sampled"] = scores(evaluation, best, greedy=False)
-        seeds = range(REPORT_SEEDS, REPORT_SEEDS + INSTANCES)
-        rules = best_scores(evaluation, PAGES, seeds)
-        columns["rules"] = {page: _share(*score) for page, score in rules.items()}
+        columns["rules"] = scores(evaluation, PageOracle(), greedy=True)
     finally:
         training.close()
         evaluation.close()

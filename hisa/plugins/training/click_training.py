@@ -60,17 +60,18 @@ class ClickSettings:
 
 
 class Pool:
-    """Targets as tensors on a device; pictures that targets share are kept once."""
+    """Targets as tensors; pictures that targets share are kept once."""
 
-    def __init__(self, targets: Sequence[Target], device: str = "cpu") -> None:
+    def __init__(self, targets: Sequence[Target]) -> None:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
         numbers = {key: number for number, key in enumerate(pictures)}
-        pixels, letters = net.encode(list(pictures.values()), [t.description for t in targets])
+        self.pixels, self.letters = net.encode(
+            list(pictures.values()), [t.description for t in targets]
+        )
         scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
-        boxes = torch.tensor([t.box for t in targets], dtype=torch.float32) * torch.tensor(scales)
-        self.pixels, self.letters, self.boxes = (t.to(device) for t in (pixels, letters, boxes))
-        self.pages = torch.tensor([numbers[id(t.picture)] for t in targets], device=device)
-        self.device = device
+        boxes = torch.tensor([t.box for t in targets], dtype=torch.float32)
+        self.boxes = boxes * torch.tensor(scales)
+        self.pages = torch.tensor([numbers[id(t.picture)] for t in targets])
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -83,11 +84,11 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
     are. Of a malformed reply nothing is read, so that all are 0.
 
     Args:
-        replies: N to each of B targets, see `Heads`.
+        replies: N to each of B targets, see `parts_of`.
         boxes: of the targets, [B, 4].
         parts: of `REWARDS`.
     """
-    cells, sizes, formed = replies.unbind(2)
+    cells, sizes, formed = net.parts_of(replies, parts)
     x, y = net.points(cells)
     left, top, right, bottom = (boxes[:, [side]] for side in range(4))
     click = ((left <= x) & (x <= right) & (top <= y) & (y <= bottom)) * formed.float()
@@ -109,10 +110,10 @@ class ClickTrainer:
     ended.
     """
 
-    def __init__(self, settings: ClickSettings, device: str = "cpu") -> None:
+    def __init__(self, settings: ClickSettings) -> None:
         torch.manual_seed(settings.seed)
         self.settings, self.parts = settings, REWARDS[settings.reward]
-        self.network = net.PixelNetwork().to(device)
+        self.network = net.PixelNetwork()
         self.version = 0
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
@@ -122,48 +123,43 @@ class ClickTrainer:
         Groups without spread have advantages of 0 and stay in the mean, as in eq. 4.
         """
         started, settings = time.perf_counter(), self.settings
-        cold = self.version < settings.cold_start
         if self.version == settings.cold_start:  # no moments of the cold start go into GRPO
             self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.rate)
-        generator = torch.Generator(pool.device)
-        generator.manual_seed(settings.seed * 1_000_003 + self.version)
-        size = (settings.batch,)
-        chosen = torch.randint(len(pool), size, generator=generator, device=pool.device)
-        heads = self._heads(pool, chosen)
-        entropy = -(heads.cells.exp() * heads.cells).sum(1).mean()
-        row: dict[str, Any] = {
-            "phase": "sft" if cold else "grpo",
-            "entropy": float(entropy.detach()),
-        }
-        if cold:
-            loss = cloning_loss(heads.log_probs(_answers(pool.boxes[chosen]))[:, 0])
+        generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + self.version)
+        chosen = torch.randint(len(pool), (settings.batch,), generator=generator)
+        logs = self._log_probs(pool, chosen)
+        entropy = -(logs.exp() * logs).sum(1).mean()
+        measures: dict[str, Any] = {}
+        if cold := self.version < settings.cold_start:
+            loss = cloning_loss(logs.gather(1, self._answers(pool.boxes[chosen]))[:, 0])
         else:
-            loss, measures = self._click_loss(heads, pool.boxes[chosen], generator)
-            loss, row = loss - settings.entropy_bonus * entropy, row | measures
+            loss, measures = self._click_loss(logs, pool.boxes[chosen], generator)
+            loss = loss - settings.entropy_bonus * entropy
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.network.parameters(), settings.norm)
         self.optimizer.step()
         self.version += 1
-        seconds = time.perf_counter() - started
-        row |= {"update": self.version, "loss": loss.item(), "entropy": entropy.item()}
-        return row | {"seconds": seconds}
+        return measures | {
+            "update": self.version, "phase": "sft" if cold else "grpo", "loss": loss.item(),
+            "entropy": entropy.item(), "seconds": time.perf_counter() - started,
+        }  # fmt: skip
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint; see `pixel_grounder.save_network`."""
-        from hisa.plugins.training.pixel_grounder import save_network
-
-        save_network(self.network, path, self.version)
+        """Write a checkpoint; see `checkpoints.write`."""
+        self.network.save(path, self.version)
 
     def _click_loss(
-        self, heads: net.Heads, boxes: Tensor, generator: torch.Generator
+        self, every: Tensor, boxes: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, dict[str, Any]]:
-        replies = heads.sample(self.settings.members, generator)
+        replies = torch.multinomial(
+            every.detach().exp(), self.settings.members, replacement=True, generator=generator
+        )
         click, rewards = reply_rewards(replies, boxes, self.parts)
         spread = rewards.amax(1, keepdim=True) > rewards.amin(1, keepdim=True) + 1e-6
         deviation = rewards.std(1, unbiased=False, keepdim=True)
         advantages = ((rewards - rewards.mean(1, keepdim=True)) / deviation).where(spread, 0.0)
-        logs = heads.log_probs(replies).flatten()
+        logs = every.gather(1, replies).flatten()
         clip = self.settings.clip
         loss = click_grpo_loss(logs, logs.detach(), advantages.flatten(), clip=clip).value
         return loss, {
@@ -172,25 +168,27 @@ class ClickTrainer:
             "groups": len(spread), "dropped_groups": int((~spread).sum()),
         }  # fmt: skip
 
-    def _heads(self, pool: Pool, chosen: Tensor) -> net.Heads:
+    def _log_probs(self, pool: Pool, chosen: Tensor) -> Tensor:
         pixels = pool.pixels[pool.pages[chosen]]
-        heads: net.Heads = self.network(pixels, pool.letters[chosen], self.parts)
-        return heads
+        logs: Tensor = self.network(pixels, pool.letters[chosen], self.parts)
+        return logs
+
+    def _answers(self, boxes: Tensor) -> Tensor:
+        """The right reply to each target: the cell at its centre, the size nearest to its own."""
+        middle = (boxes[:, :2] + boxes[:, 2:]) / 2 // net.CELL
+        column, row = middle.long().clamp(min=0).unbind(1)
+        reply = row.clamp(max=net.ROWS - 1) * net.COLUMNS + column.clamp(max=net.COLUMNS - 1)
+        if "size" in self.parts:
+            sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(net.BOX_SIZES))
+            reply = reply * len(net.BOX_SIZES) + sizes.argmin(1)
+        return (reply * 2 + 1 if "formed" in self.parts else reply)[:, None]
 
     @torch.no_grad()
     def hits(self, pool: Pool) -> int:
         """Returns for how many targets the likeliest reply clicks into the box."""
         total = 0
         for first in range(0, len(pool), 256):
-            part = torch.arange(first, min(first + 256, len(pool)), device=pool.device)
-            replies = self._heads(pool, part).likeliest()
+            part = torch.arange(first, min(first + 256, len(pool)))
+            replies = self._log_probs(pool, part).argmax(1, keepdim=True)
             total += int(reply_rewards(replies, pool.boxes[part], self.parts)[0].sum())
         return total
-
-
-def _answers(boxes: Tensor) -> Tensor:
-    """The right reply to each target: the cell at its centre, the size nearest to its own."""
-    column = ((boxes[:, 0] + boxes[:, 2]) / 2 // net.CELL).long().clamp(0, net.COLUMNS - 1)
-    row = ((boxes[:, 1] + boxes[:, 3]) / 2 // net.CELL).long().clamp(0, net.ROWS - 1)
-    sizes = torch.cdist(boxes[:, 2:] - boxes[:, :2], boxes.new_tensor(net.BOX_SIZES)).argmin(1)
-    return torch.stack([row * net.COLUMNS + column, sizes, torch.ones_like(row)], 1)[:, None]

@@ -1,23 +1,17 @@
 """Rollouts on desktops and virtual machines: every episode is a run, as ``hisa run`` makes it.
 
-The bench's own attempts make them, each on a fresh machine. Machines work in a thread of their own;
-the policy stays in the thread of whoever plays: the model of a run's planner passes its looks on,
-and those that wait are asked together.
+The bench's own attempts make them, each on a fresh machine, in an event loop that goes on while an
+episode is waited for. The model of a run's planner is the policy, asked in the thread of whoever
+plays.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Coroutine, Generator, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
 from weakref import WeakSet
 
 from hisa.config import Settings
@@ -26,17 +20,12 @@ from hisa.outcomes.endings import RunStatus, is_success, says_nothing
 from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
 from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.episodes import Draw, Episode, Sample
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.screen_looks import read_look
+from hisa.plugins.training.screen_looks import LOOK
 from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 __all__ = ["MachineRollouts", "no_sample"]
-
-_Question = tuple[Look, Future[tuple[Choice, int]]]
-"""Answered by the choice, and the version that made it."""
-_Heard = SimpleQueue[_Question | Episode | None]
-"""What machines ask and how they end; None: the work is over."""
 
 
 class MachineRollouts:
@@ -79,7 +68,10 @@ class MachineRollouts:
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `Rollouts`; the policy is asked while the next episode is waited for."""
+        """See `Rollouts`; machines go on while the next episode is waited for.
+
+        They run in an event loop of their own, so that it cannot be called inside of another.
+        """
         unknown = [draw.task for draw in draws if draw.task not in self._paths]
         if unknown:
             why = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"
@@ -94,54 +86,37 @@ class MachineRollouts:
             play.close()
 
     def _played(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> Generator[Episode]:
-        heard, count = _Heard(), len(draws)
-        with _in_thread(self._work(draws, heard, policy.name, greedy), heard) as work:
-            while count:
-                messages = [heard.get()]
-                while not heard.empty():
-                    messages.append(heard.get())
-                questions = [message for message in messages if isinstance(message, tuple)]
-                looks = [look for look, _ in questions]
-                choices = policy.choose(looks, greedy=greedy) if looks else ()
-                version = policy.version
-                for (_, answer), choice in zip(questions, choices, strict=True):
-                    if answer.set_running_or_notify_cancel():
-                        answer.set_result((choice, version))
-                for message in messages:
-                    if isinstance(message, Episode):
-                        count -= 1
-                        yield message
-                    elif message is None and count:
-                        work.result()  # raises what ended it
+        with asyncio.Runner() as runner:  # at its end what still runs is cancelled
+            loop, room = runner.get_loop(), asyncio.Semaphore(self._workers)
+            waiting = {
+                loop.create_task(self._episode(draw, _AskedPolicy(policy, greedy), room))
+                for draw in draws
+            }
+            while waiting:
+                ended, waiting = runner.run(
+                    asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                )
+                yield from (work.result() for work in ended)
 
-    async def _work(self, draws: Sequence[Draw], heard: _Heard, policy: str, greedy: bool) -> None:
-        async def lane() -> None:
-            for draw in waiting:
-                heard.put(await self._episode(draw, _AskedPolicy(policy, heard), greedy))
-
-        waiting = iter(draws)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._workers, len(draws))):
-                group.create_task(lane())
-
-    async def _episode(self, draw: Draw, model: _AskedPolicy, greedy: bool) -> Episode:
+    async def _episode(self, draw: Draw, model: _AskedPolicy, room: asyncio.Semaphore) -> Episode:
         settings, ended = deepcopy(self._settings), RunEnded(status="defect")
         settings["run"]["seed"] = draw.seed
-        settings["models"]["planner"]["temperature"] = float(not greedy)
+        settings["models"]["planner"]["temperature"] = float(not model.greedy)
         job = Job(
             task=self._paths[draw.task], settings=settings, runs=str(self._folder),
             environment=self._environment,
         )  # fmt: skip
-        async for message in perform(job, {"planner": model}):
-            if isinstance(message, RunEnded):
-                ended = message
+        async with room:
+            async for message in perform(job, {"planner": model}):
+                if isinstance(message, RunEnded):
+                    ended = message
         reason = ended.message or ended.score_detail
         failure = no_sample(ended.status, ended.steps, ended.score, reason)
         solved = not failure and is_success(ended.status, ended.score_state, ended.score)
         return Episode(
             draw, tuple(model.samples), None if failure else ended.score, solved,
             truncated=ended.status == "max_steps", seconds=ended.seconds, failure=failure,
-            source="machines", policy=model.policy,
+            source="machines", policy=model.policy.name,
         )  # fmt: skip
 
 
@@ -156,46 +131,21 @@ def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -
     return ""
 
 
-@contextmanager
-def _in_thread(coroutine: Coroutine[Any, Any, None], heard: _Heard) -> Iterator[asyncio.Task[None]]:
-    """Work in an event loop of its own; at the end it is cancelled, and its machines are gone."""
-    loop = asyncio.new_event_loop()
-    work = loop.create_task(coroutine)
-    work.add_done_callback(lambda _: heard.put(None))
-
-    def serve() -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(asyncio.wait([work]))
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield work
-    finally:
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(work.cancel)
-        thread.join()
-
-
 class _AskedPolicy:
     """The planner's model of one run; keeps its steps."""
 
-    def __init__(self, policy: str, heard: _Heard) -> None:
-        self.name, self.policy, self._heard = f"pointer:{policy}", policy, heard
+    def __init__(self, policy: Policy, greedy: bool) -> None:
+        self.name, self.policy, self.greedy = f"pointer:{policy.name}", policy, greedy
         self.samples: list[Sample] = []
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """See `Model`."""
         part = next(message.parts[0] for message in request.messages if message.role == "user")
         assert isinstance(part, TextPart)
-        look, answer = read_look(part.text), Future[tuple[Choice, int]]()
-        self._heard.put((look, answer))
-        choice, version = await asyncio.wrap_future(answer)
-        act, sample = choice.act, Sample(look, choice.act, choice.logprob, choice.entropy, version)
-        try:
-            features(look).require(act)
-        except UsageError:  # the planner refuses it too, and asks again
-            sample = replace(sample, well_formed=False)
-        self.samples.append(sample)
+        look = LOOK.validate_json(part.text)
+        (choice,) = self.policy.choose([look], greedy=self.greedy)
+        act, version = choice.act, self.policy.version
+        allowed = features(look).allows(act)  # else the planner refuses it too, and asks again
+        self.samples.append(Sample(look, act, choice.logprob, choice.entropy, version, allowed))
         reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
         return ModelReply(reply, policy=str(version), tokens=TurnTokens(logprobs=(choice.logprob,)))

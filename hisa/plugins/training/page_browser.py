@@ -1,7 +1,7 @@
-"""A headless Chromium that shows pages which we hold in memory, spoken to over a pipe.
+"""A headless Chromium that shows pages which we hold in memory, spoken to over a pair of sockets.
 
 Nothing listens on a port and no page reaches a network: every request is answered here or fails.
-Chromium ends when its pipe does, so with us even where we are killed; then the shell around it
+Chromium ends when its socket does, so with us even where we are killed; then the shell around it
 removes its profile.
 """
 
@@ -12,9 +12,9 @@ import contextlib
 import json
 import mimetypes
 import os
-import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -25,11 +25,12 @@ from typing import Any
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.gym.miniwob.stage import BROWSERS
 
-__all__ = ["ORIGIN", "BrowserDied", "Command", "PageBrowser"]
+__all__ = ["BrowserDied", "Command", "PageBrowser"]
 
-ORIGIN = "https://pages.invalid"
+_ORIGIN = "https://pages.invalid"
 Command = tuple[int, str, Mapping[str, Any]]
 """Number of the window, -1: none; method of the DevTools protocol; its parameters."""
+_SECONDS = 60  # that an answer may take
 _MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
 _SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
 _FLAGS = """--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --no-first-run
@@ -45,34 +46,32 @@ class BrowserDied(EnvironmentFailed):
 
 
 class PageBrowser:
-    """Windows of one Chromium, all at the page ``start``; an answer may take ``timeout`` seconds.
+    """Windows of one Chromium, all at the page ``start``; an answer may take a minute.
 
-    ``file`` gives the bytes under a path of `ORIGIN`, or None; ``close`` ends Chromium.
+    ``file`` gives the bytes under a path of the pages, or None; ``close`` ends Chromium.
 
     Raises:
         UsageError: no Chromium is installed.
         BrowserDied: it does not start.
     """
 
-    def __init__(
-        self, file: Callable[[str], bytes | None], start: str, windows: int, *, timeout: float = 60
-    ) -> None:
+    def __init__(self, file: Callable[[str], bytes | None], start: str, windows: int) -> None:
         program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
         if program is None:
             message = f"no browser: none of {', '.join(BROWSERS)} is installed"
             raise UsageError(message, fix="sudo apt-get install chromium")
-        self._file, self._timeout = file, timeout
-        self._last, self._received, self._sessions = 0, bytearray(), [""]
+        self._file, self._sessions = file, [""]
+        self._last, self._received = 0, bytearray()
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
         flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
-        self.process = subprocess.Popen(["sh", "-c", _SHELL, profile, program, *flags], bufsize=0,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
-        pipes = (self.process.stdin, self.process.stdout)
-        self._to, self._from = (pipe.fileno() for pipe in pipes if pipe is not None)
-        os.set_blocking(self._to, False)
-        self.close = weakref.finalize(self, _end, self.process, profile)
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(_SECONDS)
+        with theirs:
+            self.process = subprocess.Popen(["sh", "-c", _SHELL, profile, program, *flags],
+                stdin=theirs.fileno(), stdout=theirs.fileno(), start_new_session=True)  # fmt: skip
+        self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
         try:
-            self._open(f"{ORIGIN}{start}", windows)
+            self._open(f"{_ORIGIN}{start}", windows)
         except BaseException:
             self.close()
             raise
@@ -83,20 +82,25 @@ class PageBrowser:
         Raises:
             BrowserDied: Chromium is gone, does not answer, or refuses a command.
         """
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + _SECONDS
         # What is sent while waiting has numbers of its own, above these.
         numbers = range(self._last + 1, self._last + 1 + len(commands))
-        for window, method, parameters in commands:
-            self._write(self._sessions[window], method, parameters, deadline)
         answers: dict[int, dict[str, Any]] = {}
-        while len(answers) < len(commands):
-            message = self._message(deadline)
-            if message.get("id") in numbers:
-                answers[message["id"]] = message
-            elif message.get("method") == "Fetch.requestPaused":
-                self._answer_request(message["sessionId"], message["params"], deadline)
-            elif message.get("method") == "Inspector.targetCrashed":
-                raise BrowserDied("a page's process crashed")
+        try:
+            for window, method, parameters in commands:
+                self._write(self._sessions[window], method, parameters)
+            while len(answers) < len(commands):
+                if time.monotonic() > deadline:
+                    raise TimeoutError("timed out")
+                message = self._message()
+                if message.get("id") in numbers:
+                    answers[message["id"]] = message
+                elif message.get("method") == "Fetch.requestPaused":
+                    self._answer_request(message["sessionId"], message["params"])
+                elif message.get("method") == "Inspector.targetCrashed":
+                    raise BrowserDied("a page's process crashed")
+        except OSError as error:
+            raise BrowserDied(f"Chromium is gone, or took over {_SECONDS} s: {error}") from error
         if refused := [answer["error"] for answer in answers.values() if "error" in answer]:
             raise BrowserDied(f"Chromium refuses a command: {refused[0]}")
         return [answers[number]["result"] for number in numbers]
@@ -132,51 +136,39 @@ class PageBrowser:
         while set(self.evaluate(ready)) != {"completefunction"}:
             time.sleep(0.01)
 
-    def _answer_request(self, session: str, paused: dict[str, Any], deadline: float) -> None:
+    def _answer_request(self, session: str, paused: dict[str, Any]) -> None:
         url = paused["request"]["url"].partition("?")[0].partition("#")[0]
-        content = self._file(url.removeprefix(ORIGIN)) if url.startswith(ORIGIN) else None
+        content = self._file(url.removeprefix(_ORIGIN)) if url.startswith(_ORIGIN) else None
         method = "Fetch.failRequest"
         answer: dict[str, Any] = {"errorReason": "AddressUnreachable"}
         if content is not None:
             kind = f"{mimetypes.guess_type(url)[0] or 'application/octet-stream'}; charset=utf-8"
             headers = [{"name": "Content-Type", "value": kind}]
-            answer = {"responseHeaders": headers, "body": base64.b64encode(content).decode()}
-            method, answer["responseCode"] = "Fetch.fulfillRequest", 200
-        self._write(session, method, {"requestId": paused["requestId"], **answer}, deadline)
+            body = base64.b64encode(content).decode()
+            method = "Fetch.fulfillRequest"
+            answer = {"responseCode": 200, "responseHeaders": headers, "body": body}
+        self._write(session, method, {"requestId": paused["requestId"], **answer})
 
-    def _write(self, session: str, method: str, parameters: Any, deadline: float) -> None:
+    def _write(self, session: str, method: str, parameters: Any) -> None:
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         named = {**message, "sessionId": session} if session else message
-        left = json.dumps(named).encode() + b"\0"
-        while left:
-            if not select.select([], [self._to], [], max(0.0, deadline - time.monotonic()))[1]:
-                raise BrowserDied(f"Chromium took nothing more for {self._timeout:g} s")
-            try:
-                left = left[os.write(self._to, left) :]
-            except OSError as error:
-                raise BrowserDied(f"Chromium is gone: {error}") from error
+        self._socket.sendall(json.dumps(named).encode() + b"\0")
 
-    def _message(self, deadline: float) -> dict[str, Any]:
-        searched = 0
-        while (end := self._received.find(b"\0", searched)) < 0:
-            searched = len(self._received)
-            if searched > _MAX_ANSWER_BYTES:
+    def _message(self) -> dict[str, Any]:
+        while b"\0" not in self._received:
+            if len(self._received) > _MAX_ANSWER_BYTES:
                 raise BrowserDied(f"an answer is longer than {_MAX_ANSWER_BYTES} bytes")
-            if not select.select([self._from], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise BrowserDied(f"Chromium did not answer for {self._timeout:g} s")
-            self._received += (chunk := os.read(self._from, 1 << 20))
+            self._received += (chunk := self._socket.recv(1 << 20))
             if not chunk:
                 raise BrowserDied("Chromium is gone")
-        answer, self._received = self._received[:end], self._received[end + 1 :]
-        return dict(json.loads(answer))
+        message, _, self._received = self._received.partition(b"\0")
+        return dict(json.loads(message))
 
 
-def _end(process: subprocess.Popen[bytes], profile: str) -> None:
+def _end(process: subprocess.Popen[bytes], ours: socket.socket, profile: str) -> None:
     """End Chromium, which has nothing to keep, and remove its profile."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
+    ours.close()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

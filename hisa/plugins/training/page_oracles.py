@@ -7,14 +7,14 @@ lies under another, no policy can.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from hisa.errors import UsageError
 from hisa.plugins.training.base import Rollouts
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
-from hisa.plugins.training.instruction_words import instruction_words
+from hisa.plugins.training.pointer_features import instruction_words
 
-__all__ = ["ORACLE_PAGES", "PageOracle", "best_scores", "demonstrations"]
+__all__ = ["ORACLE_PAGES", "PageOracle", "demonstrations"]
 
 ORACLE_PAGES = (
     "click-button", "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
@@ -39,49 +39,28 @@ class PageOracle:
         return [Choice(_act(look), 0.0, 0.0) for look in looks]
 
 
-def best_scores(
-    rollouts: Rollouts, pages: Iterable[str], seeds: Sequence[int]
-) -> dict[str, tuple[int, int]]:
-    """Returns of each page how many seeds the rules solve, and of how many whose page did not fail.
-
-    Raises:
-        UsageError: no rule knows a page.
-    """
-    scores = dict.fromkeys(_known(pages), (0, 0))
-    draws = [Draw(page, seed) for page in scores for seed in seeds]
-    for episode in rollouts.play(draws, PageOracle(), greedy=True):
-        solved, total = scores[episode.draw.task]
-        scores[episode.draw.task] = (solved + episode.solved, total + episode.is_sample)
-    return scores
-
-
 def demonstrations(
-    rollouts: Rollouts, pages: Iterable[str], count: int, seeds: Sequence[int]
+    rollouts: Rollouts, pages: Sequence[str], count: int, seeds: Sequence[int]
 ) -> list[Episode]:
     """Returns so many solved episodes of each page, of the seeds in their order.
 
     Raises:
         UsageError: no rule knows a page, or the seeds do not give enough.
     """
-    shown: list[Episode] = []
-    for page in (lacking := dict.fromkeys(_known(pages), count)):
-        begun = 0
-        while batch := seeds[begun : begun + lacking[page]]:
-            begun += len(batch)
-            played = rollouts.play([Draw(page, seed) for seed in batch], PageOracle(), greedy=True)
-            solved = [episode for episode in played if episode.solved]
-            shown += sorted(solved, key=lambda episode: batch.index(episode.draw.seed))
-            lacking[page] -= len(solved)
-        if lacking[page]:
-            raise UsageError(f"{len(seeds)} seeds give too few demonstrations of {page}")
-    return shown
-
-
-def _known(pages: Iterable[str]) -> list[str]:
-    names = list(pages)
-    if unknown := [page[:100] for page in names if page not in ORACLE_PAGES]:
+    if unknown := [page[:100] for page in pages if page not in ORACLE_PAGES]:
         raise UsageError(f"no rules for {unknown[0]!r}; there are for {', '.join(ORACLE_PAGES)}")
-    return names
+    shown: list[Episode] = []
+    for page in dict.fromkeys(pages):
+        solved: list[Episode] = []
+        left = list(seeds)
+        while left and (lacking := count - len(solved)):
+            draws, left = [Draw(page, seed) for seed in left[:lacking]], left[lacking:]
+            played = [e for e in rollouts.play(draws, PageOracle(), greedy=True) if e.solved]
+            solved += sorted(played, key=lambda episode: draws.index(episode.draw))
+        if len(solved) < count:
+            raise UsageError(f"{len(seeds)} seeds give too few demonstrations of {page}")
+        shown += solved
+    return shown
 
 
 def _act(look: Look) -> Act:

@@ -22,8 +22,8 @@ from hisa.errors import UsageError
 from hisa.plugins.gym.miniwob.package import application, page_path
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
-from hisa.plugins.training.instruction_words import instruction_words
 from hisa.plugins.training.page_browser import BrowserDied, Command, PageBrowser
+from hisa.plugins.training.pointer_features import features
 
 __all__ = ["PageRollouts"]
 
@@ -33,38 +33,44 @@ _STAGE = "/stage.html"
 
 @dataclass(slots=True)
 class _Live:
-    """An episode that goes on in a slot."""
+    """An episode that goes on in a slot, and the name of the policy that plays it."""
 
     draw: Draw
+    policy: str
     began: float = field(default_factory=time.monotonic)
     look: Look | None = None
     samples: list[Sample] = field(default_factory=list)
+
+    def ended(self, raw: float | None, *, truncated: bool = False, failure: str = "") -> Episode:
+        """The whole episode with the page's reward; None: it failed."""
+        score = None if raw is None else min(1.0, max(0.0, raw))
+        return Episode(
+            self.draw, tuple(self.samples), score, score == 1, truncated,
+            time.monotonic() - self.began, failure, policy=self.policy,
+        )  # fmt: skip
 
 
 class PageRollouts:
     """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
 
-    Chromium starts with the first play. When it dies, it is started anew once in each play, and
-    the episodes that it took along begin again; the second time they count as failed. Up to
-    ``slots`` pages are played at once; an episode of ``max_steps`` steps is truncated and has score
-    0. Chromium counts as dead when a wave takes longer than ``timeout`` seconds.
+    Chromium starts with the first play. When it dies, or a wave takes over a minute, it is started
+    anew, and the episodes that it took along have failed. Up to ``slots`` pages are played at once;
+    an episode of ``max_steps`` steps is truncated and has score 0.
 
     Raises:
         UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
     """
 
     def __init__(
-        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8,
-        real_input: bool = False, timeout: float = 60,
-    ) -> None:  # fmt: skip
+        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8, real_input: bool = False
+    ) -> None:
         if other := [name for name in pages if page_path(name) != f"miniwob/{name}.html"]:
             raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
         if not pages or slots < 1 or max_steps < 1:
             sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
             raise UsageError(f"{sizes}: each must be at least 1")
         self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
-        self._real, self._timeout = real_input, timeout
-        self._shown: list[str] = [""] * slots
+        self._real, self._shown = real_input, [""] * slots
         self._browser: PageBrowser | None = None
 
     def play(
@@ -83,45 +89,41 @@ class PageRollouts:
 
     def _play(self, waiting: deque[Draw], policy: Policy, greedy: bool) -> Iterator[Episode]:
         live: dict[int, _Live] = {}
-        restarted = False
         while waiting or live:
-            orders = [*self._begin(waiting, live), *_acts(live, policy, greedy)]
+            orders = [*self._begin(waiting, live, policy.name), *_acts(live, policy, greedy)]
             try:
                 answers = self._wave(orders)
             except BrowserDied as error:
                 self.close()
-                if restarted:
-                    lost = [*live.values(), *map(_Live, waiting)]
-                    yield from (_ended(run, policy, None, failure=str(error)) for run in lost)
-                    return
-                waiting.extendleft(run.draw for run in live.values())
-                restarted, live = True, {}
+                yield from (run.ended(None, failure=str(error)) for run in live.values())
+                live = {}
                 continue
             for order, answer in zip(orders, answers, strict=True):
-                episode = self._judged(live[order["slot"]], answer, policy)
+                episode = self._judged(live[order["slot"]], answer)
                 if episode is not None:
                     del live[order["slot"]]
                     yield episode
 
-    def _begin(self, waiting: deque[Draw], live: dict[int, _Live]) -> list[dict[str, Any]]:
+    def _begin(
+        self, waiting: deque[Draw], live: dict[int, _Live], policy: str
+    ) -> list[dict[str, Any]]:
         """Take draws from those that wait, for slots that are free; return orders to begin them.
 
         A slot keeps its page as long as draws of it wait. It gets another where more draws of that
         wait than slots show it: showing costs as much as several episodes.
         """
         orders = []
-        free = [slot for slot in range(self._slots) if slot not in live]
-        for slot in sorted(free, key=lambda slot: not self._shown[slot]):
-            counts = Counter(draw.task for draw in waiting)
-            shown = Counter(self._shown)
-            if counts and not counts[self._shown[slot]]:
-                page = max(counts, key=lambda name: counts[name] / (1 + shown[name]))
-                if counts[page] > shown[page]:
-                    self._shown[slot] = page
-            draw = next((draw for draw in waiting if draw.task == self._shown[slot]), None)
+        for slot in range(self._slots):
+            if slot in live:
+                continue
+            counts, shown = Counter(draw.task for draw in waiting), self._shown
+            crowded = (task for task in counts if counts[task] > shown.count(task))
+            if not counts[shown[slot]]:
+                shown[slot] = next(crowded, shown[slot])
+            draw = next((draw for draw in waiting if draw.task == shown[slot]), None)
             if draw is not None:
                 waiting.remove(draw)
-                live[slot] = _Live(draw)
+                live[slot] = _Live(draw, policy)
                 orders.append({"slot": slot, "url": f"/{page_path(draw.task)}", "seed": draw.seed})
         return orders
 
@@ -131,8 +133,7 @@ class PageRollouts:
         Raises:
             BrowserDied: Chromium crashed, or hangs.
         """
-        windows = self._slots if self._real else 1
-        browser = self._browser or PageBrowser(_file, _STAGE, windows, timeout=self._timeout)
+        browser = self._browser or PageBrowser(_file, _STAGE, self._slots if self._real else 1)
         self._browser, calls = browser, [(0, orders)]
         if self._real:
             browser.send([command for order in orders for command in _input(order)])
@@ -141,72 +142,64 @@ class PageRollouts:
         waves = browser.evaluate([(window, f"wave({json.dumps(own)})") for window, own in calls])
         return [answer for wave in waves for answer in wave]
 
-    def _judged(self, run: _Live, answer: dict[str, Any], policy: Policy) -> Episode | None:
+    def _judged(self, run: _Live, answer: dict[str, Any]) -> Episode | None:
         """The episode if it is over; else its next look is noted."""
-        if "error" in answer:
-            return _ended(run, policy, None, failure=f"the page failed: {answer['error']}")
         try:
+            if "error" in answer:
+                raise ValueError(answer["error"])
             run.look, done, raw = _look(answer), bool(answer["done"]), float(answer["raw"])
         except (KeyError, TypeError, ValueError) as error:
-            return _ended(run, policy, None, failure=f"the page's answer is odd: {error!r}"[:300])
+            return run.ended(None, failure=f"the page failed: {error!r:.300}")
         if not run.look.items and not run.samples:
-            return _ended(run, policy, None, failure="the page shows nothing")
+            return run.ended(None, failure="the page shows nothing")
         if done:
-            return _ended(run, policy, raw)
-        if any(sample.act.kind == "done" for sample in run.samples) or not run.look.items:
-            return _ended(run, policy, 0.0)
-        truncated = len(run.samples) >= self._max_steps
-        return _ended(run, policy, 0.0, truncated=True) if truncated else None
+            return run.ended(raw)
+        left = not run.look.items or any(sample.act.kind == "done" for sample in run.samples)
+        if left or len(run.samples) >= self._max_steps:
+            return run.ended(0.0, truncated=not left)
+        return None
 
 
 def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str, Any]]:
     """Ask the policy for all pages that wait for it; note its steps, return orders for them."""
     waiting = [(slot, run, run.look) for slot, run in live.items() if run.look is not None]
-    if not waiting:
-        return []
-    choices = policy.choose([look for _, _, look in waiting], greedy=greedy)
+    looks = [look for _, _, look in waiting]
+    choices = policy.choose(looks, greedy=greedy) if looks else []
     version = policy.version  # after: a worker's policy takes new weights up when it is asked
     orders = []
     for (slot, run, look), choice in zip(waiting, choices, strict=True):
-        order = _order(look, choice.act)
-        chosen = (choice.act, choice.logprob, choice.entropy)
-        run.samples.append(Sample(look, *chosen, version, order is not None))
-        orders.append({"slot": slot, **(order or {})})
+        allowed = features(look).allows(choice.act)
+        run.samples.append(
+            Sample(look, choice.act, choice.logprob, choice.entropy, version, allowed)
+        )
+        orders.append({"slot": slot, **(_order(look, choice.act) if allowed else {})})
     return orders
 
 
-def _order(look: Look, act: Act) -> dict[str, Any] | None:
-    """The point and the text of an act; None for one that the look does not allow."""
+def _order(look: Look, act: Act) -> dict[str, Any]:
+    """The point and the text of an act; nothing for the end."""
     if act.kind == "done":
         return {}
-    if not 0 <= act.item < len(look.items):
-        return None
-    item = look.items[act.item]
-    left, top, width, height = item.box
+    left, top, width, height = look.items[act.item].box
     point = {"x": (left + width / 2) * _WIDTH, "y": (top + height / 2) * _HEIGHT}
-    if act.kind == "click":
-        return point
-    words = instruction_words(look.instruction)
-    typable = item.takes_text and 0 <= act.word < len(words)
-    return {**point, "text": words[act.word]} if typable else None
+    return point if act.kind == "click" else point | {"text": features(look).words[act.word]}
 
 
 def _input(order: dict[str, Any]) -> list[Command]:
     """Events of mouse and keyboard for an order of `_order`, in the slot's own window."""
     if "x" not in order:
         return []
+    mouse, keyboard = "Input.dispatchMouseEvent", "Input.dispatchKeyEvent"
     point = {"x": order["x"], "y": order["y"]}
     button = {**point, "button": "left", "clickCount": 1}
     events: list[tuple[str, dict[str, Any]]] = [
-        ("Input.dispatchMouseEvent", {"type": "mouseMoved", **point}),
-        ("Input.dispatchMouseEvent", {"type": "mousePressed", **button}),
-        ("Input.dispatchMouseEvent", {"type": "mouseReleased", **button}),
+        (mouse, {"type": "mouseMoved", **point}),
+        (mouse, {"type": "mousePressed", **button}),
+        (mouse, {"type": "mouseReleased", **button}),
     ]
     if "text" in order:
         end = {"key": "End", "code": "End", "windowsVirtualKeyCode": 35}
-        events += [
-            ("Input.dispatchKeyEvent", {"type": kind, **end}) for kind in ("keyDown", "keyUp")
-        ]
+        events += [(keyboard, {"type": kind, **end}) for kind in ("keyDown", "keyUp")]
         events.append(("Input.insertText", {"text": order["text"]}))
     return [(order["slot"], *event) for event in events]
 
@@ -219,16 +212,6 @@ def _look(answer: dict[str, Any]) -> Look:
         for role, name, x, y, width, height, value, *on in answer["items"]
     )
     return Look(str(answer["instruction"]), items)
-
-
-def _ended(
-    run: _Live, policy: Policy, raw: float | None, *, truncated: bool = False, failure: str = ""
-) -> Episode:
-    """An episode with the page's reward; None: it failed."""
-    score = None if raw is None else min(1.0, max(0.0, raw))
-    seconds = time.monotonic() - run.began
-    return Episode(run.draw, tuple(run.samples), score, score == 1, truncated, seconds, failure,
-        policy=policy.name)  # fmt: skip
 
 
 @functools.cache

@@ -7,74 +7,23 @@ it, so that this enters by ``hisa.models`` and needs nothing in ``hisa.grounders
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking
-from hisa.machine.parts import install_command
+from hisa.machine.parts import install_command, missing
 from hisa.models.profile import Price, Profile
-from hisa.plugins.training import checkpoints
 from hisa.protocols import ImagePart, ModelReply, ModelRequest, TextPart
 
-if TYPE_CHECKING:
-    from PIL import Image
-
-    from hisa.plugins.training.pixel_network import PixelNetwork
-
-__all__ = ["PREFIX", "PixelModel", "load_network", "point_at", "save_network"]
-
-PREFIX = "pixels:"
-
-
-def save_network(network: PixelNetwork, path: Path, version: int) -> None:
-    """Write a checkpoint.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    sizes = {"channels": network.channels}
-    header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
-    checkpoints.write(path, checkpoints.pack(header, network.state_dict()))
-
-
-def load_network(path: Path) -> PixelNetwork:
-    """Returns the network of a checkpoint.
-
-    Raises:
-        UsageError: it is missing, damaged, foreign, or its weights are of another shape.
-    """
-    from hisa.plugins.training.pixel_network import PixelNetwork
-
-    header, weights = checkpoints.unpack(checkpoints.read(path), str(path), kind="pixels")
-    network = PixelNetwork(header.size("channels", 1, 256))
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        raise header.refused(f"other weights than the network's: {error!s:.200}") from error
-    return network.train(False)
-
-
-def point_at(network: PixelNetwork, picture: Image.Image, description: str) -> tuple[float, float]:
-    """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
-    import torch
-
-    from hisa.plugins.training.pixel_network import encode, points
-    from hisa.plugins.training.widget_pages import HEIGHT, WIDTH
-
-    with torch.no_grad():
-        reply = network(*encode([picture], [description]), frozenset()).likeliest()
-    x, y = points(reply[0, 0, 0])
-    return float(x) / WIDTH, float(y) / HEIGHT
+__all__ = ["PixelModel"]
 
 
 class PixelModel:
     """A model that points and does nothing else; of its settings the name alone counts.
 
     Raises:
-        UsageError: see `load_network`.
-        LibraryLacking: torch is not installed.
+        UsageError: see `PixelNetwork.load`.
+        LibraryLacking: torch or safetensors is not installed.
     """
 
     profile = Profile(
@@ -83,10 +32,11 @@ class PixelModel:
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model
-        if find_spec("torch") is None:
-            reason = f"{self.name}: needs torch, which is not installed"
-            raise LibraryLacking(reason, fix=install_command("train"))
-        self._network = load_network(Path(self.name.removeprefix(PREFIX)).expanduser())
+        if lacking := missing("train"):
+            raise LibraryLacking(f"{self.name}: needs {lacking[0]}", fix=install_command("train"))
+        from hisa.plugins.training.pixel_network import PixelNetwork
+
+        self._network = PixelNetwork.load(Path(self.name.removeprefix("pixels:")).expanduser())
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Answer where the thing is that the first question describes, as ``(x,y)`` of 0 to 1.
@@ -102,5 +52,5 @@ class PixelModel:
                 fix=f"--set models.grounder.model={self.name}, and another --model",
             )
         shown = next(part.image.pixels for part in question if isinstance(part, ImagePart))
-        x, y = await asyncio.to_thread(point_at, self._network, shown, words[-1])
+        x, y = await asyncio.to_thread(self._network.point_at, shown, words[-1])
         return ModelReply(f"({x:.4f},{y:.4f})", model=self.name)

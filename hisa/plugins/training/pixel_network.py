@@ -4,13 +4,15 @@ It sees 80x64 pixels and answers with one of 10x8 cells, whose centre is clicked
 GTA1's table 6 its reply has more parts, as there the prompt asks for more: a token that says
 whether the reply is well-formed (the smallest stand-in for the tags around a thought, with no
 thought inside), and a class of box size. The box has the cell's centre for its own, so that click
-and box share their place; the paper's model writes one after the other.
+and box share their place; the paper's model writes one after the other. A reply is one number, see
+`parts_of`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -18,9 +20,12 @@ from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import gelu, log_softmax
 
+from hisa.plugins.training import checkpoints
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH
 
-__all__ = ["BOX_SIZES", "CELL", "COLUMNS", "ROWS", "Heads", "PixelNetwork", "encode", "points"]
+__all__ = [
+    "BOX_SIZES", "CELL", "COLUMNS", "ROWS", "PixelNetwork", "encode", "parts_of", "points"
+]  # fmt: skip
 
 CELL = 8
 COLUMNS, ROWS = WIDTH // CELL, HEIGHT // CELL
@@ -28,57 +33,6 @@ BOX_SIZES = tuple((width, height) for height in (9, 14) for width in (9, 16, 24,
 """Widths and heights of the classes: they span what `widget_pages` draws."""
 _BYTES = 32
 """Of a description, from its end; the longest of a widget has 19."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """Log-probabilities of a reply's parts, in nats.
-
-    Replies are int64 [B, N, 3]: cell in reading order, class of size, 1 for well-formed.
-
-    Args:
-        cells: [B, 80].
-        sizes: [B, 80, 8], given the cell.
-        formed: [B, 2].
-        parts: that a reply has beside its cell, of "size" and "formed"; others are 0 and 1.
-    """
-
-    cells: Tensor
-    sizes: Tensor
-    formed: Tensor
-    parts: frozenset[str]
-
-    def sample(self, members: int, generator: torch.Generator) -> Tensor:
-        """Returns replies drawn at temperature 1."""
-
-        def draw(logs: Tensor, times: int) -> Tensor:
-            return torch.multinomial(logs.exp(), times, replacement=True, generator=generator)
-
-        cells = draw(self.cells.detach(), members)
-        sizes = draw(self._sizes_at(cells).detach().flatten(0, 1), 1).view_as(cells)
-        return self._reply(cells, sizes, draw(self.formed.detach(), members))
-
-    def likeliest(self) -> Tensor:
-        """Returns the reply whose parts are each the likeliest, N = 1."""
-        cells = self.cells.argmax(1, keepdim=True)
-        sizes = self._sizes_at(cells).argmax(2)
-        return self._reply(cells, sizes, self.formed.argmax(1, keepdim=True))
-
-    def log_probs(self, replies: Tensor) -> Tensor:
-        """Returns the log-probability of each whole reply, [B, N], with gradients."""
-        cells, sizes, formed = replies.unbind(2)
-        total = self.cells.gather(1, cells)
-        if "size" in self.parts:
-            total = total + self._sizes_at(cells).gather(2, sizes[:, :, None])[:, :, 0]
-        return total + self.formed.gather(1, formed) if "formed" in self.parts else total
-
-    def _reply(self, cells: Tensor, sizes: Tensor, formed: Tensor) -> Tensor:
-        sizes = sizes if "size" in self.parts else torch.zeros_like(cells)
-        formed = formed if "formed" in self.parts else torch.ones_like(cells)
-        return torch.stack([cells, sizes, formed], 2)
-
-    def _sizes_at(self, cells: Tensor) -> Tensor:
-        return self.sizes.gather(1, cells[:, :, None].expand(-1, -1, len(BOX_SIZES)))
 
 
 class PixelNetwork(nn.Module):
@@ -106,16 +60,53 @@ class PixelNetwork(nn.Module):
         grid = torch.stack(torch.meshgrid(down, right, indexing="ij"))
         self.register_buffer("grid", grid[None], persistent=False)
 
-    def forward(self, pixels: Tensor, letters: Tensor, parts: frozenset[str]) -> Heads:
-        """Returns the distribution of replies to B pictures and descriptions, see `encode`."""
+    def forward(self, pixels: Tensor, letters: Tensor, parts: frozenset[str]) -> Tensor:
+        """Returns the log-probabilities of all replies to B pictures and descriptions, [B, R].
+
+        ``parts`` are those that a reply has beside its cell, of "size" and "formed"; R is 80 for
+        none, and 8 and 2 times as many with these.
+        """
         grid = self.grid.expand(len(pixels), -1, -1, -1)
         _, read = self.words(self.letters(letters))
         scale, shift = self.meant(read[0])[:, :, None, None].chunk(2, 1)
         seen = self.eyes(torch.cat([pixels.float() / 255 - 0.5, grid], 1))
         features = self.places(gelu(seen * (1 + scale) + shift))
-        sizes = self.size(features).flatten(2).transpose(1, 2)
-        cells = log_softmax(self.cell(features).flatten(1), 1)
-        return Heads(cells, log_softmax(sizes, 2), log_softmax(self.formed(read[0]), 1), parts)
+        replies = log_softmax(self.cell(features).flatten(1), 1)
+        if "size" in parts:  # given the cell
+            sizes = log_softmax(self.size(features).flatten(2).transpose(1, 2), 2)
+            replies = (replies[:, :, None] + sizes).flatten(1)
+        if "formed" in parts:
+            formed = log_softmax(self.formed(read[0]), 1)
+            replies = (replies[:, :, None] + formed[:, None, :]).flatten(1)
+        return replies
+
+    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
+        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
+        with torch.no_grad():
+            replies = self(*encode([picture], [description]), frozenset())
+        x, y = points(replies[0].argmax())
+        return float(x) / WIDTH, float(y) / HEIGHT
+
+    def save(self, path: Path, version: int) -> None:
+        """Write a checkpoint; see `checkpoints.write`."""
+        sizes = {"channels": self.channels}
+        header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
+        checkpoints.write(path, checkpoints.pack(header, self.state_dict()))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Returns the network of a checkpoint.
+
+        Raises:
+            UsageError: it is missing, damaged, foreign, or its weights are of another shape.
+        """
+        header, weights = checkpoints.unpack(checkpoints.read(path), str(path), kind="pixels")
+        network = cls(header.size("channels", 1, 256))
+        try:
+            network.load_state_dict(weights)
+        except RuntimeError as error:
+            raise header.refused(f"other weights than the network's: {error!s:.200}") from error
+        return network.train(False)
 
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:
@@ -125,6 +116,19 @@ def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tupl
     pixels = torch.from_numpy(np.stack([np.array(picture) for picture in small]))
     letters = [list(text.encode()[-_BYTES:].rjust(_BYTES)) for text in descriptions]
     return pixels.permute(0, 3, 1, 2).contiguous(), torch.tensor(letters)
+
+
+def parts_of(replies: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns replies' cells in reading order, classes of size, and 1 for well-formed.
+
+    Of parts that a reply does not have the size is 0, and the form right.
+    """
+    formed, sizes = torch.ones_like(replies), torch.zeros_like(replies)
+    if "formed" in parts:
+        replies, formed = replies // 2, replies % 2
+    if "size" in parts:
+        replies, sizes = replies // len(BOX_SIZES), replies % len(BOX_SIZES)
+    return replies, sizes, formed
 
 
 def points(cells: Tensor) -> tuple[Tensor, Tensor]:

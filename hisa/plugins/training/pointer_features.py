@@ -1,28 +1,28 @@
-"""Numbers of a look: its words and its elements, as a pointer network reads them. No torch here."""
+"""A look as policies read it: the words to type, and its elements in numbers. No torch here."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hisa.errors import UsageError
 from hisa.plugins.training.episodes import Act, Item, Look
-from hisa.plugins.training.instruction_words import instruction_words
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["GRAMS", "NUMBERS", "Features", "features", "grams"]
+__all__ = ["GRAMS", "MAX_WORDS", "NUMBERS", "Features", "features", "grams", "instruction_words"]
 
 GRAMS = 4096
 """Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
-"""Buckets of roles; the trees of Chromium and GTK name about forty between them."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
+MAX_WORDS = 40
+"""Of an instruction; chosen by hand."""
+_WORD = re.compile(r"[A-Za-z0-9\-_@#]+(?:\.[A-Za-z0-9\-_@#]+)*|[^\sA-Za-z0-9]")
 _MOST_ITEMS = 256
 """Elements that count, in reading order; small pages have up to 60, a whole desktop thousands."""
 _MOST_GRAMS = 60
@@ -49,27 +49,37 @@ class Features:
     roles: tuple[str, ...]
     takes_text: NDArray[np.bool_]
 
+    def allows(self, act: Act) -> bool:
+        """Whether an act's element and word are there, and the element takes text if any."""
+        if act.kind == "done":
+            return act.item == act.word == -1
+        if not 0 <= act.item < len(self.names):
+            return False
+        typable = bool(self.takes_text[act.item]) and 0 <= act.word < len(self.words)
+        return typable if act.kind == "type" else act.word == -1
+
     def require(self, act: Act) -> None:
         """Refuse an act that this look does not allow.
 
         Raises:
-            UsageError: its element or its word is not there, or the element takes no text.
+            UsageError: see `allows`.
         """
-        item, word = act.item, act.word
-        if act.kind == "done":
-            allowed = item == word == -1
-        elif act.kind == "click":
-            allowed = 0 <= item < len(self.names) and word == -1
-        else:
-            typable = 0 <= item < len(self.names) and bool(self.takes_text[item])
-            allowed = typable and 0 <= word < len(self.words)
-        if not allowed:
+        if not self.allows(act):
             fields = np.flatnonzero(self.takes_text).tolist()
             items, words = f"items 0 to {len(self.names) - 1}", f"words 0 to {len(self.words) - 1}"
             raise UsageError(
                 f"{act}: this look allows done, click on {items}, and type {words} into {fields}",
                 fix="hisa train sft --help",
             )
+
+
+def instruction_words(text: str) -> tuple[str, ...]:
+    """Returns the words of a text in order, at most `MAX_WORDS`; they are what `Act.word` counts.
+
+    Letters, digits, ``-_@#`` and full stops between them make a word; any other sign is a word of
+    its own, so that quotes around a text to type, and a full stop after it, are no part of it.
+    """
+    return tuple(match.group() for match in islice(_WORD.finditer(text), MAX_WORDS))
 
 
 @lru_cache(maxsize=4096)

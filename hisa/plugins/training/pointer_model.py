@@ -9,7 +9,7 @@ from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking, ModelUnavailable
 from hisa.machine.parts import install_command, missing
 from hisa.models.profile import Price, Profile
-from hisa.plugins.training.screen_looks import read_look
+from hisa.plugins.training.screen_looks import LOOK
 from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 __all__ = ["PointerModel"]
@@ -58,7 +58,7 @@ class PointerModel:
         parts = [part for m in request.messages if m.role == "user" for part in m.parts]
         text = parts[0].text if parts and isinstance(parts[0], TextPart) else ""
         try:
-            look = read_look(text)
+            look = LOOK.validate_json(text)
         except ValueError as error:
             raise ModelUnavailable(
                 f"{self.name} answers looks alone, and the {request.role} model was asked for more",

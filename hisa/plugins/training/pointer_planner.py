@@ -14,7 +14,7 @@ from hisa.planner.call_schema import Schema
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.training.episodes import Act
 from hisa.plugins.training.pointer_features import features
-from hisa.plugins.training.screen_looks import area_of, look_of, look_text
+from hisa.plugins.training.screen_looks import LOOK, look_of
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
@@ -32,6 +32,10 @@ class ActReply(BaseModel):
     item: int = -1
     word: int = -1
 
+    def as_act(self) -> Act:
+        """Returns the act."""
+        return Act(self.act, self.item, self.word)
+
 
 class PointerForm:
     """Asks with a look as one JSON message, and reads an act."""
@@ -46,8 +50,9 @@ class PointerForm:
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[str, Schema | None]:
         """Returns the look as JSON; no schema is sent."""
-        self._observation, self._look = observation, look_of(observation, task.instruction)
-        return look_text(self._look), None
+        self._observation = observation
+        self._look, self._area = look_of(observation, task.instruction)
+        return LOOK.dump_json(self._look).decode(), None
 
     def read(self, reply: str) -> ToolCall:
         """Returns the call of an act.
@@ -56,8 +61,7 @@ class PointerForm:
             InvalidReply: no act, or none that the newest look allows.
         """
         try:
-            answer = ActReply.model_validate_json(reply)
-            act = Act(answer.act, answer.item, answer.word)
+            act = ActReply.model_validate_json(reply).as_act()
             features(self._look).require(act)
         except (ValidationError, UsageError) as error:
             raise InvalidReply(str(error)) from error
@@ -77,8 +81,7 @@ class PointerForm:
 
     def _point(self, act: Act) -> Point:
         """The middle of an act's element, in whole pixels of the picture."""
-        area = area_of(self._observation, self._look.instruction)
-        left, top, width, height = self._look.items[act.item].box
+        area, (left, top, width, height) = self._area, self._look.items[act.item].box
         x, y = left + width / 2, top + height / 2
         point = Point(area.left + x * area.width, area.top + y * area.height, "screen")
         return Point(*self._observation.convert(point, "image").rounded())

@@ -20,16 +20,15 @@ from hisa.actions import Click, Hotkey, Press, Write, parse
 from hisa.errors import HisaError, UsageError
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Draw, Episode, Sample
-from hisa.plugins.training.instruction_words import instruction_words
 from hisa.plugins.training.machine_rollouts import no_sample
-from hisa.plugins.training.pointer_features import features
+from hisa.plugins.training.pointer_features import features, instruction_words
 from hisa.plugins.training.pointer_planner import ActReply
-from hisa.plugins.training.screen_looks import area_of, look_of, read_look
+from hisa.plugins.training.screen_looks import LOOK, look_of
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
 from hisa.runs.step_records import StepRecord
 from hisa.runs.turns import Turn, turns
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Point, Size, convert
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["RecordedRollouts"]
@@ -80,12 +79,11 @@ class RecordedRollouts:
         self, draws: Sequence[Draw], policy: Policy | None = None, *, greedy: bool = False
     ) -> Iterator[Episode]:
         """See `Rollouts`: the recorded episodes of these draws, in the order of their files."""
-        places = {draw: place for place, draw in enumerate(self._episodes)}
-        unknown = [draw for draw in draws if draw not in places]
-        if unknown:
-            why = f"{unknown[0]} is not recorded; there are {', '.join(map(str, [*places][:5]))}"
+        if unknown := [draw for draw in draws if draw not in self._episodes]:
+            why = f"{unknown[0]} is not recorded; there are {', '.join(map(str, self.draws[:5]))}"
             raise UsageError(why, fix="hisa bench run SUITE --group N")
-        return (self._episodes[draw] for draw in sorted(draws, key=places.__getitem__))
+        wanted = set(draws)
+        return (episode for draw, episode in self._episodes.items() if draw in wanted)
 
     def close(self) -> None:
         """See `Rollouts`: nothing is open."""
@@ -136,11 +134,9 @@ def _of_run(folder: Path) -> Episode:
 def _of_turn(turn: Turn) -> Sample:
     (content, *_) = (m["content"] for m in turn.request["messages"] if m["role"] == "user")
     logprobs = (turn.tokens and turn.tokens.logprobs) or (0.0,)
-    version = int(turn.policy) if turn.policy.isdecimal() else 0
-    reply = ActReply.model_validate_json(turn.reply or "")
     return Sample(
-        read_look(content), Act(reply.act, reply.item, reply.word), sum(logprobs),
-        version=version, well_formed=not turn.refused,
+        LOOK.validate_json(content), ActReply.model_validate_json(turn.reply or "").as_act(),
+        sum(logprobs), version=int(turn.policy or 0), well_formed=not turn.refused,
     )  # fmt: skip
 
 
@@ -151,14 +147,12 @@ def _of_step(run: Run, record: StepRecord) -> Sample:
     screen = _screen(run.folder, seen.elements_sha256, (seen.screen_width, seen.screen_height))
     acted = record.acts[0]
     if acted.ends == "succeeded":
-        return Sample(look_of(screen, words), Act("done"))
+        return Sample(look_of(screen, words)[0], Act("done"))
     if not acted.ok or acted.tool != "gui_action":
         raise _Unusable(f"a step is no act on an element: {acted.tool}")
     at, text = _pointed(str(acted.input))
     if at is not None:
-        at = Point(
-            at.x * seen.screen_width / seen.width, at.y * seen.screen_height / seen.height, "screen"
-        )
+        at = convert(at, "screen", screen=screen.screen, image=Size(seen.width, seen.height))
     return _sample(screen, words, at, text)
 
 
@@ -184,7 +178,7 @@ def _screen(folder: Path, elements: str, size: Sequence[int]) -> Observation:
 
 def _sample(screen: Observation, instruction: str, at: Point | None, text: str | None) -> Sample:
     """An act on the smallest element at a point of the screen, or on what has the keyboard."""
-    look, area, candidates = look_of(screen, instruction), area_of(screen, instruction), []
+    (look, area), candidates = look_of(screen, instruction), []
     for index, item in enumerate(look.items):
         (left, top, width, height), holds = item.box, item.focused
         if at is not None:
@@ -197,13 +191,8 @@ def _sample(screen: Observation, instruction: str, at: Point | None, text: str |
     act = Act("click", index)
     if text is not None:
         act = Act("type", index, words.index(text) if text in words else -1)
-    try:
-        features(look).require(act)
-    except UsageError:
-        raise _Unusable(
-            "a step types no word of the instruction into a field"
-            if text is not None else "a step acts on an element beyond those that policies see"
-        ) from None  # fmt: skip
+    if not features(look).allows(act):
+        raise _Unusable("a step types no word of the instruction into a field")
     return Sample(look, act)
 
 
@@ -233,14 +222,10 @@ def _of_proof(folder: Path) -> Episode:
 
 def _way(acts: Sequence[Any], triples: Sequence[Any]) -> tuple[Any, ...]:
     """Explored steps that are these acts, each from the state that the one before led to."""
-    ways: dict[str, tuple[Any, ...]] = {}
-    for number, act in enumerate(reversed(acts)):
-        longer = {}
-        for triple in triples:
-            fits = {**triple["act"], "window": ""} == {**act, "window": ""}
-            if fits and (not number or triple["after"] in ways):
-                longer[triple["before"]] = (triple, *(ways[triple["after"]] if number else ()))
-        ways = longer
+    ways: dict[str, tuple[Any, ...]] = {triple["after"]: () for triple in triples}
+    for act in reversed(acts):
+        fits = [t for t in triples if {**t["act"], "window": ""} == {**act, "window": ""}]
+        ways = {t["before"]: (t, *ways[t["after"]]) for t in fits if t["after"] in ways}
     if not ways:
         raise _Unusable("the looks of its acts are not recorded")
     return next(iter(ways.values()))

@@ -13,50 +13,38 @@ from collections.abc import Iterator, Sequence
 from pydantic import TypeAdapter
 
 from hisa.plugins.training.episodes import Item, Look
-from hisa.plugins.training.instruction_words import instruction_words
+from hisa.plugins.training.pointer_features import instruction_words
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["area_of", "look_of", "look_text", "read_look"]
+__all__ = ["LOOK", "look_of"]
 
-MAX_NAME = 80
+LOOK = TypeAdapter(Look)
+"""Writes a look as the JSON of a prompt, and reads it."""
+_MAX_NAME = 80
 """Characters of a name or value, as pages give them."""
-_LOOK = TypeAdapter(Look)
 _CONTROLS = {"push button", "check box", "radio button", "combo box", "slider", "toggle button"}
 """Roles that count although they hold others."""
 _HOLDERS = {"frame", "panel", "document web", "document frame", "scroll pane", "page tab list"}
 """Roles that do not count although they may hold nothing."""
 
 
-def look_of(observation: Observation, instruction: str) -> Look:
-    """Returns what a policy sees of an observation; boxes are shares of `area_of`."""
-    elements, area = observation.elements or (), area_of(observation, instruction)
-    chosen = _chosen(elements, _query(elements, instruction))
-    items = (_item(element, role, name, area) for element, role, name in chosen)
-    return Look(instruction, tuple(filter(_inside, items)))
-
-
-def area_of(observation: Observation, instruction: str) -> BoundingBox:
-    """Returns the screen-space box that counts as the whole screen.
+def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingBox]:
+    """Returns what a policy sees of an observation, and the screen-space box that its boxes share.
 
     That is what holds the instruction where a page shows it, else the page, else the screen.
     """
     elements, size = observation.elements or (), observation.screen
     query = _query(elements, instruction)
-    if query >= 0 and (parent := elements[query].parent or -1) >= 0:
-        return elements[parent].box
-    pages = (element.box for element in elements if element.role == "document web")
-    return next(pages, BoundingBox(0, 0, size.width, size.height, "screen"))
-
-
-def look_text(look: Look) -> str:
-    """Returns a look as JSON, for a prompt."""
-    return _LOOK.dump_json(look).decode()
-
-
-def read_look(text: str) -> Look:
-    """Returns the look of its JSON; raises ValueError where it is none."""
-    return _LOOK.validate_json(text)
+    area = next(
+        (element.box for element in elements if element.role == "document web"),
+        BoundingBox(0, 0, size.width, size.height, "screen"),
+    )
+    parent = elements[query].parent if query >= 0 else None
+    if parent is not None and parent >= 0:
+        area = elements[parent].box
+    items = (_item(element, role, name, area) for element, role, name in _chosen(elements, query))
+    return Look(instruction, tuple(filter(_inside, items))), area
 
 
 def _query(elements: Sequence[Element], instruction: str) -> int:
@@ -93,8 +81,8 @@ def _item(element: Element, role: str, name: str, area: BoundingBox) -> Item:
     shares = (left, top, box.width / wide, box.height / high)
     editable = "editable" in element.states and role in ("entry", "password text", "text")
     return Item(
-        role, " ".join(name.split())[:MAX_NAME], shares,
-        value=element.text[:MAX_NAME] if editable or role == "combo box" else "",
+        role, " ".join(name.split())[:_MAX_NAME], shares,
+        value=element.text[:_MAX_NAME] if editable or role == "combo box" else "",
         checked=not element.states.isdisjoint(("checked", "selected")),
         focused="focused" in element.states, takes_text=editable,
     )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw
 
 __all__ = [
-    "HEIGHT", "HELD_OUT_SEEDS", "HELD_OUT_STYLES", "STYLES", "TUNING_SEEDS", "WIDTH", "Box",
-    "Target", "draw_page", "overlap", "targets",
+    "HEIGHT", "HELD_OUT_SEEDS", "STYLES", "TUNING_SEEDS", "WIDTH", "Box", "Target", "draw_page",
+    "overlap", "targets",
 ]  # fmt: skip
 
 WIDTH, HEIGHT = 80, 64
@@ -55,8 +55,7 @@ STYLES = {
     "square": Style((220, 255), 0, 1),
     "dusk": Style((150, 200), 5, 2),
 }
-HELD_OUT_STYLES = ("square", "dusk")
-"""Training has the other alone."""
+"""Training has "plain" alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,22 +93,18 @@ def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, B
             x, y = random_.randint(1, WIDTH - 2 - width), random_.randint(1, HEIGHT - 2 - height)
             box = Box(x, y, x + width, y + height)
             if not any(overlap(box, other, _GAP) for other in boxes.values()):
-                _draw(pen, kind, box, _COLOURS[colour], look)
                 boxes[f"{colour} {kind}"] = box
                 break
+        else:
+            continue
+        if kind == "button":
+            pen.rounded_rectangle(box, look.radius, fill=_COLOURS[colour])
+        elif kind == "radio":
+            pen.ellipse(box, outline=_COLOURS[colour], width=look.line)
+        else:
+            fill = "white" if kind == "field" else None
+            pen.rectangle(box, fill=fill, outline=_COLOURS[colour], width=look.line)
     return picture, boxes
-
-
-def _draw(
-    pen: ImageDraw.ImageDraw, kind: str, box: Box, colour: tuple[int, int, int], style: Style
-) -> None:
-    if kind == "button":
-        pen.rounded_rectangle(box, style.radius, fill=colour)
-    elif kind == "radio":
-        pen.ellipse(box, outline=colour, width=style.line)
-    else:
-        fill = (255, 255, 255) if kind == "field" else None
-        pen.rectangle(box, fill=fill, outline=colour, width=style.line)
 
 
 def overlap(box: Box, other: Box, gap: float = 0) -> bool:

@@ -19,9 +19,9 @@ import pytest
 from hisa.errors import UsageError
 from hisa.plugins.training import page_rollouts
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
-from hisa.plugins.training.instruction_words import MAX_WORDS, instruction_words
-from hisa.plugins.training.page_oracles import PageOracle, best_scores, demonstrations
+from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
+from hisa.plugins.training.pointer_features import MAX_WORDS, instruction_words
 
 PAGES = ("click-test-2", "click-checkboxes", "click-option", "focus-text-2", "login-user",
     "click-dialog-2", "click-tab-2", "click-button-sequence")  # fmt: skip
@@ -78,8 +78,8 @@ def test_page_events_and_real_input_lead_to_the_same_looks_and_scores(pages: Pag
 
 @pytest.mark.browser
 def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> None:
-    scores = best_scores(pages, PAGES, range(700_000, 700_004))
-    assert scores == dict.fromkeys(PAGES, (4, 4))
+    draws = [Draw(page, 700_000 + seed) for page in PAGES for seed in range(4)]
+    assert all(episode.solved for episode in pages.play(draws, PageOracle()))
     shown = demonstrations(pages, ["login-user", "click-option"], 2, range(500_000, 500_010))
     assert [e.draw.task for e in shown] == ["login-user"] * 2 + ["click-option"] * 2
     assert [e.draw.seed for e in shown[:2]] == [500_000, 500_001]
@@ -91,7 +91,7 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
     assert typed.takes_text
     assert all(0 <= share <= 1 for share in typed.box)
     with pytest.raises(UsageError, match="no rules for 'tic-tac-toe'"):
-        best_scores(pages, ["tic-tac-toe"], [1])
+        demonstrations(pages, ["tic-tac-toe"], 1, [1])
     with pytest.raises(UsageError, match="too few demonstrations of login-user"):
         demonstrations(pages, ["login-user"], 2, [500_000])
 
@@ -132,7 +132,7 @@ def test_an_episode_ends_at_the_limit_of_steps_or_when_the_policy_is_done(
 
 
 @pytest.mark.browser
-def test_chromium_is_restarted_once_and_then_its_episodes_have_no_score() -> None:
+def test_chromium_is_restarted_and_the_episodes_that_it_took_along_have_no_score() -> None:
     rollouts = PageRollouts(["click-test-2"], slots=3)
     draws, left = [Draw("click-test-2", seed) for seed in range(700_000, 700_008)], [1]
 
@@ -144,9 +144,10 @@ def test_chromium_is_restarted_once_and_then_its_episodes_have_no_score() -> Non
         return PageOracle().choose([look])[0].act
 
     try:
-        survived = list(rollouts.play(draws, Scripted(killing)))
-        assert {e.draw for e in survived} == set(draws)
-        assert all(e.solved and len(e.samples) == 1 for e in survived)
+        played = list(rollouts.play(draws, Scripted(killing)))
+        assert {e.draw for e in played} == set(draws)
+        assert [e.is_sample for e in played] == [False] * 3 + [True] * 5
+        assert all(e.solved and len(e.samples) == 1 for e in played if e.is_sample)
         left[0] = 100
         failed = list(rollouts.play(draws, Scripted(killing)))
         assert {e.draw for e in failed} == set(draws)

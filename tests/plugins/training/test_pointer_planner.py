@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hisa.models.client_kinds import kind_name
 from hisa.plugins.training.episodes import Item, Look
 from hisa.plugins.training.pointer_model import PointerModel
 from hisa.plugins.training.pointer_planner import POINTER, PointerForm
-from hisa.plugins.training.screen_looks import area_of, look_of, look_text, read_look
+from hisa.plugins.training.screen_looks import LOOK, look_of
 from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -57,7 +58,7 @@ def _asked(form: PointerForm) -> str:
 
 
 def test_a_tree_becomes_what_the_document_would_give() -> None:
-    look = look_of(_page(), _ASKED)
+    look, _ = look_of(_page(), _ASKED)
     assert [(item.role, item.name) for item in look.items] == [
         ("label", "User name"), ("entry", ""), ("check box", "yes"), ("static", "link"),
         ("push button", "ok"),
@@ -70,18 +71,23 @@ def test_a_tree_becomes_what_the_document_would_give() -> None:
 
 
 def test_boxes_are_shares_of_the_page_where_it_does_not_show_the_instruction() -> None:
-    assert area_of(_page(), "Do something else.") == _page().elements[0].box  # type: ignore[index]
+    assert look_of(_page(), "Do something else.")[1] == _page().elements[0].box  # type: ignore[index]
+    first = _page().elements[2]  # type: ignore[index]
+    shown = Observation(
+        _page().screenshot, Size(1280, 720),
+        elements=(_element("section", (0, 0, 320, 420), parent=-1), replace(first, parent=0)),
+    )  # fmt: skip
+    assert look_of(shown, _ASKED)[1] == shown.elements[0].box  # type: ignore[index]
     bare = Observation(_page().screenshot, Size(1280, 720))
-    assert area_of(bare, _ASKED) == BoundingBox(0, 0, 1280, 720, "screen")
-    assert look_of(bare, _ASKED) == Look(_ASKED, ())
+    assert look_of(bare, _ASKED) == (Look(_ASKED, ()), BoundingBox(0, 0, 1280, 720, "screen"))
 
 
 def test_a_prompt_comes_back_as_the_look_that_it_was_made_of() -> None:
-    look = look_of(_page(), _ASKED)
-    assert read_look(look_text(look)) == look
-    assert read_look(_asked(PointerForm())) == look
+    look, _ = look_of(_page(), _ASKED)
+    assert LOOK.validate_json(LOOK.dump_json(look)) == look
+    assert LOOK.validate_json(_asked(PointerForm())) == look
     with pytest.raises(ValueError):
-        read_look('{"instruction": "x", "items": [1]}')
+        LOOK.validate_json('{"instruction": "x", "items": [1]}')
 
 
 def test_acts_become_calls_at_the_middle_of_their_elements() -> None:
@@ -133,7 +139,7 @@ async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_
     )
     reply = await PointerModel(settings).complete(ModelRequest("planner", question))
     policy.reseed(5)
-    (choice,) = policy.choose([look_of(_page(), _ASKED)])
+    (choice,) = policy.choose([look_of(_page(), _ASKED)[0]])
     assert form.read(reply.text) is not None
     assert reply.policy == "7"
     assert reply.tokens is not None

@@ -16,8 +16,7 @@ from hisa.plugins.training import checkpoints  # noqa: E402
 from hisa.plugins.training.base import Trainable  # noqa: E402
 from hisa.plugins.training.episodes import Act, Item, Look, Sample  # noqa: E402
 from hisa.plugins.training.pointer_features import features  # noqa: E402
-from hisa.plugins.training.pointer_network import act_at, column_of  # noqa: E402
-from hisa.plugins.training.pointer_policy import PointerPolicy  # noqa: E402
+from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of  # noqa: E402
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
 
@@ -138,11 +137,11 @@ def test_sixty_steps_of_cloning_solve_pages_that_were_not_shown() -> None:
 
 
 def test_a_file_gives_back_the_same_policy(tmp_path: Path) -> None:
-    policy = PointerPolicy.fresh(4, width=16, layers=1, match=False)
+    policy = PointerPolicy.fresh(4, width=16, layers=1)
     policy.version, policy.name = 12, "cloned"
     policy.save(tmp_path / "new" / "p.safetensors")
     loaded = PointerPolicy.load(tmp_path / "new" / "p.safetensors")
-    assert (loaded.version, loaded.name, loaded.network.match) == (12, "cloned", False)
+    assert (loaded.version, loaded.name) == (12, "cloned")
     weights = policy.network.state_dict()
     assert all(torch.equal(weights[name], w) for name, w in loaded.network.state_dict().items())
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["p.safetensors"]
@@ -157,7 +156,7 @@ def _damaged() -> dict[str, bytes]:
     policy = PointerPolicy.fresh(0, width=16, layers=1)
     good, weights = policy.pack(), policy.network.state_dict()
     header = checkpoints.Header(kind="pointer", name="p", version=0, sizes={"width": 16})
-    sizes = {"width": 16, "layers": 1, "match": 1}
+    sizes = {"width": 16, "layers": 1}
     endless = {**weights, "click.bias": torch.tensor([float("nan")])}
 
     def with_header(**changes: object) -> bytes:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
-
-if TYPE_CHECKING:
-    from hisa.plugins.training.widget_pages import Target
+from hisa.plugins.training import box_cleaning as cleaning
+from hisa.plugins.training import widget_pages as pages
+from hisa.plugins.training.curve_metrics import MetricsRow
+from hisa.plugins.training.recorded_targets import recorded_targets
 
 __all__ = ["grounder"]
 
@@ -58,9 +62,8 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
     torch.set_num_threads(1)  # more wait for each other: the network is small
-    updates = how.pop("updates")
-    how = {"updates": 1400, **how, **(read_settings(output) if resume else {})}
-    how["updates"] = how["updates"] if updates is None else updates
+    kept = read_settings(output) if resume else how | {"updates": 1400}
+    how = kept | {"updates": kept["updates"] if how["updates"] is None else how["updates"]}
     settings = ClickSettings(reward=how["reward"], cold_start=how["cold_start"], seed=how["seed"])
     if not settings.cold_start:
         settings = replace(settings, entropy_bonus=0.03, rate=1e-3)
@@ -80,10 +83,8 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     say(folder.checkpoint("last"))
 
 
-def _data(how: dict[str, Any]) -> tuple[list[Target], dict[str, list[Target]]]:
+def _data(how: dict[str, Any]) -> tuple[list[pages.Target], dict[str, list[pages.Target]]]:
     """Targets for training and, by name, held out."""
-    from hisa.plugins.training import widget_pages as pages
-
     if how["data"] == "widgets":
         first, tuning, held_out = how["seed"] * _PAGES, pages.TUNING_SEEDS, pages.HELD_OUT_SEEDS
         held = {"tuning": list(pages.targets(range(tuning, tuning + 300), every=False))}
@@ -91,30 +92,24 @@ def _data(how: dict[str, Any]) -> tuple[list[Target], dict[str, list[Target]]]:
             seeds = range(held_out, held_out + 500)
             held[f"held-out pages, {style}"] = list(pages.targets(seeds, style, every=False))
         return list(pages.targets(range(first, first + _PAGES))), held
-    from hisa.plugins.training.recorded_targets import recorded_targets
-
-    looks: dict[int, list[Target]] = {}
-    for target in recorded_targets(Path(how["data"])):
-        looks.setdefault(id(target.picture), []).append(target)
-    sets: list[list[Target]] = [[], []]
-    for number, look in enumerate(looks.values()):
-        sets[number % 10 == 9].extend(look)
-    if not sets[0]:
+    recorded = recorded_targets(Path(how["data"]))
+    looks = [list(look) for _, look in groupby(recorded, lambda target: id(target.picture))]
+    if not looks:
         raise UsageError(f"--data {how['data']}: no look has a named element", fix="--data widgets")
-    return sets[0], {"tuning": sets[1]} if sets[1] else {}
+    kept_out = [target for look in looks[9::10] for target in look]
+    del looks[9::10]
+    return [target for look in looks for target in look], {"tuning": kept_out} if kept_out else {}
 
 
-def _cleaned(targets: list[Target], how: dict[str, Any], output: Path) -> list[Target]:
-    from hisa.plugins.training.box_cleaning import clean, contact_sheet
-    from hisa.plugins.training.box_detectors import accessible_boxes, drawn_boxes, omniparser
-
+def _cleaned(targets: list[pages.Target], how: dict[str, Any], output: Path) -> list[pages.Target]:
     if how["clean"] is None:
         return targets
-    own = {"drawn": drawn_boxes, "accessible": accessible_boxes}
-    result = clean(targets, own.get(how["detector"]) or omniparser(how["detector"]), how["clean"])
+    own = {"drawn": cleaning.drawn_boxes, "accessible": cleaning.accessible_boxes}
+    detect = own.get(how["detector"]) or cleaning.omniparser(how["detector"])
+    result = cleaning.clean(targets, detect, how["clean"])
     say_error(result)
     if result.dropped:
-        contact_sheet(result.dropped).save(output / "dropped.png")
+        cleaning.contact_sheet(result.dropped).save(output / "dropped.png")
     if not result.kept:
         raise UsageError(f"--clean {how['clean']} leaves nothing", fix="--clean 0.1")
     return result.kept
@@ -122,11 +117,6 @@ def _cleaned(targets: list[Target], how: dict[str, Any], output: Path) -> list[T
 
 def _steps(trainer: Any, pool: Any, tuning: Any, folder: Any, how: dict[str, Any]) -> None:
     """Do the steps that are left."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from hisa.plugins.training.curve_metrics import MetricsRow
-
     end, rows = how["cold_start"] + how["updates"], []
     folder.restore(trainer, trainer.optimizer)
     with Progress(console=Console(stderr=True), transient=True) as bar:
