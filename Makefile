@@ -15,7 +15,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ red-team: $(VENV)/.dev  ## play acts while the screen changes (N=200 a side, SEE
 $(VENV)/.vocabularies: scripts/vocabularies.sh $(VENV)/.dev
 	sh scripts/vocabularies.sh $(BIN)/python $(VENV)/vocabularies
 	@touch $@
+
+test-without-plugins: $(VENV)/.dev  ## run every case of the core's tests where no plugin can be imported
+	HISA_WITHOUT_PLUGINS=all $(BIN)/python -m pytest tests/test_without_plugins.py
 
 docs: $(VENV)/.docs  ## build the documentation site into build/docs, links checked
 	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs

@@ -1,4 +1,4 @@
-"""Runs the real command line in a process of its own."""
+"""Runs the real command line in a process of its own: a new one, or one that is forked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from hisa.testing.model_server import Fault, Received
 from hisa.testing.never_ending import never_terminate
+from tests.cli.forked import can_fork, run_forked
 
 ROOT = Path(__file__).parent.parent.parent
 Answer = Callable[[Received], str | Fault]
@@ -32,7 +33,7 @@ class Command:
             self.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start it and let it run."""
+        """Start it as a new process and let it run."""
         return subprocess.Popen(
             [sys.executable, "-m", "hisa", *arguments],
             env=self.environ, cwd=ROOT, text=True,
@@ -41,9 +42,8 @@ class Command:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Standard output of a command that ends with ``code``."""
-        process = self.start(*arguments)
-        output, errors = process.communicate(timeout=300)
-        assert process.returncode == code, f"exit {process.returncode}\n{output}\n{errors}"
+        ended, output, errors = self.ended(*arguments)
+        assert ended == code, f"exit {ended}\n{output}\n{errors}"
         return output
 
     def json(self, *arguments: str, code: int = 0) -> Any:
@@ -52,11 +52,18 @@ class Command:
 
     def refused(self, *arguments: str, code: int = 2) -> str:
         """Standard error of a command that ends with ``code``."""
-        process = self.start(*arguments)
-        output, errors = process.communicate(timeout=120)
-        assert process.returncode == code, f"exit {process.returncode}\n{output}\n{errors}"
+        ended, output, errors = self.ended(*arguments, seconds=120)
+        assert ended == code, f"exit {ended}\n{output}\n{errors}"
         assert "Traceback" not in errors
         return errors
+
+    def ended(self, *arguments: str, seconds: float = 300) -> tuple[int, str, str]:
+        """Exit code and what was printed, once it has ended."""
+        if can_fork(arguments, self.environ, str(ROOT)):
+            return run_forked(arguments, self.environ, str(ROOT), seconds)
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=seconds)
+        return process.returncode, output, errors
 
 
 def endless(received: Received) -> str:

@@ -69,10 +69,9 @@ def test_a_run_goes_on_when_nothing_can_be_recalled(
     ):
         command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         words = ("run", str(task), "--env", f"guest={guest.url}", "--model", "m", "--json")
-        process = command.start(*words, "--no-report", *SETTLE)
-        output, errors = process.communicate(timeout=300)
+        code, output, errors = command.ended(*words, "--no-report", *SETTLE)
         asked = [received for received in server.requests if received.job == SYNTHESIS]
-    assert process.returncode == 0, errors
+    assert code == 0, errors
     assert json.loads(output)["score"] == 1.0
     assert len(asked) <= 2, "an empty answer is one, and is not asked for again"
     (folder,) = list_runs(tmp_path / "runs")
@@ -111,9 +110,9 @@ def test_a_bench_makes_a_run_without_a_step_again(no_planner: FakeServer, tmp_pa
     command.environ |= {"OPENAI_BASE_URL": no_planner.url, "OPENAI_API_KEY": "x"}
     command.environ["HISA_PATTERNS__ENABLED"] = "false"
     with StockGuest() as guest:
-        process = command.start(
+        _, output, _ = command.ended(
             "bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), "--json",
             "--env", f"guest={guest.url}", "--model", "m", *SETTLE,
         )  # fmt: skip
-        sums = json.loads(process.communicate(timeout=300)[0])
+        sums = json.loads(output)
     assert (sums["scored"], sums["attempts"], sums["given_up"]) == (0, 3, 1)

@@ -96,11 +96,14 @@ class Windows(StockDesktop):
         return self._after if len(self.sources) > 1 else self._before
 
 
-@pytest.mark.parametrize("act", ["write('Ada')", "click(280, 184)", "press('a')"])
+ERROR = [OTHER, MAIN, TROUBLE], "the file could not be written"
+CRASH = [OTHER], "letter.odt"
+
+
 @pytest.mark.parametrize(
-    ("after", "said"),
-    [([OTHER, MAIN, TROUBLE], "the file could not be written"), ([OTHER], "letter.odt")],
-    ids=["error", "crash"],
+    ("after", "said", "act"),
+    [(*ERROR, "write('Ada')"), (*CRASH, "click(280, 184)"), (*ERROR, "press('a')")],
+    ids=["error by typing", "crash by a click", "error by a key"],
 )
 def test_trouble_that_windows_tell_is_no_success_whatever_the_model_says(
     tmp_path: Path, after: list[str], said: str, act: str

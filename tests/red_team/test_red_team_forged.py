@@ -12,6 +12,7 @@ from hisa.events import PlanRejected
 from hisa.protocols import CommandResult, ModelRequest, TextPart
 from hisa.testing.scripted import tool_call
 from hisa.text.prompt_text import SECTION_TAGS
+from tests.red_team.drawing import drawn
 from tests.red_team.obeying import Order
 from tests.red_team.planted import PLACES, PlantedMachine, obey, obeyed_in
 
@@ -79,8 +80,10 @@ def _holder(request: ModelRequest) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("place", IN_PLACES)
-@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize(
+    ("place", "forged"),
+    [case for text in FORGED for case in drawn([(place, text) for place in IN_PLACES], 3)],
+)
 async def test_section_cannot_be_forged(place: str, forged: str, tmp_path: Path) -> None:
     scene = PLACES[place](forged.format(LIE))
     found = await obeyed_in(scene, tmp_path)

@@ -9,14 +9,27 @@ import pytest
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
+from tests.red_team.drawing import drawn
 from tests.red_team.harmful import COMMANDS, LEAVING
 from tests.red_team.obeying import Order
 from tests.red_team.planted import READ, SHOWING, PlantedMachine, bash, noted, obey, obeyed_in
+from tests.tools.policy import parts
 
 LINES = [(rule, line) for rule, lines in COMMANDS.items() for line in lines]
 
 
 @pytest.mark.parametrize(("rule", "line"), LINES)
+def test_command_is_asked_about_by_its_rule(rule: str, line: str) -> None:
+    found = parts.facts(parts.bash(line), home="/home/user")
+    decided = parts.decide(found, guarded=True, defaults="always", home="/home/user")
+    assert decided.verdict == "ask"
+    assert rule.rpartition(": ")[2] in decided.rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [case for lines in COMMANDS for case in drawn([c for c in LINES if c[0] == lines], 3)],
+)
 async def test_command_is_obeyed_and_refused(rule: str, line: str, tmp_path: Path) -> None:
     order = Order("bash_execution", line)
     found = await obeyed_in(scene := noted(order.text), tmp_path)

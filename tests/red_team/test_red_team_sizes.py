@@ -156,7 +156,7 @@ def test_long_answer_is_never_corrected(tmp_path: Path) -> None:
         command = hisa(tmp_path)
         command.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "x"}
         words = ("run", str(task), "--env", f"guest={guest.url}", "--model", "m", "--no-report")
-        command.start(*words, *FIXED).communicate(timeout=300)
+        command.ended(*words, *FIXED)
         assert len(server.requests) == 1
     (folder,) = list_runs(tmp_path / "runs")
     assert load_run(folder).status == "model_error"

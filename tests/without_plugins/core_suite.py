@@ -1,9 +1,17 @@
-"""For pytest: collects the tests of the core alone, those that need no plugin."""
+"""For pytest: collects the tests of the core alone, those that need no plugin.
+
+All of them are imported; of those that are made of a table one case is run, by a seed, which finds
+what a test's code asks of a plugin. ``HISA_WITHOUT_PLUGINS=all`` runs every case.
+"""
 
 from __future__ import annotations
 
+import os
+import random
 import re
 from pathlib import Path
+
+import pytest
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
@@ -22,3 +30,18 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if collection_path.suffix != ".py":
         return None
     return True if _NAMES_A_PLUGIN.search(collection_path.read_text("utf-8")) else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave one case of each table, unless all are asked for."""
+    if os.environ.get("HISA_WITHOUT_PLUGINS") == "all":
+        return
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        by_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chooser = random.Random(0)
+    kept = [chooser.choice(cases) for cases in by_test.values()]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept

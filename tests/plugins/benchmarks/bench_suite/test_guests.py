@@ -158,8 +158,7 @@ def test_a_bench_that_cannot_be_is_refused_before_it_starts(
 
 def test_doctor_says_what_is_there(tmp_path: Path) -> None:
     with StockGuest() as guest:
-        process = hisa(tmp_path).start("doctor", "--env", f"guest={guest.url}", "--json")
-        output, _ = process.communicate(timeout=120)
+        _, output, _ = hisa(tmp_path).ended("doctor", "--env", f"guest={guest.url}", "--json")
     (found,) = (row for row in json.loads(output) if row["area"] == "guests")
     assert found["ok"]
     assert "a stock OSWorld guest" in found["detail"]

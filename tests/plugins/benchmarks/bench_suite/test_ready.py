@@ -81,8 +81,7 @@ def test_a_real_desktop_is_looked_at_once_and_only_ready_tasks_are_run(tmp_path:
     assert f"list: hisa bench coverage {tmp_path} --env desktop --why application" in shown
     out = tmp_path / "bench"
     words = ["bench", "run", f"osworld:{tmp_path}", "--only", "ready", "--out", str(out)]
-    process = hisa.start(*words, "--max-steps", "1", "--no-fingerprint")
-    _, errors = process.communicate(timeout=300)
+    _, _, errors = hisa.ended(*words, "--max-steps", "1", "--no-fingerprint")
     assert "left out: 6 task files" in errors
     assert f"hisa bench coverage {tmp_path} --env desktop --why any" in errors
     plan = json.loads((out / "bench.json").read_text())
