@@ -7,7 +7,7 @@ So a run log of the right way is made, with a look between all actions (as WorkA
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -138,17 +138,18 @@ class ReferencePlayer:
         return ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
 
 
-def _thoughts(act: Act, actions: Iterable[Action]) -> list[str]:
+def _thoughts(act: Act, actions: Sequence[Action]) -> list[str]:
     """An act in words where it is one action, else each of its actions in words."""
     plain = Act(kind="click", role=act.role, name=act.name, within=act.within)
+    keys = act_in_words(Act(kind="press", keys=act.keys))
     words = {
         "click": act_in_words(plain if act.kind == "type" else act),
         "write": act_in_words(Act(kind="type", text=act.text)),
-        "hotkey": "Select what it holds" if act.kind == "type" else "",
-        "press": "",
     }
-    keys = act_in_words(Act(kind="press", keys=act.keys))
-    return [one_line(words[action.kind] or keys) for action in actions]
+    thoughts = [one_line(words.get(action.kind, keys)) for action in actions]
+    if act.kind == "type" and len(thoughts) > 2 and "write" not in actions[1].kind:
+        thoughts[1] = "Select what it holds"  # the click, the selection, then the text
+    return thoughts
 
 
 class ReferenceKind(PlannerKind):
