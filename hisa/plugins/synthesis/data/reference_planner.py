@@ -1,16 +1,15 @@
-"""``--model reference``: plays the reference of a proved task, one action a step.
+"""``--model reference``: plays the reference of a proved task, with a look after each action.
 
-So a run log of the right way is made, with a look between all actions (as WorkArena's
-`cheat_function`). An element is found on the newest look; where it is not there, the run ends.
+WorkArena's `cheat_function`. Where an element is not on the newest look, the run ends.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
 from hisa.config import ModelSettings, Settings
@@ -25,48 +24,17 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
-__all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer", "read_reference"]
+__all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
 
-_LARGEST = 1 << 20
-"""Bytes of the largest reference that is read."""
-_WAITS, _SECONDS = 3, 2
-"""Waits for an element to come, and the seconds of each: `doing.replay` gives it four in all."""
-
-
-class _Step(BaseModel):
-    act: Act
-
-
-class _Reference(BaseModel):
-    acts: list[_Step] = Field(min_length=1, max_length=200)
-
-
-def read_reference(folder: str | Path) -> list[Act]:
-    """The acts of the reference in a task's folder.
-
-    Raises:
-        ModelUnavailable: there is none that can be played.
-    """
-    path = Path(folder) / "reference.json"
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise ValueError(f"more than {_LARGEST} bytes")
-        return [step.act for step in _Reference.model_validate_json(data).acts]
-    except (OSError, ValueError) as error:
-        message = one_line(str(error))[:300]
-        raise ModelUnavailable(
-            f"no reference to play for this task: {path}: {message}",
-            fix="own:DIR/tasks of hisa synth prove, or another --model",
-        ) from error
+_REFERENCE = TypeAdapter(dict[str, list[dict[str, Any]]])
+_LARGEST, _WAITS = 1 << 20, 3
+"""Bytes of a reference, and waits of two seconds for an element; a proof gives it four seconds."""
 
 
 class ReferenceModel:
     """The name that asks for `ReferencePlayer`; it answers nothing itself."""
 
     by_rules = True
-    name = "reference"
     profile = Profile(
         name="reference", planner="reference", price=Price(input=0, output=0), small=True,
         sees_pictures=False, streams=False, image_tokens=0,
@@ -77,79 +45,80 @@ class ReferenceModel:
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Raises: ModelUnavailable, always."""
-        raise ModelUnavailable(
-            f"{self.name} plays references, and the {request.role} model was asked",
-            fix="--set models.state.model=offline",
-        )
+        message = f"a reference does not answer the {request.role} model's questions"
+        raise ModelUnavailable(message, fix="--set models.state.model=offline")
 
 
 class ReferencePlayer:
     """A planner that does the acts of ``reference.json`` beside the task, and says done.
 
-    An act of several actions (click a field, select what it holds, type) takes a step for each. An
-    element that is not there is waited for; then the run ends as infeasible, with the reason.
-
-    Args:
-        emit: gets a `Planned` for each step.
+    An act of several actions (click a field, select what it holds, type) takes a step for each.
     """
 
     def __init__(self, emit: Emit) -> None:
-        self._emit = emit
+        self._emit, self._waits = emit, 0
         self._acts: deque[Act] | None = None
         self._left: deque[tuple[str, Action]] = deque()
         """Actions of the act in hand, each with its thought."""
-        self._waits = 0
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next action of the reference; see `hisa.protocols.Planner`.
+        """The next action of the reference; "infeasible" where its element is not there.
 
         Raises:
-            ModelUnavailable: there is no reference, or steps were done before by another process.
+            ModelUnavailable: there is no reference, or another process began to play it.
         """
         if self._acts is None:
             if view.lines:
                 raise ModelUnavailable("a reference is played from its start", fix="hisa run")
-            self._acts = deque(read_reference(task.folder))
-        call = self._next(self._acts, observation)
+            self._acts = _read(Path(task.folder) / "reference.json")
+        call = None if self._left else self._take(self._acts, observation)
+        if call is None:
+            thought, action = self._left.popleft()
+            call = ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
         self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
         return call
 
-    def _next(self, acts: deque[Act], look: Observation) -> ToolCall:
-        if not self._left and acts:
-            act = acts[0]
-            words = one_line(act_in_words(act))
-            element = find(act, look) if act.role else None
-            if act.role and element is None and self._waits < _WAITS:
-                self._waits += 1
-                thought = f"Wait until this can be done: {words}"
-                return ToolCall(thought, "wait", {"seconds": _SECONDS})
-            actions = () if act.role and element is None else tuple(actions_of(act, element))
-            if not actions:
-                reason = f"The reference cannot be played on: {words}: "
-                reason += "it is not there" if act.role else f"{act.kind} is not played"
-                return ToolCall(reason, "infeasible", {"reason": reason})
-            acts.popleft()
-            self._waits = 0
-            actions = to_space(actions, "image", screen=look.screen, image=look.image)
-            self._left.extend(zip(_thoughts(act, actions), actions, strict=True))
-        if not self._left:
+    def _take(self, acts: deque[Act], look: Observation) -> ToolCall | None:
+        """Take the next act in hand; else a wait, or the end: done, or it cannot be done."""
+        if not acts:
             return ToolCall("Everything is done.", "termination", {"summary": "Done as proved."})
-        thought, action = self._left.popleft()
-        return ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
+        act, words = acts[0], one_line(act_in_words(acts[0]))
+        element = find(act, look) if act.role else None
+        if act.role and element is None and self._waits < _WAITS:
+            self._waits += 1
+            return ToolCall(f"Wait until this can be done: {words}", "wait", {"seconds": 2})
+        actions = tuple(actions_of(act, element)) if element or not act.role else ()
+        if not actions:
+            reason = f"{words}: {'it is not there' if act.role else 'not done on the screen'}"
+            return ToolCall(reason, "infeasible", {"reason": reason})
+        acts.popleft()
+        self._waits = 0
+        actions = to_space(actions, "image", screen=look.screen, image=look.image)
+        self._left.extend((_thought(act, at, action), action) for at, action in enumerate(actions))
+        return None
 
 
-def _thoughts(act: Act, actions: Sequence[Action]) -> list[str]:
-    """An act in words where it is one action, else each of its actions in words."""
-    plain = Act(kind="click", role=act.role, name=act.name, within=act.within)
-    keys = act_in_words(Act(kind="press", keys=act.keys))
-    words = {
-        "click": act_in_words(plain if act.kind == "type" else act),
-        "write": act_in_words(Act(kind="type", text=act.text)),
-    }
-    thoughts = [one_line(words.get(action.kind, keys)) for action in actions]
-    if act.kind == "type" and len(thoughts) > 2 and "write" not in actions[1].kind:
-        thoughts[1] = "Select what it holds"  # the click, the selection, then the text
-    return thoughts
+def _read(path: Path) -> deque[Act]:
+    try:
+        with path.open("rb") as file:
+            steps = _REFERENCE.validate_json(file.read(_LARGEST))["acts"]
+        return deque(Act.model_validate(step.get("act")) for step in steps)
+    except (OSError, ValueError, KeyError) as error:
+        message = f"no reference to play: {path}: {one_line(str(error))[:300]}"
+        raise ModelUnavailable(message, fix="own:DIR/tasks of hisa synth prove") from error
+
+
+def _thought(act: Act, at: int, action: Action) -> str:
+    """An act in words, or those of its action at a place, where it has several."""
+    if action.kind == "click" and act.kind == "type":
+        act = act.model_copy(update={"kind": "click", "keys": ()})
+    elif action.kind == "write":
+        act = Act(kind="type", text=act.text)
+    elif act.kind == "type" and at == 1:
+        return "Select what it holds"
+    elif action.kind != "click":
+        act = Act(kind="press", keys=act.keys)
+    return one_line(act_in_words(act))
 
 
 class ReferenceKind(PlannerKind):
@@ -162,10 +131,8 @@ class ReferenceKind(PlannerKind):
     ) -> Settings:
         """See `PlannerKind`: it finds elements and points by itself."""
         if not lists or settings.planner.sequence > 1:
-            raise ConfigError(
-                "planner.kind = 'reference' takes one action a step, and a screen's elements",
-                fix="--set planner.sequence=1 --env desktop",
-            )
+            message = "a reference needs a screen's elements, and planner.sequence = 1"
+            raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
         grounder = settings.grounder.model_copy(update={"kind": "elements"})
         return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
 
