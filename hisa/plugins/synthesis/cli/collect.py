@@ -51,8 +51,7 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
     hisa data collect -o collected --sample reward --count 200
 
     The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, calls.jsonl
-    (a judge's turns), benches/, and sample.jsonl: runs drawn with replacement, by reward, evenly
-    from all, or from complete ones alone.
+    (a judge's turns), benches/, and sample.jsonl: runs drawn with replacement.
 
     Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """
@@ -112,9 +111,9 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
         lines = [json.dumps({"run": run}) + "\n" for run in drawn]
         replace_file(out / "sample.jsonl", "".join(lines).encode())
     marks = Counter(grade.reward for grade in grades)
-    summary = {"runs": len(collection.runs), "graded": len(grades), "rewards": marks}
     if how["as_json"]:
-        print_json(summary | {"left_out": collection.left_out, "stopped": collection.stopped})
+        counts = {"runs": len(collection.runs), "graded": len(grades), "rewards": marks}
+        print_json(counts | {"left_out": collection.left_out, "stopped": collection.stopped})
     else:
         say(f"{len(grades)} of {len(collection.runs)} runs graded by {how['judge'] or 'rules'}")
         say("  " + ", ".join(f"{marks[mark]} have {mark}" for mark in range(5, 0, -1)))

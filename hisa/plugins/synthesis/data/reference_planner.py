@@ -114,7 +114,7 @@ def _thought(act: Act, at: int, action: Action) -> str:
         act = act.model_copy(update={"kind": "click", "keys": ()})
     elif action.kind == "write":
         act = Act(kind="type", text=act.text)
-    elif act.kind == "type" and at == 1:
+    elif act.kind == "type" and act.role and at == 1:
         return "Select what it holds"
     elif action.kind != "click":
         act = Act(kind="press", keys=act.keys)

@@ -32,6 +32,7 @@ _STOP = frozenset(
 """Words of instructions that name nothing on a screen."""
 _QUOTED = re.compile(r'"([^"]{1,200})"|“([^”]{1,200})”|(?<!\w)\'([^\']{1,200})\'(?!\w)')
 _WORD = re.compile(r"\w+(?:[.:/@-]\w+)*")
+_ENDINGS = {"termination": "done", "infeasible": "gave up"}
 _Mark = Annotated[int, Field(ge=1, le=5)]
 
 
@@ -44,14 +45,10 @@ class _Marks(BaseModel):
 
 
 class Grade(_Marks):
-    """A judge's mark for a run: ``reward`` is R of algorithm 1, 1 (nothing) to 5 (done, directly).
-
-    ``completion`` and ``coherence`` are its two aspects, on the same scale. ``judge`` is "rules" or
-    the name of a model.
-    """
+    """A judge's marks, 1 (nothing) to 5 (done, directly): ``reward`` is R of algorithm 1."""
 
     run: str
-    judge: str
+    judge: str  # "rules", or the name of a model
 
 
 def looks(trajectory: Trajectory) -> list[Look]:
@@ -65,9 +62,8 @@ def step_lines(trajectory: Trajectory) -> list[str]:
     lines = []
     for step in trajectory.steps:
         source = step.input if isinstance(step.input, str) else json.dumps(step.input)
-        where = "; ".join(step.descriptions)[:200]
-        text = f"{step.number}. {step.thought[:400]} | {step.tool}: {source[:400]} {where}"
-        lines.append(one_line(text + " FAILED" * (not step.ok)))
+        text = f"{step.number}. {step.thought[:400]} | {step.tool}: {source[:400]}"
+        lines.append(one_line(" ".join([text, *step.descriptions, *["FAILED"] * (not step.ok)])))
     if (more := len(lines) - _STEPS) > 0:
         lines[_STEPS // 2 : -_STEPS // 2] = [f"({more} steps are left out here)"]
     return lines
@@ -80,7 +76,9 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
     control that was used, or came on the screen. Weights were chosen by hand.
     """
     steps = [step for step in trajectory.steps if not step.ends]
-    ending, terms = _ending(trajectory), _terms(trajectory.instruction)
+    otherwise = "cut off" if trajectory.truncated else "ended by the page"
+    ending = _ENDINGS.get(trajectory.steps[-1].tool, otherwise)
+    terms = _terms(trajectory.instruction)
     first, last = (set(_texts(look)) for look in (looks(trajectory)[0], looks(trajectory)[-1]))
     used = " ".join(_used(step, trajectory.instruction) for step in steps)
     text = " ".join([used, *sorted(last - first)]).casefold()
@@ -97,25 +95,17 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
     completion = min(completion, most) if met or not terms else 1
     wasted = (len(idle) + 2 * again + 2 * failed) / max(len(steps), 1)
     coherence = max(1, round(5 - 2.5 * wasted)) if steps else 1
-    reward = round((2 * completion + coherence) / 3)
     if len(idle) == len(steps):
-        completion, reward = 1, 1
+        completion, coherence = 1, 1
+    reward = min(round((2 * completion + coherence) / 3), completion + 1)
     reason = (
-        f"{ending}; {met} of {len(terms)} terms of the instruction met; {len(idle)} of "
-        f"{len(steps)} acts changed nothing, {again} of them again, {failed} failed"
-        + ", not saved"
-        * unsaved
+        f"{ending}{', not saved' * unsaved}; {met} of {len(terms)} terms of the instruction met; "
+        f"{len(idle)} of {len(steps)} acts changed nothing, {again} again, {failed} failed"
     )
     return Grade(
         run=trajectory.id, judge=RULES, reason=reason, completion=completion,
-        coherence=coherence, reward=min(reward, completion + 1),
+        coherence=coherence, reward=reward,
     )  # fmt: skip
-
-
-def _ending(trajectory: Trajectory) -> str:
-    words = {"termination": "done", "infeasible": "gave up"}
-    page = "cut off" if trajectory.truncated else "ended by the page"
-    return words.get(trajectory.steps[-1].tool, page)
 
 
 def _changed(step: TrajectoryStep) -> bool:
@@ -151,7 +141,7 @@ def _terms(instruction: str) -> set[str]:
 async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
     """A model's grade, asked for twice at most; None: the rules'.
 
-    A model that sees no pictures gets the windows and elements of the last looks.
+    A model that sees no pictures gets the windows and texts of the last looks.
 
     Raises:
         InvalidReply: no usable reply, also when asked again.
@@ -165,10 +155,9 @@ async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
     if not judge.sees:
         screens = ("\n".join(list(dict.fromkeys(_texts(look)))[:_STEPS]) for look in last)
         texts[untrusted("screens")] = "\n\n".join(f"Window {screen}" for screen in screens)
-    properties = _Marks.model_json_schema()["properties"]
-    system, pictures = (
-        render("trajectory_reward", pictures=judge.sees),
-        (x.screenshot for x in last),
+    pictures = (look.screenshot for look in last)
+    system, fields = render("trajectory_reward", pictures=judge.sees), _Marks.model_json_schema()
+    marks, _ = await ask_writer(
+        judge, system, texts, pictures, fields["properties"], _Marks, lambda _: None
     )
-    marks, _ = await ask_writer(judge, system, texts, pictures, properties, _Marks, lambda _: None)
     return Grade(run=trajectory.id, judge=judge.model.name, **marks.model_dump())
