@@ -21,13 +21,12 @@ from hisa.machine.storage import PRIVATE_FOLDER, Lock, replace_file
 __all__ = ["collect"]
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_FROM = "Finished runs: a run, a folder of runs, or a bench."
 
 
 @click.command()
 @click.argument("suite", required=False)
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--from", "sources", multiple=True, type=_FOLDER, help=_FROM)
+@click.option("--from", "sources", multiple=True, type=_FOLDER, help="Runs or benches.")
 @click.option("--model", metavar="NAME", help="The planner's model, as for hisa bench run.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
@@ -58,7 +57,7 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
     out.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
     if (lock := Lock.take(out / ".collect.lock")) is None:
         raise UsageError(f"{out}: process {Lock.holder(out / '.collect.lock')} collects there")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = _bench(ctx, suite, out, how) if suite else 0
         return status if status in (1, 2) else _grade(ctx, out, how) or status
@@ -66,6 +65,7 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
         say_error("stopped; the same command goes on")
         return 1
     finally:
+        signal.signal(signal.SIGTERM, before)
         lock.release()
 
 
