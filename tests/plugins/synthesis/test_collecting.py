@@ -132,7 +132,7 @@ def test_a_collection_goes_on_where_it_was(runs: Path, tmp_path: Path) -> None:
 
 def test_damaged_runs_are_counted_and_the_others_graded(tmp_path: Path) -> None:
     folders = [_run(tmp_path / "runs", _WELL), _run(tmp_path / "runs", _BADLY)]
-    collection = Collection(tmp_path / "out")
+    collection = Collection(tmp_path)
     collection.add_runs([tmp_path / "runs"])
     for elements in (folders[0] / "elements").iterdir():
         elements.write_text("[[")

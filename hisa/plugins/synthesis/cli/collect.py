@@ -80,8 +80,10 @@ def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> in
     options = ["--model", model, "--workers", str(how["workers"])]
     if limit:
         listed = subprocess.run([*hisa, "bench", "tasks", suite, "--json"], stdout=-1, check=False)
-        tasks = json.loads(listed.stdout)["tasks"] if listed.returncode == 0 else []
-        options += [word for task in tasks[:limit] for word in ("--task", task["id"])]
+        if listed.returncode:
+            return listed.returncode
+        tasks = json.loads(listed.stdout)["tasks"][:limit]
+        options += [word for task in tasks for word in ("--task", task["id"])]
     command = [*hisa, "bench", "run", suite, "--out", str(out / "benches" / name), *options]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, process_group=0)
     while True:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
-from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile
+from hisa.machine.storage import AppendOnlyFile
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
@@ -42,10 +42,9 @@ def read_grades(folder: Path, judge: str = RULES) -> list[Grade]:
 
 
 class Collection:
-    """A collection to add runs and grades to. Raises: UsageError where a file is damaged."""
+    """A folder to add runs and grades to. Raises: UsageError where a file is damaged."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         self.folder = folder
         self.runs = {run.run: run for run in read_records(folder / "runs.jsonl", CollectedRun)}
         self.left_out: Counter[str] = Counter()

@@ -1,7 +1,6 @@
 """Trajectory rewards: a mark of 1 to 5 for a whole run (OS-Genesis, section 3.3 and appendix F).
 
-A judge, a model or rules, sees the instruction, thought and action of every step and the last three
-looks. It never sees the executed score, so that the two can be compared.
+A judge, a model or rules, sees instruction, steps and the last three looks, and never the score.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
     again = sum(one.input == two.input for one, two in pairwise(idle))
     failed = sum(not step.ok for step in steps)
     keys = {a.keys[-1] for one in steps for a in one.actions if isinstance(a, Hotkey)}
-    asked = "save" in _WORD.findall(trajectory.instruction.casefold())
-    unsaved = asked and "s" not in keys and "save" not in used.casefold()
+    unsaved = "s" not in keys and "save" in _WORD.findall(trajectory.instruction.casefold())
+    unsaved &= "save" not in used.casefold()
     well_ended = ending in ("done", "ended by the page") and bool(steps) and _changed(steps[-1])
     completion = round(1 + 2.6 * (met / len(terms) if terms else 1) + 1.4 * well_ended)
     most = 2 if ending == "gave up" else 3 if unsaved or ending == "cut off" else 5
