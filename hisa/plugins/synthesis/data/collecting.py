@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -72,7 +71,7 @@ class Collection:
             return await self._grade(None, say, limit)
         budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
         with closing(AppendOnlyFile(self.folder / "calls.jsonl")) as calls:
-            keep = partial(append_record, calls)
+            keep = lambda event: calls.append(f"{event.model_dump_json()}\n".encode())  # noqa: E731
             async with open_models(settings, keep, budget, Ledger()) as models:
                 sees = models.profiles["judge"].sees_pictures
                 sees &= "judge" not in models.picture_changes
