@@ -1,0 +1,144 @@
+"""``--model reference``: plays the reference of a proved task, with a look after each action.
+
+WorkArena's `cheat_function`. Where an element is not on the newest look, the run ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from hisa.actions import Action, to_source, to_space
+from hisa.config import ModelSettings, Settings
+from hisa.errors import ConfigError, ModelUnavailable
+from hisa.events import Planned
+from hisa.models.profile import Price, Profile
+from hisa.plugins.synthesis.doing import actions_of, find
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.task_files import act_in_words
+from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import one_line
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+
+__all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
+
+_REFERENCE = TypeAdapter(dict[str, list[dict[str, Any]]])
+_LARGEST, _WAITS = 1 << 20, 3
+"""Bytes of a reference, and waits of two seconds for an element; a proof gives it four seconds."""
+
+
+class ReferenceModel:
+    """The name that asks for `ReferencePlayer`; it answers nothing itself."""
+
+    by_rules = True
+    profile = Profile(
+        name="reference", planner="reference", price=Price(input=0, output=0), small=True,
+        sees_pictures=False, streams=False, image_tokens=0,
+    )  # fmt: skip
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.name = settings.model
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Raises: ModelUnavailable, always."""
+        message = f"a reference does not answer the {request.role} model's questions"
+        raise ModelUnavailable(message, fix="--set models.state.model=offline")
+
+
+class ReferencePlayer:
+    """A planner that does the acts of ``reference.json`` beside the task, and says done.
+
+    An act of several actions (click a field, select what it holds, type) takes a step for each.
+    """
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit, self._waits = emit, 0
+        self._acts: deque[Act] | None = None
+        self._left: deque[tuple[str, Action]] = deque()
+        """Actions of the act in hand, each with its thought."""
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next action of the reference; "infeasible" where its element is not there.
+
+        Raises:
+            ModelUnavailable: there is no reference, or another process began to play it.
+        """
+        if self._acts is None:
+            if view.lines:
+                raise ModelUnavailable("a reference is played from its start", fix="hisa run")
+            self._acts = _read(Path(task.folder) / "reference.json")
+        call = None if self._left else self._take(self._acts, observation)
+        if call is None:
+            thought, action = self._left.popleft()
+            call = ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        return call
+
+    def _take(self, acts: deque[Act], look: Observation) -> ToolCall | None:
+        """Take the next act in hand; else a wait, or the end: done, or it cannot be done."""
+        if not acts:
+            return ToolCall("Everything is done.", "termination", {"summary": "Done as proved."})
+        act, words = acts[0], one_line(act_in_words(acts[0]))
+        element = find(act, look) if act.role else None
+        if act.role and element is None and self._waits < _WAITS:
+            self._waits += 1
+            return ToolCall(f"Wait until this can be done: {words}", "wait", {"seconds": 2})
+        actions = tuple(actions_of(act, element)) if element or not act.role else ()
+        if not actions:
+            reason = f"{words}: {'it is not there' if act.role else 'not done on the screen'}"
+            return ToolCall(reason, "infeasible", {"reason": reason})
+        acts.popleft()
+        self._waits = 0
+        actions = to_space(actions, "image", screen=look.screen, image=look.image)
+        self._left.extend((_thought(act, at, action), action) for at, action in enumerate(actions))
+        return None
+
+
+def _read(path: Path) -> deque[Act]:
+    try:
+        with path.open("rb") as file:
+            steps = _REFERENCE.validate_json(file.read(_LARGEST))["acts"]
+        return deque(Act.model_validate(step.get("act")) for step in steps)
+    except (OSError, ValueError, KeyError) as error:
+        message = f"no reference to play: {path}: {one_line(str(error))[:300]}"
+        raise ModelUnavailable(message, fix="own:DIR/tasks of hisa synth prove") from error
+
+
+def _thought(act: Act, at: int, action: Action) -> str:
+    """An act in words, or those of its action at a place, where it has several."""
+    if action.kind == "click" and act.kind == "type":
+        act = act.model_copy(update={"kind": "click", "keys": ()})
+    elif action.kind == "write":
+        act = Act(kind="type", text=act.text)
+    elif act.kind == "type" and act.role and at == 1:
+        return "Select what it holds"
+    elif action.kind != "click":
+        act = Act(kind="press", keys=act.keys)
+    return one_line(act_in_words(act))
+
+
+class ReferenceKind(PlannerKind):
+    """``planner.kind = "reference"``: needs a screen that tells its elements."""
+
+    points = True
+
+    def settled(
+        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
+    ) -> Settings:
+        """See `PlannerKind`: it finds elements and points by itself."""
+        if not lists or settings.planner.sequence > 1:
+            message = "a reference needs a screen's elements, and planner.sequence = 1"
+            raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
+        grounder = settings.grounder.model_copy(update={"kind": "elements"})
+        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+
+    def open(self, parts: PlannerParts) -> Planner:
+        """Returns a player for one run."""
+        return ReferencePlayer(parts.emit)
+
+
+REFERENCE = ReferenceKind()

@@ -1,0 +1,162 @@
+"""Trajectory rewards: a mark of 1 to 5 for a whole run (OS-Genesis, section 3.3 and appendix F).
+
+A judge, a model or rules, sees instruction, steps and the last three looks, and never the score.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hisa.actions import Hotkey, Write
+from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
+from hisa.plugins.synthesis.model_instructions import Writer, ask_writer
+from hisa.text.prompt_text import one_line, untrusted
+from hisa.text.prompts import render
+
+__all__ = ["RULES", "Grade", "grade", "looks", "step_lines"]
+
+RULES: Final = "rules"
+_LAST, _STEPS = 3, 60
+"""Looks that a judge sees (appendix F); steps, and texts of a look in place of its picture."""
+_STOP = frozenset(
+    "a an and are at be button by can click choose enter field find for from go in into is it its "  # noqa: SIM905
+    "main make of on open option or page press put select set so submit task text that the them "
+    "then there this to turn type use what which window with you".split()
+)
+"""Words of instructions that name nothing on a screen."""
+_QUOTED = re.compile(r'"([^"]{1,200})"|“([^”]{1,200})”|(?<!\w)\'([^\']{1,200})\'(?!\w)')
+_WORD = re.compile(r"\w+(?:[.:/@-]\w+)*")
+_ENDINGS = {"termination": "done", "infeasible": "gave up"}
+_Mark = Annotated[int, Field(ge=1, le=5)]
+
+
+class _Marks(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    reason: str = Field(min_length=1, max_length=1_200)
+    completion: _Mark
+    coherence: _Mark
+    reward: _Mark
+
+
+class Grade(_Marks):
+    """A judge's marks, 1 (nothing) to 5 (done, directly): ``reward`` is R of algorithm 1."""
+
+    run: str
+    judge: str  # "rules", or the name of a model
+
+
+def looks(trajectory: Trajectory) -> list[Look]:
+    """Every look in order: before each step, and the one after the last."""
+    seen = [step.before for step in trajectory.steps]
+    return seen if (after := trajectory.steps[-1].after) is None else [*seen, after]
+
+
+def step_lines(trajectory: Trajectory) -> list[str]:
+    """Thought and action of every step, as a judge reads them."""
+    lines = []
+    for step in trajectory.steps:
+        source = step.input if isinstance(step.input, str) else json.dumps(step.input)
+        text = f"{step.number}. {step.thought[:400]} | {step.tool}: {source[:400]}"
+        lines.append(one_line(" ".join([text, *step.descriptions, *["FAILED"] * (not step.ok)])))
+    if (more := len(lines) - _STEPS) > 0:
+        lines[_STEPS // 2 : -_STEPS // 2] = [f"({more} steps are left out here)"]
+    return lines
+
+
+def _grade_by_rules(trajectory: Trajectory) -> Grade:
+    """The rules' grade: terms of the instruction that were met, the ending, and wasted steps.
+
+    A term (a quoted text, else a word that names something) is met where it was typed, is on a
+    control that was used, or came on the screen. Weights were chosen by hand.
+    """
+    steps = [step for step in trajectory.steps if not step.ends]
+    otherwise = "cut off" if trajectory.truncated else "ended by the page"
+    ending = _ENDINGS.get(trajectory.steps[-1].tool, otherwise)
+    terms = _terms(trajectory.instruction)
+    first, last = (set(_texts(look)) for look in (looks(trajectory)[0], looks(trajectory)[-1]))
+    used = " ".join(_used(step, trajectory.instruction) for step in steps)
+    text = " ".join([used, *sorted(last - first)]).casefold()
+    met = sum(bool(re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text)) for term in terms)
+    idle = [step for step in steps if not _changed(step)]
+    again = sum(one.input == two.input for one, two in pairwise(idle))
+    failed = sum(not step.ok for step in steps)
+    keys = {a.keys[-1] for one in steps for a in one.actions if isinstance(a, Hotkey)}
+    unsaved = "s" not in keys and "save" in _WORD.findall(trajectory.instruction.casefold())
+    unsaved &= "save" not in used.casefold()
+    well_ended = ending in ("done", "ended by the page") and bool(steps) and _changed(steps[-1])
+    completion = round(1 + 2.6 * (met / len(terms) if terms else 1) + 1.4 * well_ended)
+    most = 2 if ending == "gave up" else 3 if unsaved or ending == "cut off" else 5
+    completion = min(completion, most) if met or not terms else 1
+    wasted = (len(idle) + 2 * again + 2 * failed) / max(len(steps), 1)
+    coherence = max(1, round(5 - 2.5 * wasted)) if steps else 1
+    if len(idle) == len(steps):
+        completion, coherence = 1, 1
+    reward = min(round((2 * completion + coherence) / 3), completion + 1)
+    reason = (
+        f"{ending}{', not saved' * unsaved}; {met} of {len(terms)} terms of the instruction met; "
+        f"{len(idle)} of {len(steps)} acts changed nothing, {again} again, {failed} failed"
+    )
+    return Grade(
+        run=trajectory.id, judge=RULES, reason=reason, completion=completion,
+        coherence=coherence, reward=reward,
+    )  # fmt: skip
+
+
+def _changed(step: TrajectoryStep) -> bool:
+    """Whether the look after it is another: files are named by the hash of what they hold."""
+    return step.after is not None and step.after.image != step.before.image
+
+
+def _used(step: TrajectoryStep, instruction: str) -> str:
+    """The texts that a step typed, as far as they show, and the controls that it used."""
+    if not step.ok or step.after is None:
+        return ""
+    shown = " ".join(_texts(step.after))
+    typed = [action.text for action in step.actions if isinstance(action, Write)]
+    texts = [text for text in typed if one_line(text) in shown or not step.after.elements]
+    texts += [text for one in step.targets if one is not None for text in (one.name, one.text)]
+    return " ".join(text for text in texts if one_line(text) != one_line(instruction))
+
+
+def _texts(look: Look) -> list[str]:
+    """The window's title, and the names and texts that show."""
+    texts = [look.window]
+    for element in look.elements:
+        if not element.states or {"showing", "visible"} & element.states:
+            texts += [element.name, element.text]
+    return [one_line(text)[:200] for text in texts if text]
+
+
+def _terms(instruction: str) -> set[str]:
+    quoted = {"".join(match).casefold().strip() for match in _QUOTED.findall(instruction)}
+    return quoted or {word.casefold() for word in _WORD.findall(instruction)} - _STOP
+
+
+async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
+    """A model's grade, asked for twice at most; None: the rules'.
+
+    A model that sees no pictures gets the windows and texts of the last looks.
+
+    Raises:
+        InvalidReply: no usable reply, also when asked again.
+        BudgetExceeded, ModelUnavailable: from the model.
+        ValueError, OSError: a look is damaged or gone.
+    """
+    if judge is None:
+        return _grade_by_rules(trajectory)
+    last = looks(trajectory)[-_LAST:]
+    texts = {"task": trajectory.instruction, "execution_history": "\n".join(step_lines(trajectory))}
+    if not judge.sees:
+        screens = ("\n".join(list(dict.fromkeys(_texts(look)))[:_STEPS]) for look in last)
+        texts[untrusted("screens")] = "\n\n".join(f"Window {screen}" for screen in screens)
+    pictures = (look.screenshot for look in last)
+    system, fields = render("trajectory_reward", pictures=judge.sees), _Marks.model_json_schema()
+    marks, _ = await ask_writer(
+        judge, system, texts, pictures, fields["properties"], _Marks, lambda _: None
+    )
+    return Grade(run=trajectory.id, judge=judge.model.name, **marks.model_dump())
