@@ -28,7 +28,8 @@ from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["REFERENCES", "Writer", "model_instruction", "reference_batch"]
+__all__ = ["REFERENCES", "Writer", "ask_writer", "element_lines", "model_instruction"]
+__all__ += ["reference_batch"]
 
 _REPLY = 20_000
 """Characters of the longest reply that is read."""
@@ -99,7 +100,7 @@ async def model_instruction(
     properties["sort"]["enum"] = list(sorts)
     system = render("triple_task", pictures=writer.sees, saved=triple.saved, web=web)
     texts, pictures = _texts(writer, exploration, way), _pictures(exploration, triple)
-    written, turn = await _ask(writer, system, texts, pictures, properties, _Written, fits)
+    written, turn = await ask_writer(writer, system, texts, pictures, properties, _Written, fits)
     sub, high = one_line(written.sub_instruction), one_line(written.high_level_instruction)
     texts_of = {"sub": sub, "high": high, "analysis": written.analysis, "sort": written.sort}
     steps = tuple(step.number for step in way)
@@ -142,13 +143,13 @@ async def reference_batch(
     states = _first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
-        screens = (_element_lines(exploration.elements(state), None) for state in states)
+        screens = (element_lines(exploration.elements(state), None) for state in states)
         texts[untrusted("elements")] = "\n\n".join(screens)
     texts["candidates"] = "\n".join(shown) or "None yet."
     pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
     properties = {"instructions": {"type": "array", "items": {"type": "string"}}}
     system = render("first_screen_tasks", pictures=writer.sees, drawn=drawn, count=_BATCH)
-    ideas, turn = await _ask(
+    ideas, turn = await ask_writer(
         writer, system, texts, pictures, properties, _Ideas, fits, temperature=_WARM
     )
     new = dict.fromkeys(one_line(idea) for idea in ideas.instructions)
@@ -165,7 +166,7 @@ def _first_screens(exploration: Exploration) -> list[State]:
     return [exploration.states[one] for one in ids][:_SCREENS]
 
 
-async def _ask(
+async def ask_writer(
     writer: Writer,
     system: str,
     texts: Mapping[str, str],
@@ -223,7 +224,7 @@ def _texts(writer: Writer, exploration: Exploration, way: Sequence[Triple]) -> d
             one_line(f"{c.what}: {c.role} {c.name[:80]!r}: {c.before[:80]!r} -> {c.after[:80]!r}")
             for c in triple.differences.elements[:_SHOWN]
         ]
-        texts[untrusted("elements")] = _element_lines(elements, control)
+        texts[untrusted("elements")] = element_lines(elements, control)
         texts[untrusted("changes")] = "\n".join(changes) or "Nothing that was seen."
     return texts
 
@@ -233,7 +234,7 @@ def _act_line(triple: Triple) -> str:
     return json.dumps(act | ({"saved": True} if triple.saved else {}), ensure_ascii=False)
 
 
-def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
+def element_lines(elements: Iterable[Element], near: Element | None) -> str:
     """The named elements that show, in words, at most 60: those nearest to one of them."""
     shown = [one for one in elements if "showing" in one.states and (called(one) or one.text)]
     if near is not None:
