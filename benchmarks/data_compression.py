@@ -22,7 +22,7 @@ from typing import Any
 
 from hisa.errors import HisaError
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
-from hisa.plugins.synthesis.data.compression import MOST, verdicts, with_looks
+from hisa.plugins.synthesis.data.compression import with_looks
 from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pair, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
@@ -34,17 +34,17 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
     run = load_run(trajectory.folder)
     line: dict[str, Any] = {"run": trajectory.id, "task": trajectory.task, "score": run.score}
     async with Player(run, trajectory.steps[-1].after) as player:
-        atoms = await with_looks(atoms_of(trajectory, run), player, out)
+        atoms = await with_looks(atoms_of(trajectory, run), player, out / "looks")
         pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
         line |= {"actions": [atom.kind for atom in atoms if atom.actions], "arms": {}, "alone": []}
         for without in ("", *CHECKS):
-            parts = merge(atoms, pairs, MOST, {check for check in CHECKS if check == without})
-            came = await verdicts(player, parts)
-            moved = (await player.play(parts)).moved if came else 0
+            parts = merge(atoms, pairs, 5, {check for check in CHECKS if check == without})
+            many = [[atom.kind for atom in part] for part in parts if len(part) > 1]
+            came = await player.verdict(parts) if many else None
+            moved = (await player.play(parts)).moved if came and came[0] != "not tried" else 0
             line["arms"][without or "all checks"] = {
                 "lengths": [len(part) for part in parts if part[0].actions],
-                "kinds": [[atom.kind for atom in parts[at]] for at in came],
-                "replayed": list(came.values()), "moved": moved,
+                "kinds": many, "replayed": [came] * len(many), "moved": moved,
             }  # fmt: skip
         for pair in pairs:
             if pair.refusals and "gap" not in pair.refusals:
@@ -66,7 +66,7 @@ def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
     atoms = sum(len(one["actions"]) for one in used)
     arms: dict[str, Any] = {}
     for name in ("all checks", *CHECKS):
-        ways = [one["arms"][name if name == "all checks" else name] for one in used]
+        ways = [one["arms"][name] for one in used]
         came = [word for way in ways for word, _ in way["replayed"]]
         lengths = [n for way in ways for n in way["lengths"]]
         arms[name if name == "all checks" else f"without {name}"] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
-    from hisa.plugins.synthesis.data.compressed_folder import CompressedFolder
-    from hisa.plugins.synthesis.model_instructions import Writer
+    from hisa.plugins.synthesis.data.compression import CompressedRun
+    from hisa.plugins.synthesis.data.trajectories import Trajectory
 
 __all__ = ["compress"]
 
@@ -43,9 +43,8 @@ _FOLDER = click.Path(path_type=Path)
 @json_option
 @click.pass_context
 def compress(
-    ctx: click.Context, /, folder: Path, out: Path | None, limit: int | None, as_json: bool,
-    **how: Any,
-) -> int:  # fmt: skip
+    ctx: click.Context, /, folder: Path, out: Path | None, *, as_json: bool, **how: Any
+) -> int:
     """Merge actions of the runs in DIR that need no look in between into sequences.
 
     DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
@@ -56,87 +55,84 @@ def compress(
 
     Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
     """
-    from hisa.config import load
+    from hisa.errors import UsageError
+    from hisa.machine.storage import Lock
     from hisa.plugins.synthesis.cli.write import model_settings
-    from hisa.plugins.synthesis.data.compressed_folder import CompressedFolder
-    from hisa.plugins.synthesis.data.compression import summary
+    from hisa.plugins.synthesis.data.compression import CompressedRun, summary
+    from hisa.plugins.synthesis.data.trajectories import read_trajectories
+    from hisa.plugins.synthesis.exploration import read_records
 
-    settings = model_settings(load(*ctx.meta["hisa.settings"]), how) if how["model"] else None
-    status = 1
-    with CompressedFolder(folder, out or folder) as compressed:
-        try:
-            work = _run(compressed, settings, limit, how, quiet=as_json)
-            status = asyncio.run(work)
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            say_error("stopped: what was in hand is lost, the same command goes on")
-        numbers = summary(compressed.runs, compressed.sequences) | {"left": len(compressed.left)}
-    if as_json:
-        print_json(numbers)
-    else:
-        _say(numbers)
+    settings = model_settings(ctx.obj, how) if how["model"] else None
+    trajectories, unusable = read_trajectories([folder])
+    if not trajectories:
+        reasons = "; ".join(unusable) or "there are none"
+        raise UsageError(f"{folder}: no finished runs ({reasons})", fix="hisa data collect --help")
+    out = out or folder
+    out.mkdir(parents=True, exist_ok=True)
+    lock = Lock.take(out / ".compress.lock")
+    if lock is None:
+        raise UsageError(f"{out}: process {Lock.holder(out / '.compress.lock')} is at work there")
+    try:
+        runs = read_records(out / "compressed.jsonl", CompressedRun)
+        known = {run.run for run in runs}
+        left = [one for one in trajectories if one.id not in known]
+        status = asyncio.run(
+            _run(left[: how.pop("limit")], runs, settings, out, quiet=as_json, **how)
+        )
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say_error("stopped: what was in hand is lost, the same command goes on")
+        status = 1
+    finally:
+        lock.release()
+    numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
+    print_json(numbers) if as_json else _say(numbers)
     return status
 
 
 async def _run(
-    compressed: CompressedFolder, settings: Settings | None, limit: int | None,
-    how: dict[str, Any], *, quiet: bool,
+    left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
+    *, without: Any, most: int, quiet: bool, **_: Any,
 ) -> int:  # fmt: skip
-    """Compress what is left, one run after the other; the exit status."""
+    """Compress the runs left, one after the other. Returns the exit status."""
     from hisa.errors import EnvironmentFailed
+    from hisa.machine.storage import AppendOnlyFile, replace_file
+    from hisa.models.spending import Ledger
     from hisa.plugins.synthesis.data.compression import compress as compress_run
+    from hisa.plugins.synthesis.exploration import append_record
+    from hisa.plugins.synthesis.writing import open_writer
 
     if task := asyncio.current_task():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    broken, turn = 0, compressed.left[:limit]
-    async with _writer(settings, compressed.folder) as writer:
-        for number, trajectory in enumerate(turn, 1):
-            outcome = "a machine broke"
-            try:
-                run, sequences = await compress_run(
-                    trajectory, compressed.folder, writer, without=how["without"], most=how["most"]
-                )
-                compressed.add(run, sequences)
-                outcome = run.left_out or f"{run.atoms} actions in {run.sequences} steps"
-            except EnvironmentFailed as error:
-                broken, outcome = broken + 1, f"{outcome} ({str(error)[:200]})"
-            if not quiet:
-                words = f"{number}/{len(turn)}  {trajectory.task}: {outcome}"
-                say(safe_line(words, 200), err=True)
+    opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
+    broken = 0
+    async with opened as writer:
+        with closing(AppendOnlyFile(out / "compressed.jsonl")) as file:
+            for number, trajectory in enumerate(left, 1):
+                try:
+                    run = await compress_run(trajectory, out, writer, without=without, most=most)
+                    append_record(file, run)
+                    runs.append(run)
+                    lines = [s.model_dump_json() for run in runs for s in run.sequences]
+                    replace_file(out / "sequences.jsonl", "".join(f"{x}\n" for x in lines).encode())
+                    outcome = run.left_out or f"{len(run.sequences)} steps"
+                except EnvironmentFailed as error:
+                    broken, outcome = broken + 1, f"a machine broke ({error})"
+                if not quiet:
+                    words = f"{number}/{len(left)}  {trajectory.task}: {outcome}"
+                    say(safe_line(words, 200), err=True)
     return 3 if broken else 0
 
 
-@asynccontextmanager
-async def _writer(settings: Settings | None, folder: Path) -> AsyncIterator[Writer | None]:
-    """The model that writes thoughts; its calls go to ``calls.jsonl``."""
-    if settings is None:
-        yield None
-        return
-    from hisa.machine.storage import AppendOnlyFile
-    from hisa.models.budget import Budget
-    from hisa.models.open_models import open_models, require_models
-    from hisa.models.spending import Ledger
-    from hisa.plugins.synthesis.exploration import append_record
-    from hisa.plugins.synthesis.model_instructions import Writer
-
-    require_models(settings)
-    budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    with closing(AppendOnlyFile(folder / "calls.jsonl")) as calls:
-        opened = open_models(settings, lambda call: append_record(calls, call), budget, Ledger())
-        async with opened as models:
-            sees = models.profiles["planner"].sees_pictures
-            yield Writer(models["planner"], sees and "planner" not in models.picture_changes)
-
-
 def _say(numbers: dict[str, Any]) -> None:
-    steps, merged = numbers["steps"], numbers["merged"]
-    say(f"{numbers['trajectories']} trajectories, {numbers['left']} are left to do")
-    for name in ("atoms", "compressed"):
-        count, runs = steps[name], max(1, numbers["trajectories"])
-        say(f"  {name:10}  {count / runs:.2f} steps a trajectory, "
-            f"{steps['atoms'] / max(1, count):.2f} actions a step")  # fmt: skip
+    actions, runs = numbers["actions"], max(1, numbers["trajectories"])
+    say(f"{numbers['trajectories']} trajectories, {numbers['left']} more are left")
+    for name in ("actions", "compressed_steps"):
+        count = numbers[name]
+        say(f"  {name.replace('_', ' '):16}  {count / runs:.2f} steps a trajectory, "
+            f"{actions / max(1, count):.2f} actions a step")  # fmt: skip
     for check, count in numbers["refused"].items():
         say(f"{count} of {numbers['pairs']} pairs refused by {check}")
     for replayed, count in numbers["replayed"].items():
-        say(f"{count} of {merged} merged sequences replayed: {replayed}")
+        say(f"{count} of {numbers['merged']} merged sequences replayed: {replayed}")
     for reason, count in numbers["left_out"].items():
         say(safe_line(f"{count} left out: {reason}", 200))

@@ -17,7 +17,7 @@ from hisa.actions import (
     points,
     to_source,
     to_space,
-)  # fmt: skip
+)
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.runs.read import Run
@@ -41,13 +41,11 @@ class Atom:
     tool: ReplayAct | None = None
     before: Look | None = None
     after: Look | None = None
-    thought: str = ""
 
     @property
     def kind(self) -> str:
         """The last action's ("click", "write", "press", "scroll", …), or the tool's name."""
-        acting = [action.kind for action in self.actions if not isinstance(action, Sleep)]
-        return self.tool.tool if self.tool else acting[-1] if acting else "sleep"
+        return self.tool.tool if self.tool else self.actions[-1].kind
 
     @property
     def source(self) -> str:
@@ -57,14 +55,12 @@ class Atom:
     @property
     def target(self) -> Element | None:
         """The element at its last point; without a point, the one that has the keyboard."""
-        if self.before is None:
-            return None
-        at = points(self.actions)
-        if at:
-            return self.before.element_at(at[-1])
-        title = self.before.window, ""
-        focused = [e for e in self.before.elements if "focused" in e.states and e.window in title]
-        return min(focused, key=lambda one: one.box.area, default=None) if self.actions else None
+        look, places = self.before, points(self.actions)
+        if look is None or places or not self.actions:
+            return look.element_at(places[-1]) if look and places else None
+        focused = [one for one in look.elements if "focused" in one.states]
+        in_front = [one for one in focused if one.window in (look.window, "")]
+        return min(in_front or focused, key=lambda one: one.box.area, default=None)
 
 
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
@@ -77,8 +73,7 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
     without_secrets(point)
     atoms: list[Atom] = []
     for step in trajectory.steps:
-        acts = [act for act in point.acts if act.step == step.number]
-        parts = [part for act in acts for part in _parts(act, step.thought)]
+        parts = [part for act in point.acts if act.step == step.number for part in _parts(act)]
         if step.ends:  # its word that the run ends
             parts = [part for part in parts if part.actions]
         if parts:
@@ -102,13 +97,13 @@ def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
     return [*parts, tuple(part)] if part else parts
 
 
-def _parts(act: ReplayAct, thought: str) -> list[Atom]:
+def _parts(act: ReplayAct) -> list[Atom]:
     if not act.whole or act.redacted:
         raise UsageError("the log lacks a part of its input")
     if act.tool != "gui_action" or not isinstance(act.input, str):
-        return [Atom(act.step, (), tool=act, thought=thought)]
+        return [Atom(act.step, (), tool=act)]
     if not act.ok or act.image is None or act.screen is None:
         return []
     image, screen = Size(*act.image), Size(*act.screen)
     actions = to_space(parse(act.input), "screen", image=image, screen=screen)
-    return [Atom(act.step, part, thought=thought) for part in split(actions)]
+    return [Atom(act.step, part) for part in split(actions)]
