@@ -1,12 +1,12 @@
 """Compression of runs, held against execution (OS-Catalyst, table 1, figure 3, C.2).
 
-    python -m benchmarks.data_compression DIR -o OUT [--limit N] [--json]
+    python -m benchmarks.data_compression DIR -o OUT [--limit N]
 
 Each run of DIR is merged with all checks and with each of them switched off, and every way is
 played again on a private desktop; so is each pair that was refused, merged alone. C.2's classes:
 *too much* is a merged sequence that does not end in the same state; *too little* is a refused pair
 that, merged, does; *wrong place* is a target that a merged play found where it was not recorded.
-OUT/arms.jsonl has a line for each run; the same command goes on where it was stopped.
+OUT/arms.jsonl has a line for each run, the longest first; the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     args.out.mkdir(parents=True, exist_ok=True)
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     done = {one["run"] for one in lines}
-    left = [one for one in read_trajectories([args.folder])[0] if one.id not in done][: args.limit]
+    left = [one for one in read_trajectories([args.folder])[0] if one.id not in done]
+    left = sorted(left, key=lambda one: -len(one.steps))[: args.limit]
     with path.open("a") as file:
         for number, trajectory in enumerate(left, 1):
             try:

@@ -21,6 +21,7 @@ from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdic
 from hisa.plugins.synthesis.data.thoughts import atom_thought, sequence_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.protocols import Environment
 from hisa.runs.kept_elements import plain_element
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
@@ -87,7 +88,7 @@ class CompressedRun(_Record):
 
 async def compress(
     trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
-    without: Collection[Refusal] = (), most: int = 5,
+    without: Collection[Refusal] = (), most: int = 5, environment: Environment | None = None,
 ) -> CompressedRun:  # fmt: skip
     """Compress one run.
 
@@ -97,6 +98,7 @@ async def compress(
         writer: of the thoughts; None: rules.
         without: checks that are off.
         most: K, the actions of a sequence.
+        environment: as for `Player`.
 
     Raises:
         EnvironmentFailed: a machine broke.
@@ -104,7 +106,7 @@ async def compress(
     """
     run = load_run(trajectory.folder)
     try:
-        async with Player(run, trajectory.steps[-1].after) as player:
+        async with Player(run, trajectory.steps[-1].after, environment) as player:
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
             pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
             parts = merge(atoms, pairs, most, without)

@@ -58,19 +58,22 @@ class Player:
     Args:
         run: ended, and made on an environment that can be made anew.
         final: its own last look, to tell what differs between two plays of the same acts.
+        environment: a started one, which is left open; None: as the run's settings say.
 
     Raises:
         UsageError: its environment keeps what is done to it.
     """
 
-    def __init__(self, run: Run, final: Look | None) -> None:
+    def __init__(
+        self, run: Run, final: Look | None, environment: Environment | None = None
+    ) -> None:
         self._run, self._final, self._task = run, final, run.manifest.task.task()
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")
         self._scorer = TaskScorer(settings=self._settings.tasks)
         self._stack = AsyncExitStack()
-        self._environment: Environment | None = None
+        self._environment = environment
         self._played: dict[tuple[int, ...], Ending] = {}
         self.reproduced: bool | None = None
         """Whether the run, atom by atom, ended with its score again; None: not played yet."""
