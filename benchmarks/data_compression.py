@@ -6,7 +6,8 @@ Each run of DIR is merged with all checks and with each of them switched off, an
 played again on a private desktop; so is each pair that was refused, merged alone. C.2's classes:
 *too much* is a merged sequence that does not end in the same state; *too little* is a refused pair
 that, merged, does; *wrong place* is a target that a merged play found where it was not recorded.
-OUT/arms.jsonl has a line for each run, the longest first; the same command goes on where it was stopped.
+OUT/arms.jsonl has a line for each run, the longest first; the same command goes on where it was
+stopped.
 """
 
 from __future__ import annotations

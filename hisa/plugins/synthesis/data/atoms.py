@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from hisa.actions import (
-    Action,
-    KeyDown,
-    KeyUp,
-    MouseDown,
-    MouseUp,
-    Move,
-    Sleep,
-    parse,
-    points,
-    to_source,
-    to_space,
-)
+from hisa.actions import Action, parse, points, to_source, to_space
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.runs.read import Run
@@ -90,8 +78,8 @@ def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
     held = 0
     for action in actions:
         part.append(action)
-        held += isinstance(action, KeyDown | MouseDown) - isinstance(action, KeyUp | MouseUp)
-        if held <= 0 and not isinstance(action, Move | Sleep):
+        held += action.kind.endswith("_down") - action.kind.endswith("_up")
+        if held <= 0 and action.kind not in ("move", "sleep"):
             parts.append(tuple(part))
             part, held = [], 0
     return [*parts, tuple(part)] if part else parts

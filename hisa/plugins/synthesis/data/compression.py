@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from hisa.errors import UsageError
+from hisa.errors import ActionRefused, UsageError
 from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pair, merge
@@ -114,7 +114,7 @@ async def compress(
             if len(parts) < len(atoms):
                 verdict = await player.verdict(parts)
             records = await _sequences(trajectory, parts, pairs, verdict, writer)
-    except (UsageError, OSError, ValueError) as error:
+    except (UsageError, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
     acting = tuple(record for record in records if record.atoms[0].source)
     steps = len({atom.step for atom in atoms if atom.actions})
