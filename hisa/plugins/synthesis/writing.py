@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,17 +183,27 @@ def _by_rules(exploration: Exploration, wish: Wish) -> Written:
     return written
 
 
+@asynccontextmanager
+async def open_writer(settings: Settings, folder: Path, ledger: Ledger) -> AsyncIterator[Writer]:
+    """The planner's model as a writer, within the budget; its calls go to ``calls.jsonl``.
+
+    Raises:
+        ConfigError, ModelUnavailable, PluginFailed: it cannot be opened.
+    """
+    require_models(settings)
+    run, calls = settings.run, folder / "calls.jsonl"
+    budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
+    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
+        sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
+        yield Writer(models["planner"], sees)
+
+
 async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Ask for what is left until it is there, or a model or a budget ends."""
-    require_models(settings)
-    run, ledger = settings.run, Ledger()
-    budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
-    calls = exploration.folder / "calls.jsonl"
-    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
-        sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
-        writer = Writer(models["planner"], sees)
+    ledger = Ledger()
+    async with open_writer(settings, exploration.folder, ledger) as writer:
         written = Written(exploration, writer.model.name, wish)
         left = written.left()
         try:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from hisa.plugins.synthesis.cli import data_sets
 from hisa.plugins.synthesis.cli.collect import collect
+from hisa.plugins.synthesis.cli.compress import compress
+from hisa.plugins.synthesis.cli.data_build import build
 
 __all__ = ["data"]
 
@@ -16,9 +19,10 @@ def data() -> None:
     \b
     hisa data collect own:pads/tasks --model offline -o collected
     hisa data compress collected
-    hisa data build collected -o set
+    hisa data build collected -o set --licence MIT
     hisa data show set
     """
 
 
-data.add_command(collect)
+for command in (collect, compress, build, *data_sets.COMMANDS):
+    data.add_command(command)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import Written
 
-__all__ = ["write"]
+__all__ = ["model_settings", "write"]
 
 _EXAMPLES = examples(
     "hisa synth write pads",
@@ -58,13 +58,13 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
-    settings = _settings(ctx.obj, how) if how["model"] else None
+    settings = model_settings(ctx.obj, how) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
     tell = (lambda _: None) if as_json else say_error
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def _settings(settings: Settings, how: dict[str, Any]) -> Settings:
+def model_settings(settings: Settings, how: dict[str, Any]) -> Settings:
     """The settings with those of the command line over them."""
     planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
     limits = {key: how[key] for key in ("budget_usd", "budget_tokens") if how[key] is not None}

@@ -1,0 +1,128 @@
+"""Compression of runs, held against execution (OS-Catalyst, table 1, figure 3, C.2).
+
+    python -m benchmarks.data_compression DIR -o OUT [--limit N]
+
+Each run of DIR is merged with all checks and with each of them switched off, and every way is
+played again on a private desktop; so is each pair that was refused, merged alone. C.2's classes:
+*too much* is a merged sequence that does not end in the same state; *too little* is a refused pair
+that, merged, does; *wrong place* is a target that a merged play found where it was not recorded.
+OUT/arms.jsonl has a line for each run, the longest first; the same command goes on where it was
+stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import HisaError
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
+from hisa.plugins.synthesis.data.compression import with_looks
+from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pair, merge
+from hisa.plugins.synthesis.data.sequence_replay import Player
+from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
+from hisa.runs.read import load_run
+
+
+async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
+    """Play one run in every way that the checks allow."""
+    run = load_run(trajectory.folder)
+    line: dict[str, Any] = {"run": trajectory.id, "task": trajectory.task, "score": run.score}
+    async with Player(run, trajectory.steps[-1].after) as player:
+        atoms = await with_looks(atoms_of(trajectory, run), player, out / "looks")
+        pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+        line |= {"actions": [atom.kind for atom in atoms if atom.actions], "arms": {}, "alone": []}
+        for without in ("", *CHECKS):
+            parts = merge(atoms, pairs, 5, {check for check in CHECKS if check == without})
+            many = [[atom.kind for atom in part] for part in parts if len(part) > 1]
+            came = await player.verdict(parts) if many else None
+            moved = (await player.play(parts)).moved if came and came[0] != "not tried" else 0
+            line["arms"][without or "all checks"] = {
+                "lengths": [len(part) for part in parts if part[0].actions],
+                "kinds": many, "replayed": [came] * len(many), "moved": moved,
+            }  # fmt: skip
+        for pair in pairs:
+            if pair.refusals and "gap" not in pair.refusals:
+                verdict = await player.verdict(only(atoms, pair.first))
+                line["alone"].append({"kinds": pair.kinds, "by": pair.refusals, "came": verdict})
+        line |= {"pairs": [pair.model_dump() for pair in pairs], "plays": player.plays}
+        return line | {"reproduced": player.reproduced}
+
+
+def only(atoms: list[Atom], first: int) -> list[tuple[Atom, ...]]:
+    """The atoms with one pair merged."""
+    alone: list[tuple[Atom, ...]] = [(atom,) for atom in atoms]
+    return [*alone[:first], tuple(atoms[first : first + 2]), *alone[first + 2 :]]
+
+
+def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """The numbers, each with what it is out of."""
+    used = [one for one in lines if one.get("actions") and one.get("reproduced") is not False]
+    atoms = sum(len(one["actions"]) for one in used)
+    arms: dict[str, Any] = {}
+    for name in ("all checks", *CHECKS):
+        ways = [one["arms"][name] for one in used]
+        came = [word for way in ways for word, _ in way["replayed"]]
+        lengths = [n for way in ways for n in way["lengths"]]
+        arms[name if name == "all checks" else f"without {name}"] = {
+            "steps": len(lengths), "steps a trajectory": round(len(lengths) / len(used), 2),
+            "actions a step": round(atoms / len(lengths), 2),
+            "lengths": dict(sorted(Counter(lengths).items())),
+            "kinds": Counter(", ".join(k) for way in ways for k in way["kinds"]).most_common(8),
+            "merged": len(came), "replayed": Counter(came),
+            "same": f"{came.count('same')} of {len(came)}",
+            "wrong place": sum(way["moved"] for way in ways),
+        }  # fmt: skip
+    alone = [pair for one in used for pair in one["alone"]]
+    return {
+        "runs": len(lines), "left out": Counter(one["error"] for one in lines if "error" in one),
+        "without actions": sum(one.get("actions") == [] for one in lines),
+        "end otherwise when played again": sum(one.get("reproduced") is False for one in lines),
+        "trajectories": len(used), "actions a trajectory": round(atoms / len(used), 2),
+        "pairs": sum(len(one["pairs"]) for one in used), "arms": arms,
+        "refused": Counter(by for one in used for p in one["pairs"] for by in p["refusals"]),
+        "too little": f"{sum(p['came'][0] == 'same' for p in alone)} of {len(alone)}",
+        "too little, by check": Counter(
+            f"{'+'.join(p['by'])}: {p['came'][0]}" for p in alone
+        ),
+        "plays": sum(one.get("plays", 0) for one in lines),
+    }  # fmt: skip
+
+
+async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure what is left; every line so far."""
+    path = args.out / "arms.jsonl"
+    args.out.mkdir(parents=True, exist_ok=True)
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {one["run"] for one in lines}
+    left = [one for one in read_trajectories([args.folder])[0] if one.id not in done]
+    left = sorted(left, key=lambda one: -len(one.steps))[: args.limit]
+    with path.open("a") as file:
+        for number, trajectory in enumerate(left, 1):
+            try:
+                line = await measured(trajectory, args.out)
+            except (HisaError, OSError, ValueError) as error:
+                line = {"run": trajectory.id, "task": trajectory.task, "error": str(error)[:200]}
+            lines.append(json.loads(json.dumps(line)))
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            print(f"{number}/{len(left)} {trajectory.task}", file=sys.stderr)
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--limit", type=int)
+    print(json.dumps(report(asyncio.run(measure(parser.parse_args()))), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Compression of runs: merged, given thoughts, and played again (OS-Catalyst, 3.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from hisa.errors import ActionRefused, UsageError
+from hisa.machine.storage import replace_file
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
+from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pair, merge
+from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
+from hisa.plugins.synthesis.data.thoughts import atom_thought, sequence_thought
+from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
+from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.protocols import Environment
+from hisa.runs.kept_elements import plain_element
+from hisa.runs.read import load_run
+from hisa.screen.observation import Observation
+
+__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "summary", "with_looks"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AtomRecord(_Record):
+    """One action: its step of the run, its source in screen pixels, its thought."""
+
+    step: int
+    kind: str
+    source: str
+    thought: str
+    writer: str
+    """"rules", or the model's name."""
+
+
+class SequenceRecord(_Record):
+    """A step of a compressed run: one action, or several that are decided on one look.
+
+    ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
+    """
+
+    run: str
+    first_step: int
+    last_step: int
+    count: int
+    """Its atoms."""
+    thought: str
+    writer: str
+    image: str
+    elements: str
+    atoms: tuple[AtomRecord, ...]
+    replayed: Replayed = "not tried"
+    detail: str = ""
+    """Why it is not "same"."""
+    refused_before: tuple[Refusal, ...] = ()
+    """The checks that refuse the pair at its beginning; those at its end."""
+    refused_after: tuple[Refusal, ...] = ()
+
+    @property
+    def kept(self) -> bool:
+        """Whether it may be learned from; else only its atoms may."""
+        return self.count == 1 or self.replayed == "same"
+
+
+class CompressedRun(_Record):
+    """A run that is done with: a line of ``DIR/compressed.jsonl``."""
+
+    run: str
+    left_out: str = ""
+    """Why it has no sequences."""
+    steps: int = 0
+    """Steps of the log that act on the screen."""
+    sequences: tuple[SequenceRecord, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    plays: int = 0
+
+
+async def compress(
+    trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
+    without: Collection[Refusal] = (), most: int = 5, environment: Environment | None = None,
+) -> CompressedRun:  # fmt: skip
+    """Compress one run.
+
+    Args:
+        trajectory: the run.
+        folder: its ``looks`` gets the looks that the run lacks.
+        writer: of the thoughts; None: rules.
+        without: checks that are off.
+        most: K, the actions of a sequence.
+        environment: as for `Player`.
+
+    Raises:
+        EnvironmentFailed: a machine broke.
+        BudgetExceeded, ModelUnavailable: from the model.
+    """
+    run = load_run(trajectory.folder)
+    try:
+        async with Player(run, trajectory.steps[-1].after, environment) as player:
+            atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
+            pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+            parts = merge(atoms, pairs, most, without)
+            verdict: Verdict = ("not tried", "")
+            if len(parts) < len(atoms):
+                verdict = await player.verdict(parts)
+            records = await _sequences(trajectory, parts, pairs, verdict, writer)
+    except (UsageError, ActionRefused, OSError, ValueError) as error:
+        return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
+    acting = tuple(record for record in records if record.atoms[0].source)
+    steps = len({atom.step for atom in atoms if atom.actions})
+    return CompressedRun(
+        run=trajectory.id, steps=steps, sequences=acting, pairs=tuple(pairs), plays=player.plays
+    )
+
+
+async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
+    """The atoms with a look before and after each, kept in a folder where the log lacks it.
+
+    Raises:
+        UsageError: played again for a look, the run ends otherwise.
+        EnvironmentFailed: the machine broke.
+    """
+    if any(atom.before is None for atom in atoms):
+        ending = await player.alone(atoms)
+        if not player.reproduced:
+            raise UsageError("looks are lacking, and played again it ends otherwise")
+        atoms = [
+            replace(atom, before=atom.before or _kept(look, folder))
+            for atom, look in zip(atoms, ending.looks, strict=True)
+        ]
+    later = [*(atom.before for atom in atoms[1:]), None][: len(atoms)]
+    return [replace(a, after=a.after or look) for a, look in zip(atoms, later, strict=True)]
+
+
+def _kept(look: Observation, folder: Path) -> Look:
+    plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
+    image = folder / f"{look.screenshot.sha256}.png"
+    elements = folder / f"{hashlib.sha256(plain).hexdigest()}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(image, look.screenshot.png)
+    replace_file(elements, plain)
+    return Look(image, look.screen, look.active.title if look.active else "", elements)
+
+
+async def _sequences(
+    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], pairs: Sequence[Pair],
+    verdict: Verdict, writer: Writer | None,
+) -> list[SequenceRecord]:  # fmt: skip
+    records: list[SequenceRecord] = []
+    earlier: list[str] = []
+    refusals: list[tuple[Refusal, ...]] = [(), *(pair.refusals for pair in pairs), ()]
+    for part in parts:
+        before, instruction = refusals[len(earlier)], trajectory.instruction
+        atoms: list[AtomRecord] = []
+        for atom in part:
+            thought, by = await atom_thought(writer, instruction, earlier, atom)
+            plain = {"step": atom.step, "kind": atom.kind, "source": atom.source}
+            atoms.append(AtomRecord.model_validate(plain | {"thought": thought, "writer": by}))
+            earlier.append(thought)
+        if len(part) > 1:
+            thoughts = earlier[-len(part) :]
+            thought, by = await sequence_thought(writer, instruction, part, thoughts)
+        look, (replayed, detail) = part[0].before, verdict if len(part) > 1 else ("not tried", "")
+        elements = look.elements_path if look else None
+        records.append(SequenceRecord(
+            run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
+            thought=thought, writer=by, image=look.image.stem if look else "",
+            elements=elements.stem if elements else "", atoms=tuple(atoms), replayed=replayed,
+            detail=detail, refused_before=before, refused_after=refusals[len(earlier)],
+        ))  # fmt: skip
+    return records
+
+
+def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
+    """Table 1, figure 3, and what became of pairs and merged sequences.
+
+    A sequence that is not kept counts as its atoms.
+    """
+    sequences = [sequence for run in runs for sequence in run.sequences]
+    merged = [sequence for sequence in sequences if sequence.count > 1]
+    lengths = [n for s in sequences for n in ([s.count] if s.kept else [1] * s.count)]
+    refused = [check for run in runs for pair in run.pairs for check in pair.refusals]
+    return {
+        "trajectories": sum(bool(run.sequences) for run in runs),
+        "without_actions": sum(not run.sequences and not run.left_out for run in runs),
+        "left_out": dict(Counter(run.left_out for run in runs if run.left_out)),
+        "steps": sum(run.steps for run in runs), "actions": sum(lengths),
+        "compressed_steps": len(lengths), "lengths": dict(sorted(Counter(lengths).items())),
+        "pairs": sum(len(run.pairs) for run in runs), "refused": dict(Counter(refused)),
+        "merged": len(merged), "replayed": dict(Counter(one.replayed for one in merged)),
+        "plays": sum(run.plays for run in runs),
+    }  # fmt: skip

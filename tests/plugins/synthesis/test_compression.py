@@ -1,0 +1,219 @@
+"""Runs on a form in memory, compressed and played again there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hisa
+from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
+from hisa.config import Settings
+from hisa.plugins.synthesis.data.atoms import atoms_of, split
+from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
+from hisa.plugins.synthesis.data.merge_checks import check_pair, merge
+from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
+from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
+from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.protocols import Task
+from hisa.runs.read import load_run
+from hisa.screen.geometry import Point
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import ScriptedModel, tool_call
+
+FIELD, AGREE, OK, SAVE = "(400, 136)", "(280, 184)", "(265, 237)", "(375, 237)"
+
+
+class Form(FakeEnvironment):
+    """The form, without a shell; "Agree" may push the buttons down, or have brought "Save"."""
+
+    def __init__(self, *, pushes: bool = False, brings: bool = False) -> None:
+        super().__init__()
+        self._pushes, self._brings = pushes, brings
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return super().capabilities - {"execute"}
+
+    async def reset(self) -> None:
+        if self._pushes and self.agreed:
+            self.move(("ok", "save"), -120)
+        await super().reset()
+
+    async def act(self, actions: Any, /) -> None:
+        agreed = self.agreed
+        await super().act(actions)
+        if self._pushes and self.agreed != agreed:
+            self.move(("ok", "save"), 120 if self.agreed else -120)
+
+    def _elements(self) -> Any:
+        listed = super()._elements()
+        hidden = self._brings and not self.agreed
+        return tuple(one for one in listed if not (hidden and one.name == "Save"))
+
+
+async def made(folder: Path, form: Form, *sources: str) -> Trajectory:
+    """A run of one step for each source, on a form."""
+    replies = [tool_call("gui_action", source, thought="Go on.") for source in sources]
+    model = ScriptedModel([*replies, tool_call("termination", "done")])
+    settings = Settings.model_validate(
+        {"run": {"folder": str(folder)}, "state": {"steps": "raw", "roi": False}}
+        | {"patterns": {"enabled": False}, "environment": {"settle": 0.01}}
+    )
+    task = Task(id="form", instruction="Enter Ann and save.", domain="general")
+    result = await hisa.run(
+        task, settings=settings, model={"planner": model, "state": model}, environment=form
+    )
+    await form.reset()
+    return trajectory_of(load_run(result.folder))
+
+
+def click(place: str) -> str:
+    return f"pyautogui.click{place}"
+
+
+def test_actions_are_split_where_nothing_is_held() -> None:
+    at = Point(1, 1, "screen")
+    actions: list[Action] = [KeyDown("shift"), Click(at), KeyUp("shift"), Move(at), Drag(at)]
+    assert [len(part) for part in split([*actions, Write("a"), Press("enter")])] == [3, 2, 1, 1]
+    assert split([]) == []
+
+
+async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Path) -> None:
+    form = Form()
+    both = f"{click(FIELD)}\npyautogui.write('Ann')"
+    trajectory = await made(tmp_path / "runs", form, both, click(AGREE), click(SAVE))
+    run = await compress(trajectory, tmp_path, environment=form)
+    (sequence,) = run.sequences
+    assert (sequence.count, sequence.replayed, sequence.detail) == (4, "same", "")
+    assert (sequence.first_step, sequence.last_step, sequence.kept) == (1, 3, True)
+    assert 'type "Ann"' in sequence.thought
+    assert sequence.thought.startswith("I will click")
+    assert [atom.kind for atom in sequence.atoms] == ["click", "write", "click", "click"]
+    assert run.plays == 2, "alone for the look between click and write, and merged"
+    assert len(list((tmp_path / "looks").glob("*.png"))) >= 1
+    numbers = summary([run])
+    assert (numbers["steps"], numbers["actions"], numbers["compressed_steps"]) == (3, 4, 1)
+
+
+async def test_more_than_k_actions_are_two_sequences(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(AGREE), click(OK))
+    run = await compress(trajectory, tmp_path, environment=form, most=2)
+    assert [one.count for one in run.sequences] == [2, 1]
+    assert run.sequences[0].replayed == "same"
+    assert not run.sequences[1].refused_before
+
+
+async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:
+    form = Form(pushes=True)
+    trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
+    run = await compress(trajectory, tmp_path, environment=form)
+    assert [one.count for one in run.sequences] == [1, 1]
+    assert run.sequences[0].refused_after == ("region",) == run.sequences[1].refused_before
+    loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
+    (sequence,) = loose.sequences
+    assert sequence.replayed == "other", "the click goes to where the button was"
+    assert not sequence.kept
+    assert sequence.detail
+    assert summary([loose])["lengths"] == {1: 2}
+
+
+async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
+    form = Form(brings=True)
+    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
+    loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
+    (sequence,) = loose.sequences
+    assert sequence.replayed == "halted"
+    assert "'Save' is not there" in sequence.detail
+    assert "Save" not in sequence.thought, "only the look in between shows it"
+
+
+async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(
+        tmp_path / "runs", form, click(FIELD), "pyautogui.scroll(-3, 400, 136)", click(OK)
+    )
+    atoms = atoms_of(trajectory, load_run(trajectory.folder))
+    pairs = [check_pair(at, *atoms[at : at + 2]) for at in range(2)]
+    assert [pair.refusals for pair in pairs] == [(), ("rule",)]
+    assert isinstance(atoms[1].actions[0], Scroll)
+    assert [len(part) for part in merge(atoms, pairs, 5)] == [2, 1]
+    assert [len(part) for part in merge(atoms, pairs, 5, {"rule"})] == [3]
+
+
+async def test_a_run_that_cannot_be_played_again_is_left_out(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(OK))
+    manifest = json.loads((trajectory.folder / "run.json").read_text())
+    manifest["settings"]["environment"]["kind"] = "display=:1"
+    (trajectory.folder / "run.json").write_text(json.dumps(manifest))
+    run = await compress(trajectory, tmp_path)
+    assert run.left_out == "its environment keeps what is done to it"
+    assert not run.sequences
+    assert summary([run])["left_out"] == {run.left_out: 1}
+
+
+async def test_rules_tell_that_the_default_is_right(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
+    first, _ = atoms_of(trajectory, load_run(trajectory.folder))
+    assert rule_thought([first]) == 'I will click the "Agree" check box.'
+    assert first.after is not None
+    kept = type(first)(first.step, first.actions, before=first.after, after=first.after)
+    assert "already" in rule_thought([kept])
+
+
+async def test_a_model_writes_thoughts_that_the_first_look_allows(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
+    replies = [
+        "pyautogui.click(1, 2)", "I will agree.",
+        "I will save.",
+        "I will agree and save. Then I will stop.", "I will agree and then save.",
+    ]  # fmt: skip
+    model = ScriptedModel([json.dumps({"thought": reply}) for reply in replies])
+    run = await compress(trajectory, tmp_path, Writer(model, sees=True), environment=form)
+    (sequence,) = run.sequences
+    assert (sequence.thought, sequence.writer) == ("I will agree and then save.", model.name)
+    assert [atom.thought for atom in sequence.atoms] == ["I will agree.", "I will save."]
+
+
+async def test_what_only_a_look_in_between_tells_is_found(tmp_path: Path) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(OK), click(AGREE))
+    atoms = atoms_of(trajectory, load_run(trajectory.folder))
+    assert seen_in_between("It says OK: so I will agree.", "Do it.", atoms) == []
+    saved = await made(tmp_path / "runs", form, click(SAVE), click(AGREE))
+    atoms = atoms_of(saved, load_run(saved.folder))
+    thought = "As it is saved to /home/user/form.txt, I will agree."
+    assert seen_in_between(thought, "Do it.", atoms) == ["saved to /home/user/form.txt"]
+
+
+@pytest.mark.process
+async def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    runs, out = tmp_path / "runs", tmp_path / "out"
+    for place in (AGREE, OK):  # single actions: nothing has to be played
+        await made(runs, Form(), click(place))
+    command = ["data", "compress", str(runs), "-o", str(out), "--json"]
+    first = _called([*command, "--limit", "1"])
+    assert (first["trajectories"], first["left"]) == (1, 1)
+    with (out / "compressed.jsonl").open("a") as file:
+        file.write('{"run": "torn')  # kill -9 in the middle of a line
+    second = _called(command)
+    assert (second["trajectories"], second["left"], second["plays"]) == (2, 0, 0)
+    lines = (out / "compressed.jsonl").read_text().splitlines()
+    assert len({CompressedRun.model_validate_json(line).run for line in lines}) == 2
+    assert len((out / "sequences.jsonl").read_text().splitlines()) == 2
+
+
+def _called(command: list[str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "hisa", *command], capture_output=True, text=True, check=True
+    )
+    numbers: dict[str, Any] = json.loads(done.stdout)
+    return numbers
