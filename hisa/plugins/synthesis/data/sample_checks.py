@@ -1,0 +1,185 @@
+"""Checks that find bad samples: moved boxes, swapped pictures, wrong thoughts, shuffled steps.
+
+Each says which sample disagrees with itself, its neighbours or its picture. With a reader of text,
+pictures are compared with the names that should be drawn on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from hisa.actions import Write
+from hisa.plugins.synthesis.data.samples import Sample, SampledElement, Sides
+from hisa.plugins.synthesis.data.secret_scan import secret_field
+from hisa.screen.geometry import BoundingBox
+from hisa.text.redact import Redactor
+from hisa.text.words import quotes, tokens
+
+__all__ = ["Kind", "Problem", "ReadLines", "check"]
+
+Kind = Literal["box", "picture", "thought", "order", "secret"]
+ReadLines = Callable[[str], Sequence[tuple[str, Sides]]]
+"""Reads a picture of the set by name: its lines of text, each with its box."""
+_DRAWN = frozenset(
+    ("push button", "toggle button", "button", "link", "menu", "menu item", "page tab", "static",
+     "label", "heading", "list item", "table cell", "check menu item", "radio menu item")
+)  # fmt: skip
+"""Roles whose name stands inside their box; a field's or a check box's stands beside it."""
+_FEWEST, _AGREE = 2, 0.34
+"""Names that must be drawn for a picture to be judged, and the share of them that must be read
+there. Chosen by hand: a reader misses half the words of a small font, another picture has few."""
+
+
+class Problem(NamedTuple):
+    """A sample that something is wrong with; ``detail`` has no text of it."""
+
+    sample: str
+    kind: Kind
+    detail: str
+
+
+def check(samples: Sequence[Sample], read: ReadLines | None = None) -> Iterator[Problem]:
+    """Yield the problems of samples, which are as they lie in a set: runs whole, in order.
+
+    Args:
+        samples: of a set.
+        read: a reader of its pictures; None: boxes and pictures are checked by records alone.
+    """
+    redactor = Redactor()
+    last: dict[str, Sample] = {}
+    for sample in samples:
+        if name := secret_field(sample, redactor):
+            yield Problem(sample.id, "secret", f"in its {name}")
+        lines = _words(read(sample.image)) if read else ()
+        yield from (Problem(sample.id, "box", detail) for detail in _boxes(sample, lines))
+        if lines and (detail := _picture(sample, lines)):
+            yield Problem(sample.id, "picture", detail)
+        if detail := _thought(sample):
+            yield Problem(sample.id, "thought", detail)
+        before = last.get(sample.provenance.run)
+        last[sample.provenance.run] = sample
+        if before is not None:
+            yield from _chain(before, sample)
+
+
+def _chain(before: Sample, sample: Sample) -> Iterator[Problem]:
+    """Numbers rise, and a step begins with the look that the one before it ended with."""
+    if sample.step <= before.last or sample.last < sample.step or before.ends:
+        yield Problem(sample.id, "order", "its number does not come after the step before")
+    elif sample.step == before.last + 1 and before.after and sample.image != before.after:
+        yield Problem(sample.id, "order", "it begins with another look than the last one ended")
+
+
+def _boxes(sample: Sample, lines: Sequence[_Line]) -> Iterator[str]:
+    by_name: dict[tuple[str, str], list[SampledElement]] = {}
+    for element in sample.elements:
+        by_name.setdefault((element.role, element.name), []).append(element)
+    if len(sample.points) != len(sample.targets) or any(
+        abs(x - target.point[0]) > 1 or abs(y - target.point[1]) > 1
+        for (x, y), target in zip(sample.points, sample.targets, strict=True)
+    ):
+        yield "its points are not those of its action"
+        return
+    for target in sample.targets:
+        element = target.element
+        if element is None:
+            continue
+        if not sample.lies(element.box):
+            yield "a target's box does not lie on the picture"
+        elif not element.holds(target.point):
+            yield "a target's box does not hold its point"
+        elif (element.name or element.text) and not any(
+            _overlap(element.box, other.box) > 0.9
+            for other in by_name.get((element.role, element.name), ())
+        ):
+            yield "a target's box is not that of the element of its name"
+        elif _elsewhere(element, sample, lines):
+            yield "the name of a target is drawn elsewhere"
+
+
+class _Line(NamedTuple):
+    words: frozenset[str]
+    box: BoundingBox
+
+
+def _words(lines: Iterable[tuple[str, Sides]]) -> list[_Line]:
+    """Lines that were read, as words of three letters and more."""
+    split = ((_letters(text), BoundingBox(*box)) for text, box in lines)
+    return [_Line(words, box) for words, box in split if words]
+
+
+def _letters(text: str) -> frozenset[str]:
+    return frozenset(word for word in re.findall(r"\w+", text.casefold()) if len(word) >= 3)
+
+
+def _read_at(name: frozenset[str], box: Sides, lines: Sequence[_Line]) -> float:
+    """The share of a name's words that were read inside a box."""
+    part = BoundingBox(*box)
+    inside: set[str] = set()
+    for line in lines:
+        if line.box.intersection(part):
+            inside |= line.words
+    return len(name & inside) / len(name)
+
+
+def _elsewhere(element: SampledElement, sample: Sample, lines: Sequence[_Line]) -> bool:
+    """Whether a name that ought to stand in a box was read outside it, and nothing of it inside."""
+    name = _letters(element.name)
+    if element.role not in _DRAWN or not name or _read_at(name, element.box, lines):
+        return False
+    drawn = _read_at(name, (0, 0, *sample.size), lines) == 1
+    others = (e.name for e in sample.elements if e.name != element.name)
+    return drawn and not any(name <= _letters(other) for other in others)
+
+
+def _picture(sample: Sample, lines: Sequence[_Line]) -> str:
+    """Whether the names of elements were read where they stand."""
+    drawn = {(_letters(e.name), e.box) for e in sample.elements if e.role in _DRAWN}
+    shares = [_read_at(name, box, lines) for name, box in drawn if name and sample.lies(box)]
+    if len(shares) >= _FEWEST and sum(shares) / len(shares) < _AGREE:
+        return f"{sum(map(bool, shares))} of {len(shares)} names were read on the picture"
+    return ""
+
+
+def _overlap(box: Sides, other: Sides) -> float:
+    first, second = BoundingBox(*box), BoundingBox(*other)
+    common = first.intersection(second)
+    shared = common.area if common else 0.0
+    return shared / max(first.area + second.area - shared, 1e-9)
+
+
+def _thought(sample: Sample) -> str:
+    """Whether the thought names another element than the act hits, or text that is not there."""
+    thought = tokens(sample.thought)
+    written = "\n".join(a.text for a in sample.actions if isinstance(a, Write))
+    hit = [
+        " ".join((e.role, e.name, e.text[:200]) if (e := target.element) else ())
+        for target in sample.targets
+    ]
+    meant = " ".join((*hit, *(target.description for target in sample.targets), written))
+    if not sample.targets or not thought:
+        return ""
+    for quoted in quotes(sample.thought):
+        everything = [sample.instruction, meant, sample.action, sample.window]
+        everything += [f"{e.name} {e.text}" for e in sample.elements]
+        if not any(quoted.casefold() in text.casefold() for text in everything):
+            return "it quotes what is neither on the screen nor asked for"
+    own = thought & tokens(meant)
+    if not own:
+        return "it names nothing of what the act hits"
+    best = max((_named(e, thought, sample) for e in sample.elements), default=0)
+    if best > len(own):
+        return "it names another element than the act hits"
+    return ""
+
+
+def _named(element: SampledElement, thought: frozenset[str], sample: Sample) -> int:
+    """Words of an element's name that a thought has, all of them; 0 for one that the act hits."""
+    if len(element.name) > 100 or any(element.holds(t.point) for t in sample.targets):
+        return 0
+    name = tokens(element.name)
+    return len(name) if name and name <= thought else 0
+
+
