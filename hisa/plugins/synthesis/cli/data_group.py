@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from hisa.plugins.synthesis.cli.build import build
+
 __all__ = ["data"]
 
 
@@ -17,3 +19,6 @@ def data() -> None:
     hisa data build collected -o set
     hisa data show set
     """
+
+
+data.add_command(build)
