@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from hisa.plugins.synthesis.cli import data_sets
 from hisa.plugins.synthesis.cli.build import build
 
 __all__ = ["data"]
@@ -21,4 +22,5 @@ def data() -> None:
     """
 
 
-data.add_command(build)
+for command in (build, data_sets.show, data_sets.stats, data_sets.export, data_sets.evaluate):
+    data.add_command(command)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from hisa.actions import parse, to_source, to_space
@@ -16,7 +18,6 @@ from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.data.samples import OBJECTIVES, Objective, Row, Sample, rows
 from hisa.plugins.synthesis.data.set_folder import DataSet
 from hisa.screen.geometry import Size
-from hisa.text.safe_text import safe_name
 
 __all__ = [
     "FORMATS", "TrajectoryLine", "export_set", "read_osworld", "read_parquet", "read_sharegpt",
@@ -25,6 +26,7 @@ __all__ = [
 _TEXTS = ("id", "sample", "objective", "split", "prompt", "completion")
 _LARGEST = 4 << 30
 """Bytes of the largest file that is read back."""
+_LARGEST_PICTURE = 64 << 20
 
 
 def export_set(
@@ -89,10 +91,11 @@ def _write_parquet(data: DataSet, out: Path, objectives: Sequence[Objective]) ->
     files = []
     for split, made in _by_split(data, objectives).items():
         files.append(out / f"{split}.parquet")
-        table = library.Dataset.from_generator(
-            lambda made=made: map(plain, made), features=features, cache_dir=str(out / ".cache")
-        )
-        table.to_parquet(str(files[-1]))
+        with TemporaryDirectory() as cache:  # pictures go through it, not through memory
+            table = library.Dataset.from_generator(
+                lambda made=made: map(plain, made), features=features, cache_dir=cache
+            )
+            table.to_parquet(str(files[-1]))
     return files
 
 
@@ -103,17 +106,20 @@ def read_parquet(folder: Path) -> tuple[list[Row], dict[str, bytes]]:
         LibraryLacking: the package ``datasets`` is not installed.
         UsageError: a file is damaged, or none of this format.
     """
-    library, made, pictures = _datasets(), [], {}
+    library, made = _datasets(), []
+    pictures: dict[str, bytes] = {}
     for path in _files(folder, "*.parquet"):
         try:
-            table = library.Dataset.from_parquet(str(path), cache_dir=str(folder / ".cache"))
-            inner = library.Sequence(library.Image(decode=False))
-            for line in table.cast_column("images", inner):
-                contents = {_name(one["bytes"]): one["bytes"] for one in line.pop("images")}
-                pictures |= contents
-                texts = {name: line.pop(name) for name in _TEXTS}
-                box = tuple(line.pop("box")) or None
-                made.append(Row(**texts, box=box, images=tuple(contents), provenance=line))
+            with TemporaryDirectory() as cache:
+                table = library.Dataset.from_parquet(str(path), cache_dir=cache)
+                inner = library.Sequence(library.Image(decode=False))
+                for line in table.cast_column("images", inner):
+                    contents = [picture["bytes"] for picture in line.pop("images")]
+                    names = tuple(map(_name, contents))
+                    pictures |= zip(names, contents, strict=True)
+                    texts = {name: line.pop(name) for name in _TEXTS}
+                    box = tuple(line.pop("box")) or None
+                    made.append(Row(**texts, box=box, images=names, provenance=line))
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise UsageError(f"{path}: {str(error)[:500]}") from error
     return made, pictures
@@ -156,7 +162,7 @@ def read_sharegpt(folder: Path) -> tuple[list[Row], dict[str, bytes]]:
                 line |= {"prompt": human["value"], "completion": model["value"], "images": names}
                 made.append(Row.model_validate_json(json.dumps(line)))
                 for name in set(names) - set(pictures):
-                    pictures[name] = _own(folder / "images", f"{name}.png").read_bytes()
+                    pictures[name] = _picture(folder / "images", f"{name}.png")
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise UsageError(f"{path}: {str(error)[:500]}") from error
     return made, pictures
@@ -180,7 +186,7 @@ def _write_osworld(data: DataSet, out: Path, _: Sequence[Objective]) -> list[Pat
     for run, steps in runs.items():
         first = steps[0]
         parts = (first.provenance.model or "unknown", first.keys["application"], run)
-        folder = out.joinpath("pyautogui", "screenshot", *map(safe_name, parts))
+        folder = out.joinpath("pyautogui", "screenshot", *map(_part, parts))
         folder.mkdir(parents=True, exist_ok=True)
         shown, lines = "", []
         for number, sample in enumerate(steps, 1):
@@ -247,9 +253,7 @@ def _trajectory_lines(path: Path) -> Iterator[TrajectoryLine]:
     for text in path.read_text("utf-8").splitlines():
         line = json.loads(text)
         names = (line["info"]["before_file"], line["screenshot_file"])
-        before, after = (
-            _name(_own(path.parent, name).read_bytes()) if name else "" for name in names
-        )
+        before, after = (_name(_picture(path.parent, name)) if name else "" for name in names)
         sample = line["info"]["sample"]
         yield TrajectoryLine(sample, line["response"], line["action"], before, after)
 
@@ -265,15 +269,21 @@ def _files(folder: Path, pattern: str) -> list[Path]:
     return paths
 
 
-def _own(folder: Path, name: str) -> Path:
-    """A file right in a folder.
+def _picture(folder: Path, name: str) -> bytes:
+    """A picture right in a folder.
 
     Raises:
-        ValueError: the name leads elsewhere.
+        ValueError: the name leads elsewhere, or the file is no picture of a screen by its size.
     """
-    if Path(name).name != name:
-        raise ValueError(f"{name!r} is no name of a file here")
-    return folder / name
+    path = folder / name
+    if Path(name).name != name or path.is_symlink() or path.stat().st_size > _LARGEST_PICTURE:
+        raise ValueError(f"{name!r} is no picture here")
+    return path.read_bytes()
+
+
+def _part(name: str) -> str:
+    """A text as one part of a path."""
+    return re.sub(r"[^A-Za-z0-9._ ()-]", "_", name).strip(". ")[:100] or "unnamed"
 
 
 def _name(content: bytes) -> str:
