@@ -171,18 +171,19 @@ def _thought(sample: Sample) -> str:
     """Whether the thought names another element than the act hits, or text that is not there."""
     thought = _both(sample.thought)
     hit = [target.element for target in sample.targets if target.element]
-    meant = [text for e in hit for text in (e.name, e.text[:200])]
-    meant += [target.description for target in sample.targets]
-    meant += [action.text for action in sample.actions if isinstance(action, Write)]
+    names = [text for e in hit for text in (e.name, e.text[:200])]
+    others = [target.description for target in sample.targets]
+    others += [action.text for action in sample.actions if isinstance(action, Write)]
     if not sample.targets or not thought:
         return ""
     for quoted in quotes(sample.thought):
-        everything = [sample.instruction, *meant, sample.action, sample.window]
+        everything = [sample.instruction, *names, *others, sample.action, sample.window]
         everything += [f"{e.name} {e.text}" for e in sample.elements]
         if not any(quoted.casefold() in text.casefold() for text in everything):
             return "it quotes what is neither on the screen nor asked for"
-    own = thought & frozenset().union(*map(_telling, meant))
-    if not own:
+    words = frozenset().union(*map(_telling, names), _both(" ".join(others)) - _GENERIC)
+    own = thought & words
+    if words and not own:
         return "it names nothing of what the act hits"
     best = max((_named(e, thought, sample) for e in sample.elements), default=0)
     if best > len(own):
