@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import map_points, to_source
-from hisa.plugins.synthesis.cli.build import reader
+from hisa.plugins.synthesis.cli.data_build import reader
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.sample_checks import ReadLines, check
 from hisa.plugins.synthesis.data.samples import Sample, Sides
@@ -137,7 +137,7 @@ def secret(samples: list[Sample], draw: random.Random) -> Planted | None:
 
 
 def leaked(way: str) -> Plant:
-    """A step that is trained on, tested on too: as it is, with another seed, or under other keys."""
+    """A step that is trained on, tested on too: as it is, with another seed or other keys."""
 
     def plant(samples: list[Sample], draw: random.Random) -> Planted | None:
         sample = draw.choice(samples)

@@ -61,7 +61,13 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
     run, hit = f"{task}-{seed}", element(number)
     x, y = 50, 35 + 40 * number
     keys = keys_of(page_task(task, seed), 0)
-    common = {"source": "miniwob", "model": "m", "machine": "desktop", "hisa": "0", "licence": "MIT"}
+    common = {
+        "source": "miniwob",
+        "model": "m",
+        "machine": "desktop",
+        "hisa": "0",
+        "licence": "MIT",
+    }
     plain = {
         "id": f"{run}/{number}", "instruction": f"Press the buttons of {task}, {seed}.",
         "thought": f'Click the "{NAMES[number]}" button.', "tool": "gui_action",
@@ -90,7 +96,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     ]  # fmt: skip
     policy = Policy(test=0.34, seen=0.3)
     images = {path.stem: path for path in folder.glob("*.png")}
-    return write_set(folder / "set", SetRecord(hisa="0", policy=policy), assign(steps, policy), images)
+    return write_set(
+        folder / "set", SetRecord(hisa="0", policy=policy), assign(steps, policy), images
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +117,9 @@ def test_runs_become_a_set_with_provenance_and_licence(run: Run, tmp_path: Path)
     data = read_set(tmp_path / "set")
     first = data.samples[0]
     assert (first.provenance.licence, first.provenance.run) == ("CC-BY-4.0", run.id)
-    assert first.provenance.machine and first.provenance.hisa and first.thought
+    assert first.provenance.machine
+    assert first.provenance.hisa
+    assert first.thought
     assert [sample.after for sample in data.samples][:1] == [data.samples[1].image]
     assert all(data.image_bytes(sample.image) for sample in data.samples)
 
@@ -131,8 +141,10 @@ def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:
     by = {row.objective: row for row in rows(steps) if row.sample == sample.id}
     thought, action = f"Thought: {sample.thought}", f"Action: {sample.action}"
     assert by["planning"].completion == by["sequence"].completion == f"{thought}\n{action}"
-    assert sample.instruction in by["planning"].prompt and sample.thought not in by["planning"].prompt
-    assert by["action"].completion == action and thought in by["action"].prompt
+    assert sample.instruction in by["planning"].prompt
+    assert sample.thought not in by["planning"].prompt
+    assert by["action"].completion == action
+    assert thought in by["action"].prompt
     assert sample.instruction not in by["action"].prompt
     assert all(steps[0].thought in by[name].prompt for name in ("planning", "action"))
     assert by["sequence"].images == tuple(s.image for s in steps)
@@ -215,7 +227,8 @@ def test_splits_share_nothing_and_stay(made: DataSet) -> None:
     assert again == list(made.samples)
     assert not list(leaks(made.samples, made.record.policy))
     seen = {s.keys["template"] for s in made.samples if s.split == "seen"}
-    assert seen and seen <= {s.keys["template"] for s in made.samples if s.split == "train"}
+    assert seen
+    assert seen <= {s.keys["template"] for s in made.samples if s.split == "train"}
     held = assign(made.samples, Policy(by="family", test=0, hold_out=("page/click-a",)))
     assert {s.keys["family"] for s in held if s.split == "test"} == {"page/click-a"}
     with pytest.raises(UsageError, match="no such family"):
@@ -229,14 +242,17 @@ def test_one_application_cannot_be_on_both_sides(made: DataSet) -> None:
 
 def test_another_seed_or_value_is_the_same_template() -> None:
     first, second = keys_of(page_task("click-b", 1), 0), keys_of(page_task("click-b", 2), 0)
-    assert first["template"] == second["template"] and first["instance"] != second["instance"]
+    assert first["template"] == second["template"]
+    assert first["instance"] != second["instance"]
     assert request('Type "Ana" into 3 cells') == request("type “Bo” into 12 cells")
     assert request("Open the menu") != request("Close the menu")
 
 
 def test_a_set_that_leaks_is_neither_written_nor_read(made: DataSet, tmp_path: Path) -> None:
     tested = next(s for s in made.samples if s.split == "test")
-    moved = [s if s.id != tested.id else s.model_copy(update={"split": "train"}) for s in made.samples]
+    moved = [
+        s if s.id != tested.id else s.model_copy(update={"split": "train"}) for s in made.samples
+    ]
     with pytest.raises(UsageError, match="splits share the template"):
         write_set(tmp_path / "w", made.record, moved, {})
     (tmp_path / "set.json").write_text(made.record.model_dump_json())
@@ -272,7 +288,7 @@ def test_a_reader_finds_boxes_and_pictures_that_records_do_not_tell(made: DataSe
 
     assert not list(check(made.samples, read))
     shares = measure(list(made.samples), read, count=8, seed=1)["caught"]
-    assert shares["moved: box, element and point"].count >= 6
+    assert shares["moved: box, element and point"].right >= 6
     foreign = check(made.samples, lambda name: [("Insert View Format Tools", (10, 20, 90, 50))])
     assert {problem.kind for problem in foreign} == {"picture"}
 
@@ -334,5 +350,6 @@ def test_the_page_escapes_what_it_shows(made: DataSet) -> None:
     update = {"thought": hostile, "instruction": hostile, "window": hostile}
     samples = tuple(sample.model_copy(update=update) for sample in made.samples[:2])
     page = write_samples(DataSet(made.folder, made.record, samples), 5).read_text()
-    assert "<script" not in page and page.count("&lt;script") >= 6
+    assert "<script" not in page
+    assert page.count("&lt;script") >= 6
     assert page.count('class="point"') == page.count('class="target"') == 2

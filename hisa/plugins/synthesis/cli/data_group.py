@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hisa.plugins.synthesis.cli import data_sets
-from hisa.plugins.synthesis.cli.build import build
+from hisa.plugins.synthesis.cli.data_build import build
 
 __all__ = ["data"]
 

@@ -56,9 +56,15 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
     if as_json:
         print_json({"embedder": embedder.name, "sets": sets})
         return
-    say(f"{'set':30}" + "".join(f"{name.replace('_', ' '):>23}" for name in next(iter(sets.values()))))
+    say(
+        f"{'set':30}"
+        + "".join(f"{name.replace('_', ' '):>23}" for name in next(iter(sets.values())))
+    )
     for name, numbers in sets.items():
-        cells = ("-" if n is None else f"{n:.3f}" if isinstance(n, float) else n for n in numbers.values())
+        cells = (
+            "-" if n is None else f"{n:.3f}" if isinstance(n, float) else n
+            for n in numbers.values()
+        )
         say(f"{safe_line(name, 29):30}" + "".join(f"{cell:>23}" for cell in cells))
 
 

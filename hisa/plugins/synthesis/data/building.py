@@ -80,29 +80,26 @@ class Builder:
                 yield made
 
     def _merged(self, trajectory: Trajectory) -> Iterator[tuple[list[TrajectoryStep], str]]:
-        """Steps that are taken together, with their thought; those that fail are left out."""
-        good = [step for step in trajectory.steps if not (reason := _unusable(step))]
-        for step in trajectory.steps:
-            if reason := _unusable(step):
-                self.left_out[reason] += 1
-        merges = {}
-        for merge in self.merges:
-            if merge.run == trajectory.id and merge.last > merge.first:
-                if merge.replayed == "same":
-                    merges[merge.first] = merge
-                else:
-                    self.left_out[f"a merge was not used: replayed, {merge.replayed}"[:80]] += 1
+        """Yield steps to take together, with their thought; failed ones are counted."""
+        good = [step for step in trajectory.steps if not _unusable(step)]
+        self.left_out.update(filter(None, map(_unusable, trajectory.steps)))
+        own = [m for m in self.merges if m.run == trajectory.id and m.last > m.first]
+        merges = {m.first: m for m in own if m.replayed == "same"}
+        reasons = (m.replayed for m in own if m.replayed != "same")
+        self.left_out.update(f"a merge was not used: replayed, {r}"[:80] for r in reasons)
         while good:
-            step = good.pop(0)
-            merge = merges.get(step.number)
-            steps = [step]
-            while merge and good and good[0].number <= merge.last:
-                steps.append(good.pop(0))
-            whole = merge and len(steps) == merge.last - merge.first + 1
-            if merge and whole and all(one.actions for one in steps):
+            merge = merges.get(good[0].number)
+            steps = [s for s in good if merge and s.number <= merge.last]
+            if (
+                merge
+                and len(steps) == merge.last - merge.first + 1
+                and all(s.actions for s in steps)
+            ):
                 yield steps, merge.thought
             else:
-                yield from (([one], one.thought) for one in steps)
+                steps = good[:1]
+                yield steps, steps[0].thought
+            del good[: len(steps)]
 
     def _sample(
         self, steps: Sequence[TrajectoryStep], thought: str, common: dict[str, Any]
@@ -144,7 +141,7 @@ class Builder:
 
 
 def _unusable(step: TrajectoryStep) -> str:
-    """Why a step teaches nothing; empty where it does."""
+    """Returns the reason for leaving a step out; empty where there is none."""
     if not step.ok:
         return "the act failed"
     if step.tool == "gui_action" and not step.actions and not step.ends:

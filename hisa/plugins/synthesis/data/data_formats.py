@@ -62,7 +62,7 @@ def _by_split(data: DataSet, objectives: Iterable[Objective]) -> dict[str, list[
 
 def _datasets() -> Any:
     try:
-        import datasets  # heavy, and an extra
+        import datasets  # type: ignore[import-not-found]  # heavy, and an extra
     except ImportError as error:
         raise LibraryLacking(
             "parquet needs the package datasets", fix=install_command("data")
@@ -153,7 +153,8 @@ def read_sharegpt(folder: Path) -> tuple[list[Row], dict[str, bytes]]:
     Raises:
         UsageError: a file is damaged, or names a picture outside the folder.
     """
-    made, pictures = [], {}
+    made: list[Row] = []
+    pictures: dict[str, bytes] = {}
     for path in _files(folder, "*.json"):
         try:
             for line in json.loads(path.read_bytes()):
@@ -188,7 +189,7 @@ def _write_osworld(data: DataSet, out: Path, _: Sequence[Objective]) -> list[Pat
         parts = (first.provenance.model or "unknown", first.keys["application"], run)
         folder = out.joinpath("pyautogui", "screenshot", *map(_part, parts))
         folder.mkdir(parents=True, exist_ok=True)
-        shown, lines = "", []
+        shown, lines = "", list[dict[str, Any]]()
         for number, sample in enumerate(steps, 1):
             before = f"step_{number}_before.png" if number > 1 else "step_0.png"
             if sample.image != shown:

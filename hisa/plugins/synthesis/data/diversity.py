@@ -16,8 +16,9 @@ _MOST = 5_000
 
 
 def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
-    """The numbers of a set; distances are of `mean_distance`, over instructions each once, and over
-    all low-level instructions, where equal ones count as often as they come.
+    """Measure a set: its size, lengths and mean distances.
+
+    Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
 
     Raises:
         StoreError: the embedder's package is not installed.

@@ -33,10 +33,11 @@ element's. It was 0.71 and more on 57 looks at pages of MiniWoB++ and 0.59 and m
 applications; with another picture of the same application it was less than 0.55 for 13 of 30."""
 _LETTER = 5
 """Pixels of width of a letter: a box that is narrower than its name is an icon's."""
-_GENERIC = frozenset(
+_COMMON = (
     "the a an of to in on at for with and or it its this that is i will press click select choose"
-    " open type button icon link field box tab item menu instruction try look element".split()
+    " open type button icon link field box tab item menu instruction try look element"
 )
+_GENERIC = frozenset(_COMMON.split())
 _TEXTUAL = frozenset(
     ("static", "section", "paragraph", "frame", "document web", "label", "heading", "panel")
 )
@@ -85,8 +86,8 @@ def _chain(before: Sample, sample: Sample) -> Iterator[Problem]:
 
 def _boxes(sample: Sample, lines: Sequence[_Line]) -> Iterator[str]:
     by_name: dict[tuple[str, str], list[SampledElement]] = {}
-    for element in sample.elements:
-        by_name.setdefault((element.role, element.name), []).append(element)
+    for listed in sample.elements:
+        by_name.setdefault((listed.role, listed.name), []).append(listed)
     if len(sample.points) != len(sample.targets) or any(
         abs(x - target.point[0]) > 1 or abs(y - target.point[1]) > 1
         for (x, y), target in zip(sample.points, sample.targets, strict=True)
@@ -94,8 +95,7 @@ def _boxes(sample: Sample, lines: Sequence[_Line]) -> Iterator[str]:
         yield "its points are not those of its action"
         return
     for target in sample.targets:
-        element = target.element
-        if element is None:
+        if (element := target.element) is None:
             continue
         if not sample.lies(element.box):
             yield "a target's box does not lie on the picture"
@@ -116,7 +116,7 @@ class _Line(NamedTuple):
 
 
 def _words(lines: Iterable[tuple[str, Sides]]) -> list[_Line]:
-    """Lines that were read, as words of three letters and more."""
+    """Split lines into words of three letters and more; lines without any are left out."""
     split = ((_letters(text), BoundingBox(*box)) for text, box in lines)
     return [_Line(words, box) for words, box in split if words]
 
@@ -207,5 +207,3 @@ def _named(element: SampledElement, thought: frozenset[str], sample: Sample) -> 
         return 0
     name = tokens(element.name)
     return len(name) if name and name <= thought and not name <= _GENERIC else 0
-
-

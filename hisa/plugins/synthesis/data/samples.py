@@ -31,7 +31,7 @@ Split = Literal["train", "seen", "test"]
 """``test`` shares nothing with the others; ``seen`` has other seeds of what is trained on, as
 WorkArena's seen task types (OS-Catalyst, 4.1)."""
 _ELEMENTS = 80
-"""Elements in a prompt. Chosen by hand: a dense page has more, and 80 lines are some 1,200 tokens."""
+"""Elements in a prompt. Chosen by hand: 80 lines are some 1,200 tokens."""
 Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
 Sides = tuple[Number, Number, Number, Number]
@@ -173,9 +173,10 @@ def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
     """
     for target in sample.targets:
         element = target.element
-        if element and tokens(target.description) & tokens(f"{element.role} {element.name}"):
-            if _is_pair(sample, element.box):
-                yield target.description, element.box
+        if element is None or not _is_pair(sample, element.box):
+            continue
+        if tokens(target.description) & tokens(f"{element.role} {element.name}"):
+            yield target.description, element.box
     named = defaultdict(list)
     for element in sample.elements:
         if element.name.strip() and len(element.name) <= 100:

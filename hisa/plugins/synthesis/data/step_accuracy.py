@@ -31,9 +31,9 @@ class Prediction(BaseModel):
 
 
 class Share(NamedTuple):
-    """A count of a count, with Wilson's 95% interval (E. B. Wilson, 1927), 0..1."""
+    """How many of how many are right, with Wilson's 95% interval (E. B. Wilson, 1927), 0..1."""
 
-    count: int
+    right: int
     of: int
 
     @property
@@ -41,15 +41,15 @@ class Share(NamedTuple):
         """The bounds; 0 and 1 where nothing was counted."""
         if not self.of:
             return 0.0, 1.0
-        z, rate, n = 1.96, self.count / self.of, self.of
+        z, rate, n = 1.96, self.right / self.of, self.of
         middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
         spread = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
         return max(0.0, middle - spread), min(1.0, middle + spread)
 
     def __str__(self) -> str:
         low, high = self.interval
-        rate = f"{self.count / self.of:.1%}" if self.of else "none"
-        return f"{self.count} of {self.of} ({rate}; {low:.1%} to {high:.1%})"
+        rate = f"{self.right / self.of:.1%}" if self.of else "none"
+        return f"{self.right} of {self.of} ({rate}; {low:.1%} to {high:.1%})"
 
 
 def read_predictions(path: Path) -> dict[str, str]:

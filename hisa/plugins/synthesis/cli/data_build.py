@@ -158,9 +158,7 @@ def _checked(samples: list[Sample], builder: Any, ocr: bool | None, *, quiet: bo
     return good
 
 
-def _say(
-    samples: tuple[Sample, ...], left_out: Counter[str], out: Path, *, as_json: bool
-) -> None:
+def _say(samples: tuple[Sample, ...], left_out: Counter[str], out: Path, *, as_json: bool) -> None:
     splits = Counter(sample.split for sample in samples)
     if as_json:
         print_json({"set": str(out), "samples": splits, "left_out": left_out})
