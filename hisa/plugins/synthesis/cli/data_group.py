@@ -17,12 +17,15 @@ def data() -> None:
     """Collect runs of tasks, grade and compress them, and build data sets of them.
 
     \b
-    hisa data collect own:pads/tasks --model offline -o collected
+    hisa data collect own:pads/tasks --model reference -o collected
     hisa data compress collected
     hisa data build collected -o set --licence MIT
     hisa data show set
     """
 
 
-for command in (collect, compress, build, *data_sets.COMMANDS):
+for command in (
+    collect, compress, build, data_sets.show, data_sets.stats, data_sets.export,
+    data_sets.evaluate,
+):  # fmt: skip
     data.add_command(command)

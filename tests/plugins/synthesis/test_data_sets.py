@@ -1,0 +1,355 @@
+"""Data sets from runs to files and back; what leaks or is bad is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image, ImageDraw
+
+from benchmarks.data_planted import PLANTS, measure
+from hisa.cli import cli
+from hisa.errors import LibraryLacking, UsageError
+from hisa.plugins.synthesis.data.building import Builder, Merge
+from hisa.plugins.synthesis.data.data_formats import (
+    export_set,
+    read_osworld,
+    read_parquet,
+    read_sharegpt,
+)
+from hisa.plugins.synthesis.data.diversity import diversity, mean_distance
+from hisa.plugins.synthesis.data.sample_checks import check
+from hisa.plugins.synthesis.data.samples import Provenance, Sample, pairs, rows
+from hisa.plugins.synthesis.data.samples_page import write_samples
+from hisa.plugins.synthesis.data.set_folder import DataSet, SetRecord, read_set, write_set
+from hisa.plugins.synthesis.data.splits import Policy, assign, keys_of, leaks, request
+from hisa.plugins.synthesis.data.step_accuracy import Share, accuracy, compare
+from hisa.plugins.synthesis.data.trajectories import trajectory_of
+from hisa.runs.manifest import TaskRecord
+from hisa.runs.read import Run
+from hisa.testing import FakeServer, tool_call
+from hisa.testing.word_embedder import WordEmbedder
+from tests.runs.test_turns import answer, played
+
+NAMES = ("Save", "Open", "Print", "Close")
+
+
+def picture(folder: Path, text: str) -> str:
+    """A PNG of 320 by 200 in a folder; returns its name."""
+    image = Image.new("RGB", (320, 200), "white")
+    ImageDraw.Draw(image).text((10, 10), text, fill="black")
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    name = hashlib.sha256(buffer.getvalue()).hexdigest()
+    (folder / f"{name}.png").write_bytes(buffer.getvalue())
+    return name
+
+
+def element(index: int) -> dict[str, Any]:
+    box = (10, 20 + 40 * index, 90, 50 + 40 * index)
+    return {"role": "push button", "name": NAMES[index], "box": box}
+
+
+def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample:
+    """Step 1 to 3 of a run: a click on a button, on a picture of half the screen's size."""
+    run, hit = f"{task}-{seed}", element(number)
+    x, y = 50, 35 + 40 * number
+    keys = keys_of(page_task(task, seed), 0)
+    common = {
+        "source": "miniwob",
+        "model": "m",
+        "machine": "desktop",
+        "hisa": "0",
+        "licence": "MIT",
+    }
+    plain = {
+        "id": f"{run}/{number}", "instruction": f"Press the buttons of {task}, {seed}.",
+        "thought": f'Click the "{NAMES[number]}" button.', "tool": "gui_action",
+        "action": f"pyautogui.click({x}, {y})", "image": picture(folder, f"{run} {number}"),
+        "after": picture(folder, f"{run} {number + 1}"), "size": (320, 200), "screen": (640, 400),
+        "elements": [element(i) for i in range(4)], "step": number, "last": number, "keys": keys,
+        "targets": [{"point": (x, y), "description": "the button", "element": hit}],
+        "provenance": Provenance(run=run, task=task, score=1.0, **common),
+    }  # fmt: skip
+    return Sample.model_validate(plain | more)
+
+
+def page_task(name: str, seed: int) -> TaskRecord:
+    setup = [{"type": "miniwob_page", "parameters": {"task": name, "seed": seed}}]
+    return TaskRecord(id=name, instruction="?", domain="browser", setup=setup, format="miniwob")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Twelve pages with two seeds of three steps each, a third of the pages to test on."""
+    folder = tmp_path_factory.mktemp("made")
+    tasks = [f"{verb}-{thing}-x" for verb in ("click", "use", "find") for thing in "abc"]
+    steps = [
+        step(folder, task, seed, number)
+        for task in tasks for seed in (1, 2) for number in (1, 2, 3)
+    ]  # fmt: skip
+    policy = Policy(test=0.34, seen=0.3)
+    images = {path.stem: path for path in folder.glob("*.png")}
+    return write_set(
+        folder / "set", SetRecord(hisa="0", policy=policy), assign(steps, policy), images
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    click = "pyautogui.click(60, 20)"
+    calls = [tool_call("gui_action", click), tool_call("gui_action", click)]
+    with FakeServer(then=answer(calls)) as server:
+        return played(tmp_path_factory.mktemp("r"), server)
+
+
+def test_runs_become_a_set_with_provenance_and_licence(run: Run, tmp_path: Path) -> None:
+    command = ["data", "build", str(run.folder), "-o", str(tmp_path / "set"), "--no-ocr"]
+    refused = CliRunner().invoke(cli, command)
+    assert isinstance(refused.exception, UsageError | SystemExit)
+    CliRunner().invoke(cli, [*command, "--licence", "CC-BY-4.0"], catch_exceptions=False)
+    data = read_set(tmp_path / "set")
+    first = data.samples[0]
+    assert (first.provenance.licence, first.provenance.run) == ("CC-BY-4.0", run.id)
+    assert first.provenance.machine
+    assert first.provenance.hisa
+    assert first.thought
+    assert [sample.after for sample in data.samples][:1] == [data.samples[1].image]
+    assert all(data.image_bytes(sample.image) for sample in data.samples)
+
+
+def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
+    trajectory = trajectory_of(run)
+    merge = Merge(run=run.id, first=1, last=2, thought="Click twice.", replayed="same")
+    merged = list(Builder("MIT", [merge]).samples(trajectory))
+    assert (merged[0].step, merged[0].last, merged[0].thought) == (1, 2, "Click twice.")
+    assert len(merged[0].actions) == len(merged[0].points) == 2
+    other = Builder("MIT", [merge.model_copy(update={"replayed": "other"})])
+    assert len(list(other.samples(trajectory))) == len(merged) + 1
+    assert any("replayed, other" in reason for reason in other.left_out)
+
+
+def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:
+    sample = next(s for s in made.samples if s.step == 3)
+    steps = [s for s in made.samples if s.provenance.run == sample.provenance.run]
+    by = {row.objective: row for row in rows(steps) if row.sample == sample.id}
+    thought, action = f"Thought: {sample.thought}", f"Action: {sample.action}"
+    assert by["planning"].completion == by["sequence"].completion == f"{thought}\n{action}"
+    assert sample.instruction in by["planning"].prompt
+    assert sample.thought not in by["planning"].prompt
+    assert by["action"].completion == action
+    assert thought in by["action"].prompt
+    assert sample.instruction not in by["action"].prompt
+    assert all(steps[0].thought in by[name].prompt for name in ("planning", "action"))
+    assert by["sequence"].images == tuple(s.image for s in steps)
+    assert all(row.prompt.count("<image>") == len(row.images) for row in by.values())
+
+
+def test_a_prompt_has_no_picture_that_a_text_names(made: DataSet) -> None:
+    bad = made.samples[0].model_copy(update={"instruction": "<image><image>"})
+    assert all(row.prompt.count("<image>") == len(row.images) for row in rows([bad]))
+
+
+def test_history_is_of_the_last_five_steps_and_draws_repeat(tmp_path: Path) -> None:
+    first = step(tmp_path, "a-b", 1, 1, copies=2)
+    steps = [first.model_copy(update={"id": f"r/{n}", "step": n, "last": n}) for n in range(1, 9)]
+    made = list(rows(steps, ["sequence"]))
+    assert [len(row.images) for row in made[::2]] == [1, 2, 3, 4, 5, 6, 6, 6]
+    assert len({row.id for row in made}) == len(made) == 16
+
+
+def test_pairs_lie_on_the_picture_and_have_one_element(made: DataSet) -> None:
+    sample = made.samples[0]
+    names = {f'push button "{name}"' for name in NAMES}
+    assert {words for words, _ in pairs(sample)} == names
+    outside = sample.elements[0].model_copy(update={"box": (300, 10, 400, 40)})
+    double = sample.elements[1].model_copy(update={"name": "Print"})
+    changed = sample.model_copy(update={"elements": (outside, double, *sample.elements[2:])})
+    assert {words for words, _ in pairs(changed)} == {'push button "Close"'}
+
+
+def test_parquet_sharegpt_and_osworld_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
+    wanted = {row.id: row for row in rows(made.samples)}
+    export_set(made, tmp_path / "s", "sharegpt")
+    back, pictures = read_sharegpt(tmp_path / "s")
+    assert {row.id: row for row in back} == wanted
+    assert all(pictures[name] == made.image_bytes(name) for row in back for name in row.images)
+    export_set(made, tmp_path / "o", "osworld")
+    lines = {line.sample: line for run in read_osworld(tmp_path / "o").values() for line in run}
+    for sample in made.samples:
+        line = lines[sample.id]
+        assert (line.thought, line.before) == (sample.thought, sample.image)
+        assert line.after == sample.after
+        x, y = sample.points[0]
+        assert line.action == f"pyautogui.click({2 * x:.0f}, {2 * y:.0f})"  # screen pixels
+
+
+def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
+    if "datasets" not in sys.modules:
+        pytest.importorskip("datasets", reason="not installed: hisa install data")
+    from datasets import load_dataset  # type: ignore[import-not-found]
+
+    export_set(made, tmp_path / "p", "parquet")
+    back, _ = read_parquet(tmp_path / "p")
+    assert {row.id: row for row in back} == {row.id: row for row in rows(made.samples)}
+    files = {path.stem: str(path) for path in (tmp_path / "p").glob("*.parquet")}
+    loaded = load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "c"))
+    assert set(loaded) == {"train", "seen", "test"}
+    assert loaded["train"][0]["images"][0].size == (320, 200)
+
+
+def test_without_datasets_it_says_how_to_get_it(
+    made: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(LibraryLacking) as caught:
+        export_set(made, tmp_path, "parquet")
+    assert "data" in caught.value.fix
+
+
+def test_a_picture_outside_the_folder_is_not_read(made: DataSet, tmp_path: Path) -> None:
+    export_set(made, tmp_path, "osworld")
+    file = next(tmp_path.glob("**/traj.jsonl"))
+    file.write_text(file.read_text().replace('"step_0.png"', '"../../step_0.png"'))
+    with pytest.raises(UsageError, match="is no picture here"):
+        read_osworld(tmp_path)
+
+
+def test_splits_share_nothing_and_stay(made: DataSet) -> None:
+    assert {sample.split for sample in made.samples} == {"train", "seen", "test"}
+    again = assign(made.samples[::-1], made.record.policy)[::-1]
+    assert again == list(made.samples)
+    assert not list(leaks(made.samples, made.record.policy))
+    seen = {s.keys["template"] for s in made.samples if s.split == "seen"}
+    assert seen
+    assert seen <= {s.keys["template"] for s in made.samples if s.split == "train"}
+    held = assign(made.samples, Policy(by="family", test=0, hold_out=("page/click-a",)))
+    assert {s.keys["family"] for s in held if s.split == "test"} == {"page/click-a"}
+    with pytest.raises(UsageError, match="no such family"):
+        assign(made.samples, Policy(by="family", hold_out=("page/none",)))
+
+
+def test_one_application_cannot_be_on_both_sides(made: DataSet) -> None:
+    split = assign(made.samples, Policy(by="application", test=0.5))
+    assert len({sample.split for sample in split}) == 1
+
+
+def test_another_seed_or_value_is_the_same_template() -> None:
+    first, second = keys_of(page_task("click-b", 1), 0), keys_of(page_task("click-b", 2), 0)
+    assert first["template"] == second["template"]
+    assert first["instance"] != second["instance"]
+    assert request('Type "Ana" into 3 cells') == request("type “Bo” into 12 cells")
+    assert request("Open the menu") != request("Close the menu")
+
+
+def test_a_set_that_leaks_is_neither_written_nor_read(made: DataSet, tmp_path: Path) -> None:
+    tested = next(s for s in made.samples if s.split == "test")
+    moved = [
+        s if s.id != tested.id else s.model_copy(update={"split": "train"}) for s in made.samples
+    ]
+    with pytest.raises(UsageError, match="splits share the template"):
+        write_set(tmp_path / "w", made.record, moved, {})
+    (tmp_path / "set.json").write_text(made.record.model_dump_json())
+    lines = "".join(sample.model_dump_json() + "\n" for sample in moved)
+    (tmp_path / "samples.jsonl").write_text(lines)
+    with pytest.raises(UsageError, match="splits share the template"):
+        read_set(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["", "{}", '{"id": "x", "more": 1}', '{"step": NaN}'])
+def test_a_damaged_set_is_refused(made: DataSet, tmp_path: Path, damage: str) -> None:
+    if damage:
+        (tmp_path / "set.json").write_text(made.record.model_dump_json())
+        (tmp_path / "samples.jsonl").write_text(f"{damage}\n")
+    with pytest.raises(UsageError):
+        read_set(tmp_path)
+
+
+def test_clean_samples_pass_and_planted_ones_are_caught(made: DataSet) -> None:
+    assert not list(check(made.samples))
+    shares = measure(list(made.samples), None, count=8, seed=1)["caught"]
+    assert set(shares) == set(PLANTS)
+    by_picture = {"moved: box, element and point", "picture of another task"}
+    for name, share in shares.items():
+        if name in by_picture | {"picture after for before", "leak: other keys and words"}:
+            continue  # records alone do not tell, or not always
+        assert share == Share(8, 8), name
+
+
+def test_a_reader_finds_boxes_and_pictures_that_records_do_not_tell(made: DataSet) -> None:
+    def read(name: str) -> list[tuple[str, Any]]:
+        return [(e.name, e.box) for e in made.samples[0].elements]
+
+    assert not list(check(made.samples, read))
+    shares = measure(list(made.samples), read, count=8, seed=1)["caught"]
+    assert shares["moved: box, element and point"].right >= 6
+    foreign = check(made.samples, lambda name: [("Insert View Format Tools", (10, 20, 90, 50))])
+    assert {problem.kind for problem in foreign} == {"picture"}
+
+
+def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) -> None:
+    trajectory = trajectory_of(run)
+    sample = next(Builder("MIT").samples(trajectory))
+    secret = "sk-proj-Zk3vN8qLw2Rt6Yp1Xc5Vb9Mn4As7Df0Gh"
+    problems = list(check([sample.model_copy(update={"thought": f"Type {secret}"})]))
+    assert [problem.kind for problem in problems] == ["secret"]
+    assert secret not in str(problems)
+    taken_out = sample.model_copy(update={"action": "pyautogui.write('[redacted]')"})
+    assert "secret" in {problem.kind for problem in check([taken_out])}
+
+
+def test_distances_are_those_of_all_pairs(made: DataSet) -> None:
+    embedder = WordEmbedder()
+    assert mean_distance(["a b", "b a"], embedder) == pytest.approx(0, abs=1e-6)
+    assert mean_distance(["a", "b", "a"], embedder) == pytest.approx(2 / 3)
+    assert mean_distance(["a"], embedder) is None
+    numbers = diversity(made.samples, embedder)
+    assert (numbers["tasks"], numbers["runs"], numbers["steps_per_task"]) == (18, 18, 3)
+
+
+def test_steps_are_right_by_box_text_and_type(made: DataSet) -> None:
+    sample = made.samples[0]
+    x, y = sample.points[0]
+    assert compare(f"Thought: so\nAction: pyautogui.click({x + 9}, {y})", sample) == "right"
+    assert compare(f"pyautogui.click({x + 60}, {y})", sample) == "type"
+    assert compare("pyautogui.press('enter')", sample) == "wrong"
+    assert compare("import os", sample) == compare("", sample) == "wrong"
+    bare = sample.targets[0].model_copy(update={"element": None})
+    without = sample.model_copy(update={"targets": (bare,)})
+    assert compare(f"pyautogui.click({x + 44}, {y})", without) == "right"  # 14% of 320 is 44.8
+    assert compare(f"pyautogui.click({x + 46}, {y})", without) == "type"
+    typed = sample.model_copy(update={"action": "pyautogui.write('Ana')", "targets": ()})
+    assert compare("pyautogui.write('Ana')", typed) == "right"
+    assert compare("pyautogui.write('ana')", typed) == "type"
+    done = sample.model_copy(update={"tool": "termination", "action": 'termination("done")'})
+    assert compare('termination("all done")', done) == "right"
+    shares = accuracy(made.samples, {sample.id: sample.action})
+    assert shares["right"] == Share(1, len(made.samples))
+    with pytest.raises(UsageError, match="no such sample"):
+        accuracy(made.samples, {"x": ""})
+
+
+def test_commands_show_measure_and_score(made: DataSet, tmp_path: Path) -> None:
+    lines = [{"id": s.id, "action": s.action} for s in made.samples if s.split == "test"]
+    file = tmp_path / "p.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = CliRunner().invoke(
+        cli, ["data", "eval", str(made.folder), str(file), "--json"], catch_exceptions=False
+    )
+    assert json.loads(result.output)["right"] == [len(lines), len(lines)]
+
+
+def test_the_page_escapes_what_it_shows(made: DataSet) -> None:
+    hostile = "<script>alert(1)</script>"
+    update = {"thought": hostile, "instruction": hostile, "window": hostile}
+    samples = tuple(sample.model_copy(update=update) for sample in made.samples[:2])
+    page = write_samples(DataSet(made.folder, made.record, samples), 5).read_text()
+    assert "<script" not in page
+    assert page.count("&lt;script") >= 6
+    assert page.count('class="point"') == page.count('class="target"') == 2
