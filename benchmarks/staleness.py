@@ -120,9 +120,10 @@ def main() -> None:
     print(machine(), f"seeds 0 to {options.seeds - 1}; {vars(options)}", sep="\n")
     print("| bound | used/s | age mean/p95 (n) by steps | thrown | held back | success by seed |")
     print("|---|---|---|---|---|---|", flush=True)
+    bounds = [int(bound) for bound in options.bounds.split(",")]
     for mode in ("admission", "discard"):
-        for bound in map(int, options.bounds.split(",")):
-            for weighted in (True, False):
+        for bound in bounds:
+            for weighted in (True, False) if bound == max(bounds) else (True,):
                 terms = Terms(options.groups, bound, mode)
                 outcomes = [run(options, terms, s, weighted=weighted) for s in range(options.seeds)]
                 name = f"{mode} {bound}{'' if weighted else ', no weights'}"
