@@ -5,8 +5,9 @@
 Workers play while a slow trainer updates: after each update it sleeps ``--slow`` seconds, as long
 as an update of a larger model would take beside these rollouts. Each row: episodes a second that
 were used, age in updates of those by length in steps, what was thrown away, and success: sampled,
-over the last quarter of the updates. The arm without importance weights clips the ratio to the
-policy that acted. ``--toy`` plays `delayed_bandit`; else pages of MiniWoB++, from scratch.
+over the last quarter of the updates. At the largest bound there is an arm without importance
+weights, which clips the ratio to the policy that acted. ``--toy`` plays `delayed_bandit`; else
+pages of MiniWoB++, from scratch.
 """
 
 from __future__ import annotations
