@@ -1,6 +1,7 @@
 """Cloning on parts of a collected set, by each way of drawing trajectories (OS-Genesis, 5.2, 5.3).
 
-    hisa data collect miniwob:click-button,click-link --repeat 5 -o DIR
+    hisa bench run miniwob:click-button,click-link --repeat 5 --out RUNS
+    hisa data collect --from RUNS -o DIR
     python -m benchmarks.data_scaling DIR [--seeds 1 2 3] [--instances 40] [--judge rules]
 
 The runs of DIR that the pointer policy can read are the pool. For each seed, 25, 50 and 100% of it
