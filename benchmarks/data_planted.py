@@ -14,7 +14,6 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +226,8 @@ def main() -> None:
     builder = Builder("planted")
     made = [s for one in trajectories[: options.runs] for s in builder.samples(one)]
     samples = assign(made, Policy(seed=options.seed))
-    read = reader(builder.images, False if options.no_ocr else None)
-    results = measure(samples, read and cache(read), options.n, options.seed)
+    read = reader(builder.images, False if options.no_ocr else None, quiet=True)
+    results = measure(samples, read, options.n, options.seed)
     if options.json:
         print(json.dumps(results))
         return

@@ -22,7 +22,7 @@ __all__ = ["build", "reader"]
     "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )
 @click.option("-o", "out", required=True, metavar="SET", type=click.Path(path_type=Path))
-@click.option("--licence", default="", metavar="NAME", help="Where a task names none of its own.")
+@click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
 @click.option(
     "--by", type=click.Choice(("application", "family", "template")), default="template",
     help="What no two splits share (template: the same task or page, whatever its seed).",
@@ -56,61 +56,59 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     Exit status: 0 written; 2 there is nothing to build of, or splits would leak.
     """
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis.data.building import Builder, merges_in
+    from hisa.plugins.synthesis.data.building import Builder
+    from hisa.plugins.synthesis.data.compression import SequenceRecord
     from hisa.plugins.synthesis.data.set_folder import SetRecord, write_set
     from hisa.plugins.synthesis.data.splits import Policy, assign
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
+    from hisa.plugins.synthesis.exploration import read_records
     from hisa.version import __version__
 
-    names = ("by", "test", "seen", "hold_out", "seed")
-    policy = Policy(**{name: how[name] for name in names})
+    policy = Policy(**{name: how[name] for name in Policy.model_fields})
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
         raise UsageError(f"no finished run: {dict(left_out) or 'empty'}", fix="hisa runs ls")
-    builder = Builder(how["licence"], merges_in(folders), Counter(left_out))
-    copies = _copies(folders, [one.id for one in trajectories], how)
+    files = [folder / "sequences.jsonl" for folder in folders]
+    sequences = [one for file in files for one in read_records(file, SequenceRecord)]
+    builder = Builder(how["licence"], sequences, left_out)
+    copies = _copies(folders, [trajectory.id for trajectory in trajectories], how)
     samples: list[Sample] = []
     for trajectory in trajectories:
         if count := copies[trajectory.id]:
             samples += builder.samples(trajectory, count)
         else:
-            builder.left_out["its run was not drawn"] += 1
-    good = _checked(samples, builder, how["ocr"], quiet=as_json)
+            left_out["its run was not drawn"] += 1
+    bad = _problems(samples, reader(builder.images, how["ocr"], quiet=as_json))
+    left_out.update(bad.values())
+    good = [sample for sample in samples if sample.id not in bad]
+    if not good:
+        raise UsageError(f"no sample is left: {dict(left_out)}", fix="hisa runs ls")
     record = SetRecord(
-        hisa=__version__, policy=policy, sampling=how["how"] or "", left_out=builder.left_out
+        hisa=__version__, policy=policy, sampling=how["how"] or "", left_out=left_out
     )
     written = write_set(out, record, assign(good, policy), builder.images)
-    _say(written.samples, builder.left_out, out, as_json=as_json)
+    _say(written.samples, left_out, out, as_json=as_json)
 
 
 def _copies(folders: tuple[Path, ...], runs: list[str], how: dict[str, Any]) -> Counter[str]:
     """Times that each run is drawn (OS-Genesis, algorithm 1); each once without ``--sample``."""
-    from importlib import import_module
-
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis.exploration import read_records
+    from hisa.plugins.synthesis.data.collecting import read_grades
+    from hisa.plugins.synthesis.data.reward_sampling import sample
 
     if how["how"] is None:
         return Counter(runs)
-    rewards = import_module("hisa.plugins.synthesis.data.trajectory_rewards")
-    sampling = import_module("hisa.plugins.synthesis.data.reward_sampling")
-    paths = [folder / "grades.jsonl" for folder in folders]
-    grades = {
-        grade.run: grade
-        for path in paths
-        for grade in read_records(path, rewards.Grade)
-        if grade.judge == how["judge"] and grade.run in runs
-    }
-    if lacking := set(runs) - set(grades):
+    every = [grade for folder in folders for grade in read_grades(folder, how["judge"])]
+    grades = {grade.run: grade for grade in every if grade.run in runs}
+    if lacking := len(set(runs) - set(grades)):
         raise UsageError(
-            f"{len(lacking)} of {len(runs)} runs have no grade by {how['judge']!r}",
+            f"{lacking} of {len(runs)} runs have no grade by {how['judge']!r}",
             fix="hisa data collect …, or another --judge",
         )
-    drawn = sampling.sample(list(grades.values()), len(runs), how=how["how"], seed=how["seed"])
-    return Counter(drawn)
+    return Counter(sample(list(grades.values()), len(runs), how=how["how"], seed=how["seed"]))
 
 
-def reader(images: dict[str, Path], wanted: bool | None, done: Any = None) -> ReadLines | None:
+def reader(images: dict[str, Path], wanted: bool | None, *, quiet: bool) -> ReadLines | None:
     """A reader of pictures by name, each read once; None where none is wanted or installed.
 
     Raises:
@@ -126,8 +124,8 @@ def reader(images: dict[str, Path], wanted: bool | None, done: Any = None) -> Re
 
     @cache
     def read(name: str) -> list[tuple[str, tuple[float, float, float, float]]]:
-        if done:
-            done()
+        if not quiet and (number := read.cache_info().misses) % 20 == 0:
+            say_error(f"{number} pictures read, of up to {len(images)}")
         lines = read_text(Screenshot.from_png(images[name].read_bytes()))
         boxes = ((line.text, line.box) for line in lines)
         return [(text, (box.left, box.top, box.right, box.bottom)) for text, box in boxes]
@@ -135,27 +133,14 @@ def reader(images: dict[str, Path], wanted: bool | None, done: Any = None) -> Re
     return read
 
 
-def _checked(samples: list[Sample], builder: Any, ocr: bool | None, *, quiet: bool) -> list[Sample]:
-    """The samples that no check finds anything wrong with; the others are counted."""
-    from itertools import count
-
-    from hisa.errors import UsageError
+def _problems(samples: list[Sample], read: ReadLines | None) -> dict[str, str]:
+    """The first problem of each sample that has one."""
     from hisa.plugins.synthesis.data.sample_checks import check
 
-    total, number = len({sample.image for sample in samples}), count(1)
-
-    def progress() -> None:
-        if (done := next(number)) % 20 == 0 and not quiet:
-            say_error(f"{done}/{total} pictures read")
-
-    bad: dict[str, str] = {}
-    for problem in check(samples, reader(builder.images, ocr, progress)):
-        bad.setdefault(problem.sample, f"{problem.kind}: {problem.detail}")
-    builder.left_out.update(bad.values())
-    good = [sample for sample in samples if sample.id not in bad]
-    if not good:
-        raise UsageError(f"no sample is left: {dict(builder.left_out)}", fix="hisa runs ls")
-    return good
+    problems = {}
+    for problem in check(samples, read):
+        problems.setdefault(problem.sample, f"{problem.kind}: {problem.detail}")
+    return problems
 
 
 def _say(samples: tuple[Sample, ...], left_out: Counter[str], out: Path, *, as_json: bool) -> None:

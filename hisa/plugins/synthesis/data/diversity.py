@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from hisa.plugins.synthesis.data.samples import Sample
+from hisa.plugins.synthesis.data.samples import Sample, by_run
 from hisa.protocols import Embedder
 
 __all__ = ["diversity", "mean_distance"]
@@ -19,12 +18,10 @@ def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | 
     """Measure a set: its size, lengths and mean distances.
 
     Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
-
-    Raises:
-        StoreError: the embedder's package is not installed.
+    Raises: StoreError where the embedder's package is not installed.
     """
     instructions = list(dict.fromkeys(sample.instruction for sample in samples))
-    runs = Counter(sample.provenance.run for sample in samples)
+    runs = by_run(samples)
     return {
         "tasks": len(instructions),
         "runs": len(runs),
@@ -32,7 +29,7 @@ def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | 
         "instruction_distance": mean_distance(instructions, embedder),
         "action_distance": mean_distance([sample.thought for sample in samples], embedder),
         "words_per_instruction": fmean(len(text.split()) for text in instructions),
-        "steps_per_task": fmean(runs.values()),
+        "steps_per_task": len(samples) / len(runs),
     }
 
 
@@ -44,8 +41,7 @@ def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
     import numpy as np
 
     texts = texts[:_MOST]
-    count = len(texts)
-    if count < 2:
+    if (count := len(texts)) < 2:
         return None
     distinct = list(dict.fromkeys(texts))
     vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))

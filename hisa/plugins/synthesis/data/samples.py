@@ -20,7 +20,7 @@ from hisa.text.words import tokens
 
 __all__ = [
     "LAST", "OBJECTIVES", "Objective", "Provenance", "Row", "Sample", "SampledElement", "Split",
-    "Target", "pairs", "rows",
+    "Target", "by_run", "pairs", "rows",
 ]  # fmt: skip
 
 LAST = 5
@@ -36,6 +36,7 @@ Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
 Sides = tuple[Number, Number, Number, Number]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Pixels = Annotated[int, Field(ge=1, le=50_000)]
 
 
 class _Frozen(BaseModel):
@@ -53,6 +54,12 @@ class SampledElement(_Frozen):
     def holds(self, point: tuple[float, float]) -> bool:
         """Whether a point of the picture lies inside."""
         return BoundingBox(*self.box).contains(Point(*point))
+
+    def lies_on(self, size: tuple[int, int]) -> bool:
+        """Whether its box has an area and lies on a picture, but for a pixel of rounding."""
+        left, top, right, bottom = self.box
+        inside = left >= -1 and top >= -1 and right <= size[0] + 1 and bottom <= size[1] + 1
+        return inside and right - left >= 1 and bottom - top >= 1
 
 
 class Target(_Frozen):
@@ -92,9 +99,9 @@ class Sample(_Frozen):
     image: Hash
     """The picture before: a file of the set's ``images``."""
     after: Hash | Literal[""] = ""
-    size: tuple[Annotated[int, Field(ge=1, le=20_000)], Annotated[int, Field(ge=1, le=20_000)]]
+    size: tuple[Pixels, Pixels]
     """Width and height of the picture."""
-    screen: tuple[Annotated[int, Field(ge=1, le=50_000)], Annotated[int, Field(ge=1, le=50_000)]]
+    screen: tuple[Pixels, Pixels]
     window: Text = ""
     elements: Annotated[tuple[SampledElement, ...], Field(max_length=5_000)] = ()
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
@@ -124,12 +131,6 @@ class Sample(_Frozen):
         """The points of its actions, in order."""
         return tuple((point.x, point.y) for point in points(self.actions))
 
-    def lies(self, box: Sides) -> bool:
-        """Whether a box has an area and lies on the picture, but for a pixel of rounding."""
-        left, top, right, bottom = box
-        inside = left >= -1 and top >= -1 and right <= self.size[0] + 1
-        return inside and bottom <= self.size[1] + 1 and right - left >= 1 and bottom - top >= 1
-
 
 class Row(_Frozen):
     """A prompt and its completion; ``<image>`` in the prompt stands for each of ``images``."""
@@ -145,23 +146,27 @@ class Row(_Frozen):
     provenance: Provenance
 
 
-def rows(samples: Sequence[Sample], objectives: Iterable[Objective] = OBJECTIVES) -> Iterator[Row]:
+def by_run(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each run, in order."""
+    runs: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        runs[sample.provenance.run].append(sample)
+    return runs
+
+
+def rows(samples: Iterable[Sample], objectives: Iterable[Objective] = OBJECTIVES) -> Iterator[Row]:
     """Yield the rows of samples, by objective; those of a trajectory drawn twice come twice.
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
     looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4). grounding: `pairs`.
     """
-    runs = defaultdict(list)
-    for sample in samples:
-        runs[sample.provenance.run].append(sample)
     wanted = frozenset(objectives)
-    for steps in runs.values():
+    for steps in by_run(samples).values():
         for index, sample in enumerate(steps):
             made = [row for row in _rows(sample, steps[:index]) if row.objective in wanted]
             for copy in range(sample.copies):
-                mark = f"+{copy}" if copy else ""
-                yield from (row.model_copy(update={"id": row.id + mark}) for row in made)
+                yield from (row.model_copy(update={"id": f"{row.id}+{copy}"}) for row in made)
 
 
 def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
@@ -171,55 +176,45 @@ def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
     of each element that has a name of its own on this look. Boxes that do not lie on the picture
     are left out, and those that are half of it.
     """
-    for target in sample.targets:
-        element = target.element
-        if element is None or not _is_pair(sample, element.box):
-            continue
-        if tokens(target.description) & tokens(f"{element.role} {element.name}"):
-            yield target.description, element.box
+    meant = [
+        (target.description, target.element)
+        for target in sample.targets
+        if (element := target.element)
+        and tokens(target.description) & tokens(f"{element.role} {element.name}")
+    ]
     named = defaultdict(list)
     for element in sample.elements:
         if element.name.strip() and len(element.name) <= 100:
             named[f"{element.role} {json.dumps(element.name, ensure_ascii=False)}"].append(element)
-    for words, alike in named.items():
-        if len(alike) == 1 and _is_pair(sample, alike[0].box):
-            yield words, alike[0].box
-
-
-def _is_pair(sample: Sample, box: Sides) -> bool:
-    width, height = sample.size
-    return sample.lies(box) and BoundingBox(*box).area < width * height / 2
+    meant += [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
+    half = sample.size[0] * sample.size[1] / 2
+    for words, element in meant:
+        if element.lies_on(sample.size) and BoundingBox(*element.box).area < half:
+            yield words, element.box
 
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     def row(objective: Objective, prompt: str, completion: str, **more: Any) -> Row:
-        more = {"images": (sample.image,), "id": f"{sample.id}#{objective}"} | more
-        return Row(
-            sample=sample.id, objective=objective, split=sample.split, prompt=prompt,
-            completion=completion, provenance=sample.provenance, **more,
-        )  # fmt: skip
+        more = {"id": f"{sample.id}#{objective}", "images": (sample.image,)} | more
+        own = {"sample": sample.id, "split": sample.split, "provenance": sample.provenance}
+        return Row(objective=objective, prompt=prompt, completion=completion, **own, **more)
 
     task = f"Task: {_plain(sample.instruction)}"
     thought, action = f"Thought: {_plain(sample.thought)}", f"Action: {_plain(sample.action)}"
     state = f"<image>\n{_state(sample)}"
-    thoughts = (f"{number}. {_plain(one.thought)}" for number, one in enumerate(before, 1))
+    thoughts = (f"{number}. {_plain(step.thought)}" for number, step in enumerate(before, 1))
     history = "\n".join(("Done so far:", *thoughts)) if before else "Nothing is done yet."
     ask = "Say the next thought, then the action."
-    yield row("planning", f"{task}\n{history}\n{state}\n{ask}", f"{thought}\n{action}")
+    both = f"{thought}\n{action}"
+    yield row("planning", f"{task}\n{history}\n{state}\n{ask}", both)
     yield row("action", f"{history}\n{state}\n{thought}\nSay the action.", action)
-    recent = before[-LAST:]
-    looks = (
-        f"<image>\nThought: {_plain(one.thought)}\nAction: {_plain(one.action)}" for one in recent
-    )
-    yield row(
-        "sequence", "\n".join((task, *looks, state, ask)), f"{thought}\n{action}",
-        images=(*(one.image for one in recent), sample.image),
-    )  # fmt: skip
+    looks, images = "", [step.image for step in (*before[-LAST:], sample)]
+    for step in before[-LAST:]:
+        looks += f"<image>\nThought: {_plain(step.thought)}\nAction: {_plain(step.action)}\n"
+    yield row("sequence", f"{task}\n{looks}{state}\n{ask}", both, images=images)
     for number, (words, box) in enumerate(pairs(sample)):
-        sides = [round(side) for side in box]
-        prompt = f"<image>\nSay the box of: {_plain(words)}"
-        name = f"{sample.id}#grounding{number}"
-        yield row("grounding", prompt, json.dumps(sides), box=box, id=name)
+        prompt, name = f"<image>\nSay the box of: {_plain(words)}", f"{sample.id}#grounding{number}"
+        yield row("grounding", prompt, json.dumps([*map(round, box)]), box=box, id=name)
 
 
 def _plain(text: str) -> str:

@@ -46,44 +46,44 @@ class DataSet:
         return self.folder / "images" / f"{name}.png"
 
     def image_bytes(self, name: str) -> bytes:
-        """A picture as PNG.
-
-        Raises:
-            UsageError: it is gone, or not the picture that its name says.
-        """
-        try:
-            content = self.image(name).read_bytes()
-        except OSError as error:
-            raise UsageError(f"{self.image(name)}: {error.strerror}") from error
+        """A picture as PNG. Raises: UsageError where it is gone, or not what its name says."""
+        path = self.image(name)
+        content = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(content).hexdigest() != name:
-            raise UsageError(f"{self.image(name)}: another picture than its name says")
+            raise UsageError(f"{path}: gone, or another picture than its name says")
         return content
 
 
 def write_set(
     folder: Path, record: SetRecord, samples: Sequence[Sample], images: Mapping[str, Path]
 ) -> DataSet:
-    """Write a set, ``set.json`` last: a folder without one is unfinished.
+    """Write a set in place of the one there, ``set.json`` last: without one it is unfinished.
 
     Raises:
-        UsageError: splits leak, or the folder cannot be written.
+        UsageError: splits leak, or the folder cannot be written, or holds what is no set.
     """
     refuse_leaks(samples, record.policy, fix="another --by, or another --seed")
-    used = {name for sample in samples for name in (sample.image, sample.after) if name}
+    data = DataSet(folder, record, tuple(samples))
+    used = {data.image(name) for sample in samples for name in (sample.image, sample.after) if name}
+    lines = folder / "samples.jsonl"
     try:
-        (folder / "images").mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not lines.exists() and any(folder.iterdir()):  # pictures there are not ours to delete
+            raise UsageError(f"{folder}: not empty, and no data set", fix="-o another folder")
         (folder / "set.json").unlink(missing_ok=True)
-        for name in sorted(used):
-            if not (target := folder / "images" / f"{name}.png").exists():
-                replace_file(target, images[name].read_bytes())
-        lines = (sample.model_dump_json().encode() + b"\n" for sample in samples)
-        replace_file(folder / "samples.jsonl", lines)
+        replace_file(lines, (sample.model_dump_json().encode() + b"\n" for sample in samples))
+        (folder / "images").mkdir(PRIVATE_FOLDER, exist_ok=True)
+        for path in set((folder / "images").glob("*.png")) ^ used:
+            if path in used:
+                replace_file(path, images[path.stem].read_bytes())
+            else:
+                path.unlink()
         replace_file(folder / "set.json", record.model_dump_json(indent=1).encode())
     except OSError as error:
         raise UsageError(
             f"cannot write {str(folder)!r}: {error.strerror}", fix="-o another folder"
         ) from error
-    return DataSet(folder, record, tuple(samples))
+    return data
 
 
 def read_set(folder: Path) -> DataSet:
@@ -93,14 +93,13 @@ def read_set(folder: Path) -> DataSet:
         UsageError: there is none, it is damaged, or its splits leak.
     """
     path, lines = folder / "set.json", folder / "samples.jsonl"
-    if not path.is_file() or not lines.is_file():
-        raise UsageError(f"{folder}: no data set", fix=f"hisa data build DIR -o {folder}")
-    if lines.stat().st_size > _LARGEST:
-        raise UsageError(f"{lines}: more than {_LARGEST} bytes")
+    fix = f"hisa data build DIR -o {folder}"
+    if not path.is_file() or not lines.is_file() or lines.stat().st_size > _LARGEST:
+        raise UsageError(f"{folder}: no data set, or one of more than {_LARGEST} bytes", fix=fix)
     try:
         record = SetRecord.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {str(error)[:500]}") from error
     samples = tuple(read_records(lines, Sample))
-    refuse_leaks(samples, record.policy, fix=f"hisa data build DIR -o {folder}")
+    refuse_leaks(samples, record.policy, fix=fix)
     return DataSet(folder, record, samples)

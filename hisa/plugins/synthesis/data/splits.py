@@ -44,8 +44,7 @@ class Policy(BaseModel):
 def request(instruction: str) -> str:
     """An instruction without what a seed draws as a rule: quotes and numbers."""
     masked = re.sub(r"\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\S*\d\S*", "#", instruction)
-    first, _, rest = " ".join(masked.split()).partition(" ")
-    return f"{first.casefold()} {re.sub(r'(?:# ?)+', '# ', rest).casefold()}".strip()
+    return re.sub("#[# ]*", "# ", " ".join(masked.split())).casefold().strip()
 
 
 def keys_of(task: Any, seed: int) -> dict[str, str]:
@@ -74,30 +73,32 @@ def assign(samples: Sequence[Sample], policy: Policy) -> list[Sample]:
     """Split samples, the same way each time; what shares a key stays together.
 
     Groups go by a hash of their first key and the seed, so that a group stays on its side while
-    others are added.
+    others are added. The first instance of a template that is trained on is never ``seen``.
 
     Raises:
         UsageError: a name to hold out is none of the keys of this level.
     """
-    groups = _groups(samples, policy.levels)
     known = {sample.keys[policy.by] for sample in samples}
     for name in set(policy.hold_out) - known:
         raise UsageError(
             f"--hold-out {name!r}: there is no such {policy.by}",
             fix=f"one of: {', '.join(sorted(known)[:20])}",
         )
-    held = {groups[_node(policy.by, name)] for name in policy.hold_out}
-    sides: dict[str, Split] = {}
+    groups = _groups(samples, policy.levels)
+    held = {groups[f"{policy.by} {name}"] for name in policy.hold_out}
+    first: dict[str, str] = {}
     for sample in samples:
-        group = groups[_node("template", sample.keys["template"])]
-        instance = sample.keys["instance"]
+        template, instance = sample.keys["template"], sample.keys["instance"]
+        first[template] = min(instance, first.get(template, instance))
+
+    def side(sample: Sample) -> Split:
+        group, instance = groups[f"template {sample.keys['template']}"], sample.keys["instance"]
         if group in held or _draw(policy.seed, group) < policy.test:
-            sides[instance] = "test"
-        else:
-            drawn = _draw(policy.seed, "seen " + instance) < policy.seen
-            sides[instance] = "seen" if drawn else "train"
-    _keep_trained(samples, sides)
-    return [s.model_copy(update={"split": sides[s.keys["instance"]]}) for s in samples]
+            return "test"
+        drawn = _draw(policy.seed, f"seen {instance}") < policy.seen
+        return "seen" if drawn and instance != first[sample.keys["template"]] else "train"
+
+    return [sample.model_copy(update={"split": side(sample)}) for sample in samples]
 
 
 def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str, frozenset[str]]]:
@@ -106,67 +107,38 @@ def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str,
     ``seen`` and ``train`` share templates by design, and neither an instance nor a step (picture,
     thought and action).
     """
-    for level in (*policy.levels, "instance", "step"):
-        having: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        apart = level in ("instance", "step")
-        for sample in samples:
-            side = sample.split if apart or sample.split == "test" else "train"
-            having[_key(sample, level)][side].add(sample.id)
-        for key, sides in having.items():
-            if len(sides) > 1:
-                yield level, key, frozenset().union(*sides.values())
+    having: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for sample in samples:
+        step = "\n".join((sample.image, sample.thought, sample.action))
+        for level, key in (_keys(sample, (*policy.levels, "instance")) | {"step": step}).items():
+            apart = level in ("instance", "step") or sample.split == "test"
+            having[level, key][sample.split if apart else "train"].add(sample.id)
+    for (level, key), sides in having.items():
+        if len(sides) > 1:
+            yield level, key, frozenset().union(*sides.values())
 
 
 def refuse_leaks(samples: Sequence[Sample], policy: Policy, fix: str) -> None:
-    """Check that no two splits share a key.
-
-    Raises:
-        UsageError: they do.
-    """
+    """Check that no two splits share a key. Raises: UsageError where they do."""
     for level, key, ids in leaks(samples, policy):
         names = ", ".join(sorted(ids)[:3])
         raise UsageError(f"splits share the {level} {key[:200]!r}: {names}", fix=fix)
 
 
-def _key(sample: Sample, level: str) -> str:
-    match level:
-        case "request":
-            return request(sample.instruction)
-        case "step":
-            return "\n".join((sample.image, sample.thought, sample.action))
-    return sample.keys[level]
-
-
-def _node(level: str, key: str) -> str:
-    return f"{level} {key}"
+def _keys(sample: Sample, levels: Collection[str]) -> dict[str, str]:
+    keys = sample.keys | {"request": request(sample.instruction)}
+    return {level: keys[level] for level in levels}
 
 
 def _groups(samples: Sequence[Sample], levels: Collection[str]) -> dict[str, str]:
     """For each key the first key of those that it hangs together with."""
-    parents: dict[str, str] = {}
-
-    def root(node: str) -> str:
-        while parents.setdefault(node, node) != node:
-            node = parents[node]
-        return node
-
-    for sample in samples:
-        first, *others = (_node(level, _key(sample, level)) for level in (*levels, "template"))
-        for other in others:
-            low, high = sorted((root(first), root(other)))
-            parents[high] = low
-    return {node: root(node) for node in list(parents)}
-
-
-def _keep_trained(samples: Sequence[Sample], sides: dict[str, Split]) -> None:
-    """Train on the first instance of a template that would have none but seen ones."""
-    templates: dict[str, list[str]] = defaultdict(list)
-    for sample in samples:
-        templates[sample.keys["template"]].append(sample.keys["instance"])
-    for instances in templates.values():
-        if not any(sides[instance] == "train" for instance in instances):
-            first = min(instances)
-            sides[first] = "train" if sides[first] == "seen" else sides[first]
+    groups: list[frozenset[str]] = []
+    for items in {tuple(_keys(sample, levels).items()) for sample in samples}:
+        keys = frozenset(f"{level} {key}" for level, key in items)
+        joined = [group for group in groups if group & keys]
+        groups = [group for group in groups if not group & keys]
+        groups.append(keys.union(*joined))
+    return {key: min(group) for group in groups for key in group}
 
 
 def _draw(seed: int, key: str) -> float:

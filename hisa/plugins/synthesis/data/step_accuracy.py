@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hisa.actions import Action, Click, Drag, Hotkey, Press, Scroll, Write, parse, points
-from hisa.errors import ActionRefused, UsageError
+from hisa.actions import Action, Click, Scroll
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.synthesis.data.samples import Sample, Target
 from hisa.plugins.synthesis.exploration import read_records
 
@@ -19,6 +21,8 @@ __all__ = ["Prediction", "Share", "accuracy", "compare", "read_predictions"]
 _NEAR = 0.14
 """Of the picture's width: the distance within which a point without a box is right, as in
 AndroidControl's measure, which OS-Genesis uses (A)."""
+_EQUAL = ("text", "key", "keys", "presses", "button")
+"""Fields of actions that must be equal."""
 
 
 class Prediction(BaseModel):
@@ -31,23 +35,13 @@ class Prediction(BaseModel):
 
 
 class Share(NamedTuple):
-    """How many of how many are right, with Wilson's 95% interval (E. B. Wilson, 1927), 0..1."""
+    """How many of how many are right."""
 
     right: int
     of: int
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The bounds; 0 and 1 where nothing was counted."""
-        if not self.of:
-            return 0.0, 1.0
-        z, rate, n = 1.96, self.right / self.of, self.of
-        middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
-        spread = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-        return max(0.0, middle - spread), min(1.0, middle + spread)
-
     def __str__(self) -> str:
-        low, high = self.interval
+        low, high = wilson(self.right, self.of)
         rate = f"{self.right / self.of:.1%}" if self.of else "none"
         return f"{self.right} of {self.of} ({rate}; {low:.1%} to {high:.1%})"
 
@@ -58,10 +52,8 @@ def read_predictions(path: Path) -> dict[str, str]:
     Raises:
         UsageError: there is no file, a line is no prediction, or a sample comes twice.
     """
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file", fix='lines of {"id": …, "action": …}')
-    if path.stat().st_size > 1 << 30:
-        raise UsageError(f"{path}: more than a gigabyte")
+    if not path.is_file() or path.stat().st_size > 1 << 30:
+        raise UsageError(f"{path}: no file, or more than a gigabyte")
     lines = read_records(path, Prediction)
     actions = {line.id: line.action for line in lines}
     if len(actions) < len(lines):
@@ -98,19 +90,13 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
             return "wrong"
         ends = sample.tool in ("termination", "infeasible")  # the words to end with are free
         return "right" if ends or predicted == sample.action else "type"
-    try:
-        actions = parse(predicted)
-    except ActionRefused:
+    other, expected = sample.model_copy(update={"action": predicted}), sample.actions
+    actions = other.actions
+    if not actions or [*map(_type, actions)] != [*map(_type, expected)]:
         return "wrong"
-    expected = sample.actions
-    if [_type(action) for action in actions] != [_type(action) for action in expected]:
-        return "wrong"
-    here, there = points(actions), sample.targets
-    places = len(here) == len(there) and all(
-        _hits((point.x, point.y), target, sample.size[0])
-        for point, target in zip(here, there, strict=True)
-    )
-    equal = all(_equal(a, b) for a, b in zip(actions, expected, strict=True))
+    here, there = other.points, sample.targets
+    places = len(here) == len(there) and all(map(partial(_hits, sample), here, there))
+    equal = [*map(_content, actions)] == [*map(_content, expected)]
     return "right" if places and equal else "type"
 
 
@@ -123,23 +109,13 @@ def _type(action: Action) -> str:
     return action.kind
 
 
-def _equal(action: Action, other: Action) -> bool:
-    match action, other:
-        case Write(), Write():
-            return action.text == other.text
-        case Press(), Press():
-            return (action.key, action.presses) == (other.key, other.presses)
-        case Hotkey(), Hotkey():
-            return [key.casefold() for key in action.keys] == [k.casefold() for k in other.keys]
-        case Scroll(), Scroll():
-            return (action.dy > 0, action.dx > 0) == (other.dy > 0, other.dx > 0)
-        case Drag(), Drag():
-            return action.button == other.button
-    return True
+def _content(action: Action) -> list[object]:
+    """All of an action that must be equal beside its places and its type."""
+    direction = (action.dy > 0, action.dx > 0) if isinstance(action, Scroll) else ()
+    return [*(getattr(action, name, None) for name in _EQUAL), *direction]
 
 
-def _hits(point: tuple[float, float], target: Target, width: int) -> bool:
-    element = target.element
-    if element is not None:
-        return element.holds(point)
-    return math.dist(point, target.point) <= _NEAR * width
+def _hits(sample: Sample, point: tuple[float, float], target: Target) -> bool:
+    if target.element:
+        return target.element.holds(point)
+    return math.dist(point, target.point) <= _NEAR * sample.size[0]
