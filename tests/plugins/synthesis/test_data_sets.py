@@ -18,17 +18,23 @@ from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
-from hisa.plugins.synthesis.data.data_formats import export_set
-from hisa.plugins.synthesis.data.diversity import diversity, mean_distance
+from hisa.plugins.synthesis.data.data_formats import export_set, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
 from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, pairs, rows
-from hisa.plugins.synthesis.data.samples_page import write_samples
 from hisa.plugins.synthesis.data.set_folder import DataSet, SetRecord, read_set, write_set
+from hisa.plugins.synthesis.data.set_measures import (
+    Share,
+    accuracy,
+    compare,
+    diversity,
+    mean_distance,
+)
 from hisa.plugins.synthesis.data.splits import Policy, assign, keys_of, leaks, request
-from hisa.plugins.synthesis.data.step_accuracy import Share, accuracy, compare
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.ocr import Line, Word
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
@@ -309,13 +315,16 @@ def test_clean_samples_pass_and_planted_ones_are_caught(made: DataSet) -> None:
 
 
 def test_a_reader_finds_boxes_and_pictures_that_records_do_not_tell(made: DataSet) -> None:
-    def read(name: str) -> list[tuple[str, Any]]:
-        return [(e.name, e.box) for e in made.samples[0].elements]
+    def line(text: str, box: tuple[float, float, float, float]) -> Line:
+        return Line((Word(text, BoundingBox(*box), 1.0),))
+
+    def read(name: str) -> list[Line]:
+        return [line(e.name, e.box) for e in made.samples[0].elements]
 
     assert not list(check(made.samples, read))
     shares = measure(list(made.samples), read, count=8, seed=1)["caught"]
     assert shares["moved: box, element and point"].right >= 6
-    foreign = check(made.samples, lambda name: [("Insert View Format Tools", (10, 20, 90, 50))])
+    foreign = check(made.samples, lambda _: [line("Insert View Format Tools", (10, 20, 90, 50))])
     assert {problem.kind for problem in foreign} == {"picture"}
 
 

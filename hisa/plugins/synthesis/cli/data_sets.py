@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import json_option, print_json, say
 from hisa.text.safe_text import safe_line
 
+if TYPE_CHECKING:
+    from hisa.plugins.synthesis.data.data_formats import Format
+
 __all__ = ["evaluate", "export", "show", "stats"]
 
-_FOLDER = click.argument("folder", metavar="SET", type=click.Path(path_type=Path))
+_FOLDER = click.argument("folder", metavar="SET", type=Path)
 
 
 @click.command()
@@ -25,13 +29,13 @@ def show(folder: Path, count: int, seed: int) -> None:
     hisa data show set
     """
     from hisa.errors import UsageError
-    from hisa.plugins.synthesis.data.samples_page import write_samples
+    from hisa.plugins.synthesis.data.data_formats import write_samples
     from hisa.plugins.synthesis.data.set_folder import read_set
 
     try:
         say(write_samples(read_set(folder), count, seed))
     except OSError as error:
-        raise UsageError(f"{folder}: {error}") from error
+        raise UsageError(f"{folder}: {error.strerror}") from error
 
 
 @click.command()
@@ -48,35 +52,32 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
     hisa data stats explored self-instructed miniwob
     """
     from hisa.patterns.embedders import open_embedder
-    from hisa.plugins.synthesis.data.diversity import diversity
     from hisa.plugins.synthesis.data.set_folder import read_set
+    from hisa.plugins.synthesis.data.set_measures import diversity
 
     embedder = open_embedder(ctx.obj.patterns.embedder)
     sets = {str(folder): diversity(read_set(folder).samples, embedder) for folder in folders}
     if as_json:
         print_json({"embedder": embedder.name, "sets": sets})
         return
-    say(
-        f"{'set':30}"
-        + "".join(f"{name.replace('_', ' '):>23}" for name in next(iter(sets.values())))
-    )
-    for name, numbers in sets.items():
-        cells = (
-            "-" if n is None else f"{n:.3f}" if isinstance(n, float) else n
-            for n in numbers.values()
-        )
-        say(f"{safe_line(name, 29):30}" + "".join(f"{cell:>23}" for cell in cells))
+    names = next(iter(sets.values()))
+    say("set".ljust(30) + "".join(name.replace("_", " ").rjust(23) for name in names))
+    for folder, numbers in sets.items():
+        cells = ("-" if number is None else str(round(number, 3)) for number in numbers.values())
+        say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
 @click.command()
 @_FOLDER
-@click.option("--format", "form", required=True, metavar="NAME", help="parquet, sharegpt, osworld.")
-@click.option("-o", "out", required=True, metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", required=True, type=click.Choice(("parquet", "sharegpt", "osworld"))
+)
+@click.option("-o", "out", required=True, metavar="DIR", type=Path)
 @click.option(
     "--objective", "objectives", multiple=True,
     type=click.Choice(("planning", "action", "sequence", "grounding")), help="All by default.",
 )  # fmt: skip
-def export(folder: Path, form: str, out: Path, objectives: tuple[str, ...]) -> None:
+def export(folder: Path, form: Format, out: Path, objectives: tuple[str, ...]) -> None:
     """Write SET for a trainer: a file a split, with licence and provenance in each row.
 
     \b
@@ -86,17 +87,15 @@ def export(folder: Path, form: str, out: Path, objectives: tuple[str, ...]) -> N
     hisa data export set --format osworld -o results
     """
     from hisa.plugins.synthesis.data.data_formats import export_set
-    from hisa.plugins.synthesis.data.samples import OBJECTIVES
     from hisa.plugins.synthesis.data.set_folder import read_set
 
-    chosen = [name for name in OBJECTIVES if name in objectives or not objectives]
-    for path in export_set(read_set(folder), out, form, chosen):
+    for path in export_set(read_set(folder), out, form, objectives):
         say(path)
 
 
 @click.command("eval")
 @_FOLDER
-@click.argument("predictions", metavar="PREDICTIONS.jsonl", type=click.Path(path_type=Path))
+@click.argument("predictions", metavar="PREDICTIONS.jsonl", type=Path)
 @click.option(
     "--split", type=click.Choice(("test", "seen", "train")), default="test", help="Which (test)."
 )
@@ -113,7 +112,7 @@ def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> N
     """
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.set_folder import read_set
-    from hisa.plugins.synthesis.data.step_accuracy import accuracy, read_predictions
+    from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
 
     samples = [sample for sample in read_set(folder).samples if sample.split == split]
     if not samples:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,19 +19,13 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.text.words import tokens
 
 __all__ = [
-    "LAST", "OBJECTIVES", "Objective", "Provenance", "Row", "Sample", "SampledElement", "Split",
-    "Target", "by_run", "pairs", "rows",
+    "Provenance", "Row", "Sample", "SampledElement", "Split", "Target", "by_run", "pairs", "rows",
 ]  # fmt: skip
 
-LAST = 5
-"""L of OS-Catalyst, 3.4: steps of history, with their pictures, in the sequence form."""
+LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence", "grounding"]
-OBJECTIVES: tuple[Objective, ...] = ("planning", "action", "sequence", "grounding")
 Split = Literal["train", "seen", "test"]
-"""``test`` shares nothing with the others; ``seen`` has other seeds of what is trained on, as
-WorkArena's seen task types (OS-Catalyst, 4.1)."""
-_ELEMENTS = 80
-"""Elements in a prompt. Chosen by hand: 80 lines are some 1,200 tokens."""
+_ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
 Sides = tuple[Number, Number, Number, Number]
@@ -52,7 +46,7 @@ class SampledElement(_Frozen):
     box: Sides
 
     def holds(self, point: tuple[float, float]) -> bool:
-        """Whether a point of the picture lies inside."""
+        """Whether a point lies inside."""
         return BoundingBox(*self.box).contains(Point(*point))
 
     def lies_on(self, size: tuple[int, int]) -> bool:
@@ -66,8 +60,7 @@ class Target(_Frozen):
     """A place that an act hits: its point, and the element there where one is known."""
 
     point: tuple[Number, Number]
-    description: Text = ""
-    """The planner's words for it."""
+    description: Text = ""  # in the planner's words
     element: SampledElement | None = None
 
 
@@ -76,8 +69,7 @@ class Provenance(_Frozen):
 
     run: Text
     task: Text
-    source: Text
-    """Of the task: a benchmark, a page suite, or "own"."""
+    source: Text  # of the task: a benchmark, a page suite, or "own"
     model: Text
     machine: Text
     hisa: Text
@@ -89,40 +81,30 @@ class Sample(_Frozen):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
     id: Annotated[str, Field(max_length=200)]
-    instruction: Text
-    """h: the high-level instruction."""
-    thought: Text
-    """l: the low-level instruction."""
+    instruction: Text  # h: the high-level instruction
+    thought: Text  # l: the low-level instruction
     tool: Text
-    action: Text
-    """PyAutoGUI source, or ``tool(input as JSON)``."""
-    image: Hash
-    """The picture before: a file of the set's ``images``."""
+    action: Text  # PyAutoGUI source, or tool(input as JSON)
+    image: Hash  # the picture before: a file of the set's images
     after: Hash | Literal[""] = ""
-    size: tuple[Pixels, Pixels]
-    """Width and height of the picture."""
+    size: tuple[Pixels, Pixels]  # width and height of the picture
     screen: tuple[Pixels, Pixels]
     window: Text = ""
     elements: Annotated[tuple[SampledElement, ...], Field(max_length=5_000)] = ()
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
     step: Annotated[int, Field(ge=0)]
-    last: Annotated[int, Field(ge=0)]
-    """The last of the steps that were merged into this one; ``step`` itself for an atomic one."""
+    last: Annotated[int, Field(ge=0)]  # of the steps that were merged into this one
     ends: bool = False
-    keys: dict[str, Text]
-    """For splits: application, family, template, and instance: the template with its seed."""
-    copies: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Times that its trajectory was drawn (OS-Genesis, 3.3); rows come as often."""
+    keys: dict[str, Text]  # application, family, template; instance: the template with its seed
+    copies: Annotated[int, Field(ge=1, le=10_000)] = 1  # times that its trajectory was drawn
     split: Split = "train"
     provenance: Provenance
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """The actions on the screen; none for another tool, or where the source is damaged."""
-        if self.tool != "gui_action":
-            return ()
         try:
-            return parse(self.action)
+            return parse(self.action) if self.tool == "gui_action" else ()
         except ActionRefused:
             return ()
 
@@ -148,25 +130,24 @@ class Row(_Frozen):
 
 def by_run(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
     """The samples of each run, in order."""
-    runs: dict[str, list[Sample]] = defaultdict(list)
+    runs: dict[str, list[Sample]] = {}
     for sample in samples:
-        runs[sample.provenance.run].append(sample)
+        runs.setdefault(sample.provenance.run, []).append(sample)
     return runs
 
 
-def rows(samples: Iterable[Sample], objectives: Iterable[Objective] = OBJECTIVES) -> Iterator[Row]:
-    """Yield the rows of samples, by objective; those of a trajectory drawn twice come twice.
+def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]:
+    """Yield rows, of all objectives or only some; those of a trajectory drawn twice come twice.
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
     looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4). grounding: `pairs`.
     """
-    wanted = frozenset(objectives)
     for steps in by_run(samples).values():
         for index, sample in enumerate(steps):
-            made = [row for row in _rows(sample, steps[:index]) if row.objective in wanted]
-            for copy in range(sample.copies):
-                yield from (row.model_copy(update={"id": f"{row.id}+{copy}"}) for row in made)
+            for row in _rows(sample, steps[:index]):
+                for copy in range(sample.copies if not only or row.objective in only else 0):
+                    yield row.model_copy(update={"id": f"{row.id}+{copy}"})
 
 
 def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
@@ -176,21 +157,19 @@ def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
     of each element that has a name of its own on this look. Boxes that do not lie on the picture
     are left out, and those that are half of it.
     """
-    meant = [
-        (target.description, target.element)
-        for target in sample.targets
-        if (element := target.element)
-        and tokens(target.description) & tokens(f"{element.role} {element.name}")
-    ]
     named = defaultdict(list)
     for element in sample.elements:
         if element.name.strip() and len(element.name) <= 100:
             named[f"{element.role} {json.dumps(element.name, ensure_ascii=False)}"].append(element)
-    meant += [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
+    meant = [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
+    for target in sample.targets:
+        hit, words = target.element, tokens(target.description)
+        if hit is not None and words & tokens(f"{hit.role} {hit.name}"):
+            meant.append((target.description, hit))
     half = sample.size[0] * sample.size[1] / 2
-    for words, element in meant:
+    for description, element in meant:
         if element.lies_on(sample.size) and BoundingBox(*element.box).area < half:
-            yield words, element.box
+            yield description, element.box
 
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
@@ -227,6 +206,6 @@ def _state(sample: Sample) -> str:
     lines = [f"Window: {_plain(sample.window)}"]
     for element in sample.elements:
         if words := " ".join((element.name or element.text).split())[:120]:
-            sides = ", ".join(str(round(side)) for side in element.box)
-            lines.append(f"{element.role} {json.dumps(words, ensure_ascii=False)} [{sides}]")
+            sides = [*map(round, element.box)]
+            lines.append(f"{element.role} {json.dumps(words, ensure_ascii=False)} {sides}")
     return _plain("\n".join(lines[: _ELEMENTS + 1]))

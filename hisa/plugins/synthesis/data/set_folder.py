@@ -17,8 +17,7 @@ from hisa.plugins.synthesis.exploration import read_records
 
 __all__ = ["DataSet", "SetRecord", "read_set", "write_set"]
 
-_LARGEST = 4 << 30
-"""Bytes of the largest ``samples.jsonl`` that is read; more than a million steps."""
+_LARGEST = 4 << 30  # bytes of samples.jsonl: more than a million steps
 
 
 class SetRecord(BaseModel):
@@ -59,8 +58,7 @@ def write_set(
 ) -> DataSet:
     """Write a set in place of the one there, ``set.json`` last: without one it is unfinished.
 
-    Raises:
-        UsageError: splits leak, or the folder cannot be written, or holds what is no set.
+    Raises: UsageError where splits leak, or the folder cannot be written, or holds what is no set.
     """
     refuse_leaks(samples, record.policy, fix="another --by, or another --seed")
     data = DataSet(folder, record, tuple(samples))
@@ -73,25 +71,20 @@ def write_set(
         (folder / "set.json").unlink(missing_ok=True)
         replace_file(lines, (sample.model_dump_json().encode() + b"\n" for sample in samples))
         (folder / "images").mkdir(PRIVATE_FOLDER, exist_ok=True)
-        for path in set((folder / "images").glob("*.png")) ^ used:
-            if path in used:
-                replace_file(path, images[path.stem].read_bytes())
-            else:
-                path.unlink()
+        kept = set((folder / "images").glob("*.png"))
+        for path in used - kept:
+            replace_file(path, images[path.stem].read_bytes())
+        for path in kept - used:
+            path.unlink()
         replace_file(folder / "set.json", record.model_dump_json(indent=1).encode())
     except OSError as error:
-        raise UsageError(
-            f"cannot write {str(folder)!r}: {error.strerror}", fix="-o another folder"
-        ) from error
+        message = f"cannot write {folder}: {error.strerror}"
+        raise UsageError(message, fix="-o another folder") from error
     return data
 
 
 def read_set(folder: Path) -> DataSet:
-    """Read a set.
-
-    Raises:
-        UsageError: there is none, it is damaged, or its splits leak.
-    """
+    """Read a set. Raises: UsageError where there is none, it is damaged, or its splits leak."""
     path, lines = folder / "set.json", folder / "samples.jsonl"
     fix = f"hisa data build DIR -o {folder}"
     if not path.is_file() or not lines.is_file() or lines.stat().st_size > _LARGEST:
@@ -100,6 +93,6 @@ def read_set(folder: Path) -> DataSet:
         record = SetRecord.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {str(error)[:500]}") from error
-    samples = tuple(read_records(lines, Sample))
-    refuse_leaks(samples, record.policy, fix=fix)
-    return DataSet(folder, record, samples)
+    data = DataSet(folder, record, tuple(read_records(lines, Sample)))
+    refuse_leaks(data.samples, record.policy, fix=fix)
+    return data

@@ -15,16 +15,14 @@ from hisa.plugins.synthesis.data.samples import Sample, Split
 
 __all__ = ["LEVELS", "Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
 
-LEVELS: Final = ("application", "family", "template")
-"""From the widest on; what is split by one is split by those after it too."""
+LEVELS: Final = ("application", "family", "template")  # what one splits, those after it do too
 
 
 class Policy(BaseModel):
-    """How a set is split.
+    """Shares to test on, and what is tested in any case (``hold_out``).
 
-    ``test`` and ``seen`` are shares of 0..1; ``hold_out`` names what is tested in any case.
-    WorkArena's split of OS-Catalyst, 4.1, is by template, the task type: 4 of 25 held out (unseen),
-    and other seeds of the rest (seen).
+    ``test`` shares nothing with the others; ``seen`` has other seeds of what is trained on, as
+    WorkArena's seen task types (OS-Catalyst, 4.1).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,16 +72,12 @@ def assign(samples: Sequence[Sample], policy: Policy) -> list[Sample]:
 
     Groups go by a hash of their first key and the seed, so that a group stays on its side while
     others are added. The first instance of a template that is trained on is never ``seen``.
-
-    Raises:
-        UsageError: a name to hold out is none of the keys of this level.
+    Raises: UsageError where a name to hold out is none of the keys of this level.
     """
     known = {sample.keys[policy.by] for sample in samples}
     for name in set(policy.hold_out) - known:
-        raise UsageError(
-            f"--hold-out {name!r}: there is no such {policy.by}",
-            fix=f"one of: {', '.join(sorted(known)[:20])}",
-        )
+        fix = f"one of: {', '.join(sorted(known)[:20])}"
+        raise UsageError(f"--hold-out {name!r}: there is no such {policy.by}", fix=fix)
     groups = _groups(samples, policy.levels)
     held = {groups[f"{policy.by} {name}"] for name in policy.hold_out}
     first: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Shares of predicted steps that are of the right type, and wholly right."""
+"""Measures: diversity of a set (OS-Genesis, 5.1), and the accuracy of predicted steps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,16 +14,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from hisa.actions import Action, Click, Scroll
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.plugins.synthesis.data.samples import Sample, Target
+from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
 from hisa.plugins.synthesis.exploration import read_records
+from hisa.protocols import Embedder
 
-__all__ = ["Prediction", "Share", "accuracy", "compare", "read_predictions"]
+__all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance", "read_predictions"]
 
 _NEAR = 0.14
 """Of the picture's width: the distance within which a point without a box is right, as in
 AndroidControl's measure, which OS-Genesis uses (A)."""
-_EQUAL = ("text", "key", "keys", "presses", "button")
-"""Fields of actions that must be equal."""
+_EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
+_EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
 
 
 class Prediction(BaseModel):
@@ -46,12 +48,43 @@ class Share(NamedTuple):
         return f"{self.right} of {self.of} ({rate}; {low:.1%} to {high:.1%})"
 
 
-def read_predictions(path: Path) -> dict[str, str]:
-    """The actions of a file of JSON lines, by sample.
+def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
+    """Measure a set: its size, lengths and mean distances.
 
-    Raises:
-        UsageError: there is no file, a line is no prediction, or a sample comes twice.
+    Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
+    Raises: StoreError where the embedder's package is not installed.
     """
+    instructions = list(dict.fromkeys(sample.instruction for sample in samples))
+    runs = by_run(samples)
+    return {
+        "tasks": len(instructions),
+        "runs": len(runs),
+        "steps": len(samples),
+        "instruction_distance": mean_distance(instructions, embedder),
+        "action_distance": mean_distance([sample.thought for sample in samples], embedder),
+        "words_per_instruction": fmean(len(text.split()) for text in instructions),
+        "steps_per_task": len(samples) / len(runs),
+    }
+
+
+def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:
+    """The mean cosine distance of all pairs of texts, 0..2; None where there is no pair.
+
+    The sum over pairs is had from the sum of the unit vectors: |sum v|^2 = n + 2 sum v_i v_j.
+    """
+    import numpy as np
+
+    texts = texts[:_EMBEDDED]
+    if (count := len(texts)) < 2:
+        return None
+    distinct = list(dict.fromkeys(texts))
+    vectors = dict(zip(distinct, embedder.embed(distinct), strict=True))
+    total = np.array([vectors[text] for text in texts], np.float64).sum(axis=0)
+    return 1.0 - (float(total @ total) - count) / (count * (count - 1))
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """The actions of a file of JSON lines, by sample. Raises: UsageError for a bad one."""
     if not path.is_file() or path.stat().st_size > 1 << 30:
         raise UsageError(f"{path}: no file, or more than a gigabyte")
     lines = read_records(path, Prediction)
@@ -64,16 +97,15 @@ def read_predictions(path: Path) -> dict[str, str]:
 def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
     """The shares of samples predicted with the right type, and wholly right; others are wrong.
 
-    Raises:
-        UsageError: a prediction is for none of the samples.
+    Raises: UsageError where a prediction is for none of the samples.
     """
     for name in set(predictions) - {sample.id for sample in samples}:
         raise UsageError(f"prediction for {name[:200]!r}: no such sample among those evaluated")
     verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
-    total = len(samples)
+    right, total = verdicts.count("right"), len(verdicts)
     return {
-        "type": Share(total - verdicts.count("wrong"), total),
-        "right": Share(verdicts.count("right"), total),
+        "type": Share(right + verdicts.count("type"), total),
+        "right": Share(right, total),
     }
 
 
@@ -100,13 +132,10 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
     return "right" if places and equal else "type"
 
 
-def _type(action: Action) -> str:
-    match action:
-        case Click(button=button, count=count):
-            return f"click {button} {count}"
-        case Scroll(dy=dy):
-            return "scroll" if dy else "scroll sideways"
-    return action.kind
+def _type(action: Action) -> tuple[object, ...]:
+    if isinstance(action, Click):
+        return action.kind, action.button, action.count
+    return action.kind, isinstance(action, Scroll) and bool(action.dy)
 
 
 def _content(action: Action) -> list[object]:
