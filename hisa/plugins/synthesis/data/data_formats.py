@@ -48,9 +48,7 @@ def export_set(
         write = _write_parquet if form == "parquet" else _write_sharegpt
         return [write(data, examples, out / split) for split, examples in splits.items()]
     except OSError as error:
-        raise UsageError(
-            f"cannot write {out}: {error.strerror}", fix="-o another folder"
-        ) from error
+        raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
 
 
 def write_samples(data: DataSet, count: int, seed: int = 0) -> Path:
@@ -93,13 +91,10 @@ def _write_sharegpt(data: DataSet, examples: list[Row], path: Path) -> Path:
     _copy_pictures(data, (name for row in examples for name in row.images), path.parent / "images")
     plain = []
     for row in examples:
-        human, model = (
-            {"from": "human", "value": row.prompt},
-            {"from": "gpt", "value": row.completion},
-        )
+        turns = [{"from": "human", "value": row.prompt}, {"from": "gpt", "value": row.completion}]
         images = [f"images/{name}.png" for name in row.images]
         same = row.model_dump(mode="json", exclude={"prompt", "completion"})
-        plain.append({"conversations": [human, model], **same, "images": images})
+        plain.append({"conversations": turns, **same, "images": images})
     file = path.with_suffix(".json")
     replace_file(file, json.dumps(plain, ensure_ascii=False, indent=1).encode())
     return file

@@ -78,8 +78,7 @@ def write_set(
             path.unlink()
         replace_file(folder / "set.json", record.model_dump_json(indent=1).encode())
     except OSError as error:
-        message = f"cannot write {folder}: {error.strerror}"
-        raise UsageError(message, fix="-o another folder") from error
+        raise UsageError(f"{folder}: {error.strerror}", fix="-o another folder") from error
     return data
 
 
