@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.errors import UsageError
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.data.set_folder import DataSet
 
 __all__ = ["build"]
 
+_LEVELS = click.Choice(("application", "family", "template"))
+_DRAWS = click.Choice(("reward", "all", "complete"))
+
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("-o", "out", required=True, metavar="SET", type=Path)
 @click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
-@click.option(
-    "--by", type=click.Choice(("application", "family", "template")), default="template",
-    help="What no two splits share (template: the same task or page, whatever its seed).",
-)  # fmt: skip
+@click.option("--by", type=_LEVELS, default="template", help="No two splits share it (template).")
 @click.option("--test", type=click.FloatRange(0, 1), default=0.1, help="Share to test on (0.1).")
 @click.option("--seen", type=click.FloatRange(0, 1), default=0.0, help="Share of other seeds (0).")
 @click.option("--hold-out", multiple=True, metavar="KEY", help="Test on this application, …")
-@click.option(
-    "--sample", "how", type=click.Choice(("reward", "all", "complete")),
-    help="Draw as many trajectories as there are, by DIR/grades.jsonl (each once).",
-)  # fmt: skip
+@click.option("--sample", "how", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
 @click.option("--seed", type=int, default=0, help="Of splits and draws (0).")
 @click.option("--ocr/--no-ocr", default=None, help="Read pictures to check them; if installed.")
@@ -43,13 +41,11 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     that hold a secret or disagree with themselves are left out, and counted.
 
     \b
-    hisa data build collected -o set --licence CC-BY-4.0
     hisa data build bench/miniwob -o set --licence MIT --by family --test 0.2
     hisa data build collected -o set --licence MIT --sample reward
 
     Exit status: 0 written; 2 there is nothing to build of, or splits would leak.
     """
-    from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.building import Builder
     from hisa.plugins.synthesis.data.compression import SequenceRecord
     from hisa.plugins.synthesis.data.sample_checks import check, picture_reader
@@ -84,7 +80,6 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
 
 def _copies(folders: tuple[Path, ...], runs: list[str], how: dict[str, Any]) -> Counter[str]:
     """Times that each run is drawn (OS-Genesis, algorithm 1); each once without ``--sample``."""
-    from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.collecting import read_grades
     from hisa.plugins.synthesis.data.reward_sampling import sample
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say
+from hisa.errors import UsageError
 from hisa.text.safe_text import safe_line
-
-if TYPE_CHECKING:
-    from hisa.plugins.synthesis.data.data_formats import Format
 
 __all__ = ["evaluate", "export", "show", "stats"]
 
 _FOLDER = click.argument("folder", metavar="SET", type=Path)
+_FORMATS = click.Choice(("parquet", "sharegpt", "osworld"))
+_OBJECTIVES = click.Choice(("planning", "action", "sequence", "grounding"))
+_SPLITS = click.Choice(("test", "seen", "train"))
 
 
 @click.command()
@@ -28,7 +29,6 @@ def show(folder: Path, count: int, seed: int) -> None:
     \b
     hisa data show set
     """
-    from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.data_formats import write_samples
     from hisa.plugins.synthesis.data.set_folder import read_set
 
@@ -48,7 +48,6 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
     Distances are mean cosine distances of all pairs, with the embedder of patterns.embedder.
 
     \b
-    hisa data stats set
     hisa data stats explored self-instructed miniwob
     """
     from hisa.patterns.embedders import open_embedder
@@ -69,36 +68,28 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
 
 @click.command()
 @_FOLDER
-@click.option(
-    "--format", "form", required=True, type=click.Choice(("parquet", "sharegpt", "osworld"))
-)
+@click.option("--format", "form", required=True, type=_FORMATS)
 @click.option("-o", "out", required=True, metavar="DIR", type=Path)
-@click.option(
-    "--objective", "objectives", multiple=True,
-    type=click.Choice(("planning", "action", "sequence", "grounding")), help="All by default.",
-)  # fmt: skip
-def export(folder: Path, form: Format, out: Path, objectives: tuple[str, ...]) -> None:
+@click.option("--objective", "only", multiple=True, type=_OBJECTIVES, help="All by default.")
+def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
     """Write SET for a trainer: a file a split, with licence and provenance in each row.
 
     \b
     hisa data export set --format parquet -o rows --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
     hisa data export set --format sharegpt -o chats
-    hisa data export set --format osworld -o results
     """
     from hisa.plugins.synthesis.data.data_formats import export_set
     from hisa.plugins.synthesis.data.set_folder import read_set
 
-    for path in export_set(read_set(folder), out, form, objectives):
+    for path in export_set(read_set(folder), out, form, only):
         say(path)
 
 
 @click.command("eval")
 @_FOLDER
 @click.argument("predictions", metavar="PREDICTIONS.jsonl", type=Path)
-@click.option(
-    "--split", type=click.Choice(("test", "seen", "train")), default="test", help="Which (test)."
-)
+@click.option("--split", type=_SPLITS, default="test", help="Which (test).")
 @json_option
 def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> None:
     """Score predicted steps: of the right type, and wholly right.
@@ -110,7 +101,6 @@ def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> N
     \b
     hisa data eval set predictions.jsonl
     """
-    from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.set_folder import read_set
     from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
 

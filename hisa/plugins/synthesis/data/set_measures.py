@@ -20,9 +20,7 @@ from hisa.protocols import Embedder
 
 __all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance", "read_predictions"]
 
-_NEAR = 0.14
-"""Of the picture's width: the distance within which a point without a box is right, as in
-AndroidControl's measure, which OS-Genesis uses (A)."""
+_NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
 _EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
 _EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
 
@@ -52,7 +50,6 @@ def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | 
     """Measure a set: its size, lengths and mean distances.
 
     Instructions count once each; low-level instructions, 5.1's actions, as often as they come.
-    Raises: StoreError where the embedder's package is not installed.
     """
     instructions = list(dict.fromkeys(sample.instruction for sample in samples))
     runs = by_run(samples)
@@ -99,14 +96,11 @@ def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[
 
     Raises: UsageError where a prediction is for none of the samples.
     """
-    for name in set(predictions) - {sample.id for sample in samples}:
-        raise UsageError(f"prediction for {name[:200]!r}: no such sample among those evaluated")
+    if unknown := set(predictions) - {sample.id for sample in samples}:
+        raise UsageError(f"prediction for {min(unknown)!r}: no such sample among those evaluated")
     verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
     right, total = verdicts.count("right"), len(verdicts)
-    return {
-        "type": Share(right + verdicts.count("type"), total),
-        "right": Share(right, total),
-    }
+    return {"type": Share(right + verdicts.count("type"), total), "right": Share(right, total)}
 
 
 def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]:
@@ -122,8 +116,8 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
             return "wrong"
         ends = sample.tool in ("termination", "infeasible")  # the words to end with are free
         return "right" if ends or predicted == sample.action else "type"
-    other, expected = sample.model_copy(update={"action": predicted}), sample.actions
-    actions = other.actions
+    other = sample.model_copy(update={"action": predicted})
+    actions, expected = other.actions, sample.actions
     if not actions or [*map(_type, actions)] != [*map(_type, expected)]:
         return "wrong"
     here, there = other.points, sample.targets

@@ -6,12 +6,13 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.samples import Sample, Split
+from hisa.runs.manifest import TaskRecord
 
 __all__ = ["LEVELS", "Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
 
@@ -45,24 +46,23 @@ def request(instruction: str) -> str:
     return re.sub("#[# ]*", "# ", " ".join(masked.split())).casefold().strip()
 
 
-def keys_of(task: Any, seed: int) -> dict[str, str]:
-    """The keys of a run's `TaskRecord`.
+def keys_of(task: TaskRecord, seed: int) -> dict[str, str]:
+    """The keys of a run's task.
 
     A page that draws its content (MiniWoB++, WorkArena) is one template whatever its seed; its
     family is the beginning of its name ("click-checkboxes-large": "click-checkboxes"). Another
     task's template is its check and instruction without values, its family its check and verb.
     """
-    pages = (step.get("parameters") for step in task.setup if isinstance(step, dict))
+    pages = (step.get("parameters") for step in task.setup)
     page = next((p for p in pages if isinstance(p, dict) and isinstance(p.get("task"), str)), None)
     application = f"{task.format or task.benchmark or 'own'}/{task.domain}"
     if page is not None:
-        name, drawn = str(page["task"]), page.get("seed", seed)
-        begin = "-".join(name.split("-")[:2])
-        template, family = f"page/{name}", f"page/{begin}"
+        name, drawn = page["task"], page.get("seed", seed)
+        template, family = f"page/{name}", "page/" + "-".join(name.split("-")[:2])
     else:
-        template, drawn = f"{application}/{request(task.instruction)}", task.id
-        verb = request(task.instruction).partition(" ")[0]
-        family = f"{application}/{(task.check or {}).get('func', 'none')}/{verb}"
+        words, drawn = request(task.instruction), task.id
+        check = (task.check or {}).get("func", "none")
+        template, family = f"{application}/{words}", f"{application}/{check}/{words.split(' ')[0]}"
     keys = {"application": application, "family": family, "template": template}
     return keys | {"instance": f"{template}/{drawn}"}
 
@@ -81,18 +81,17 @@ def assign(samples: Sequence[Sample], policy: Policy) -> list[Sample]:
     groups = _groups(samples, policy.levels)
     held = {groups[f"{policy.by} {name}"] for name in policy.hold_out}
     first: dict[str, str] = {}
-    for sample in samples:
-        template, instance = sample.keys["template"], sample.keys["instance"]
-        first[template] = min(instance, first.get(template, instance))
+    for keys in (sample.keys for sample in samples):
+        first[keys["template"]] = min(keys["instance"], first.get(keys["template"], "\uffff"))
 
-    def side(sample: Sample) -> Split:
-        group, instance = groups[f"template {sample.keys['template']}"], sample.keys["instance"]
+    def side(keys: dict[str, str]) -> Split:
+        group = groups[f"template {keys['template']}"]
         if group in held or _draw(policy.seed, group) < policy.test:
             return "test"
-        drawn = _draw(policy.seed, f"seen {instance}") < policy.seen
-        return "seen" if drawn and instance != first[sample.keys["template"]] else "train"
+        seen = _draw(policy.seed, f"seen {keys['instance']}") < policy.seen
+        return "seen" if seen and keys["instance"] != first[keys["template"]] else "train"
 
-    return [sample.model_copy(update={"split": side(sample)}) for sample in samples]
+    return [sample.model_copy(update={"split": side(sample.keys)}) for sample in samples]
 
 
 def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str, frozenset[str]]]:
@@ -103,8 +102,7 @@ def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str,
     """
     having: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for sample in samples:
-        step = "\n".join((sample.image, sample.thought, sample.action))
-        for level, key in (_keys(sample, (*policy.levels, "instance")) | {"step": step}).items():
+        for level, key in _keys(sample, (*policy.levels, "instance", "step")).items():
             apart = level in ("instance", "step") or sample.split == "test"
             having[level, key][sample.split if apart else "train"].add(sample.id)
     for (level, key), sides in having.items():
@@ -115,12 +113,12 @@ def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str,
 def refuse_leaks(samples: Sequence[Sample], policy: Policy, fix: str) -> None:
     """Check that no two splits share a key. Raises: UsageError where they do."""
     for level, key, ids in leaks(samples, policy):
-        names = ", ".join(sorted(ids)[:3])
-        raise UsageError(f"splits share the {level} {key[:200]!r}: {names}", fix=fix)
+        raise UsageError(f"splits share the {level} {key[:200]!r}: {min(ids)}", fix=fix)
 
 
 def _keys(sample: Sample, levels: Collection[str]) -> dict[str, str]:
-    keys = sample.keys | {"request": request(sample.instruction)}
+    step = "\n".join((sample.image, sample.thought, sample.action))
+    keys = sample.keys | {"request": request(sample.instruction), "step": step}
     return {level: keys[level] for level in levels}
 
 
@@ -130,8 +128,7 @@ def _groups(samples: Sequence[Sample], levels: Collection[str]) -> dict[str, str
     for items in {tuple(_keys(sample, levels).items()) for sample in samples}:
         keys = frozenset(f"{level} {key}" for level, key in items)
         joined = [group for group in groups if group & keys]
-        groups = [group for group in groups if not group & keys]
-        groups.append(keys.union(*joined))
+        groups = [*(group for group in groups if not group & keys), keys.union(*joined)]
     return {key: min(group) for group in groups for key in group}
 
 
