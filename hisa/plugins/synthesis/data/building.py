@@ -36,17 +36,14 @@ class Builder:
     def samples(self, trajectory: Trajectory, copies: int = 1) -> Iterator[Sample]:
         """Yield the samples of a trajectory in order. Raises: UsageError for a bad manifest."""
         manifest = read_manifest(trajectory.folder)
-        task = manifest.task
-        common: dict[str, Any] = {
-            "instruction": trajectory.instruction,
-            "keys": keys_of(task, trajectory.seed),
-            "copies": copies,
-            "provenance": Provenance(
-                run=trajectory.id, task=task.id, source=task.format or task.benchmark or "own",
-                model=trajectory.policy, machine=manifest.environment, licence=self.licence,
-                hisa=manifest.versions.get("hisa", ""), score=trajectory.score,
-            ),
-        }  # fmt: skip
+        task, version = manifest.task, manifest.versions.get("hisa", "")
+        provenance = Provenance(
+            run=trajectory.id, task=task.id, source=task.format or task.benchmark or "own",
+            model=trajectory.policy, machine=manifest.environment, hisa=version,
+            licence=self.licence, score=trajectory.score,
+        )  # fmt: skip
+        common: dict[str, Any] = {"instruction": task.instruction, "provenance": provenance}
+        common |= {"keys": keys_of(task, trajectory.seed), "copies": copies}
         for steps, thought in self._merged(trajectory):
             try:
                 yield self._sample(steps, thought, common)
@@ -59,12 +56,13 @@ class Builder:
         self.left_out.update(filter(None, map(_unusable, trajectory.steps)))
         own = [sequence for sequence in self.sequences if sequence.run == trajectory.id]
         ends = Counter(number for s in own for number in {s.first_step, s.last_step})
-        longer = [s for s in own if s.last_step > s.first_step]
-        self.left_out.update(f"not merged: replayed, {s.replayed}" for s in longer if not s.kept)
-        merges = {s.first_step: s for s in longer if s.kept}
+        longer = {s.first_step: s for s in own if s.last_step > s.first_step}
+        self.left_out.update(
+            f"not merged: replayed, {s.replayed}" for s in longer.values() if not s.kept
+        )
         while good:
             steps, thought = good[:1], good[0].thought
-            if merge := merges.get(good[0].number):
+            if (merge := longer.get(good[0].number)) and merge.kept:
                 numbers = range(merge.first_step, merge.last_step + 1)
                 inside = [s for s in good if s.number in numbers and s.actions]
                 shared = ends[merge.first_step] + ends[merge.last_step] > 2
@@ -118,8 +116,6 @@ def _targets(steps: Sequence[TrajectoryStep], size: Size) -> Iterator[Target]:
         words = step.descriptions if len(step.descriptions) == len(places) else ("",) * len(places)
         for point, description in zip(places, words, strict=True):
             shown = convert(point, "image", screen=look.size, image=size)
-            element = look.element_at(point)
-            yield Target(
-                point=(round(shown.x, 1), round(shown.y, 1)), description=description,
-                element=element and _plain(element, look, size),
-            )  # fmt: skip
+            element = (hit := look.element_at(point)) and _plain(hit, look, size)
+            place = round(shown.x, 1), round(shown.y, 1)
+            yield Target(point=place, description=description, element=element)

@@ -153,9 +153,8 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
     """Yield descriptions with the box of the element meant, in pixels of the picture.
 
-    The planner's descriptions of what it hit, where they share a word with that, and role and name
-    of each element that has a name of its own on this look. Boxes that do not lie on the picture
-    are left out, and those that are half of it.
+    Role and name of each element that has a name of its own on this look, and the planner's words
+    for what it hit, where they share one with that. Boxes of half the picture are left out.
     """
     named = defaultdict(list)
     for element in sample.elements:

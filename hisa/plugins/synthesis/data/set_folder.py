@@ -86,12 +86,13 @@ def read_set(folder: Path) -> DataSet:
     """Read a set. Raises: UsageError where there is none, it is damaged, or its splits leak."""
     path, lines = folder / "set.json", folder / "samples.jsonl"
     fix = f"hisa data build DIR -o {folder}"
-    if not path.is_file() or not lines.is_file() or lines.stat().st_size > _LARGEST:
-        raise UsageError(f"{folder}: no data set, or one of more than {_LARGEST} bytes", fix=fix)
     try:
         record = SetRecord.model_validate_json(path.read_bytes())
+        large = lines.stat().st_size > _LARGEST
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: {str(error)[:500]}") from error
+        raise UsageError(f"{folder}: no data set: {str(error)[:500]}", fix=fix) from error
+    if large:
+        raise UsageError(f"{lines}: more than {_LARGEST} bytes")
     data = DataSet(folder, record, tuple(read_records(lines, Sample)))
     refuse_leaks(data.samples, record.policy, fix=fix)
     return data
