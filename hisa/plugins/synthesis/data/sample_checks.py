@@ -94,11 +94,10 @@ def picture_reader(
 def _secret(sample: Sample, redactor: Redactor) -> str:
     """Keys and passwords as the logs of runs know them, and places where one was taken out."""
     texts = [sample.instruction, sample.thought, sample.action, sample.window]
-    texts += [target.description for target in sample.targets]
+    texts += [sample.provenance.model_dump_json(), *(t.description for t in sample.targets)]
     for element in (*sample.elements, *(t.element for t in sample.targets if t.element)):
         again = element.text in ("", element.name)
         texts.append(element.name if again else f"{element.name}: {element.text}")
-    texts.append(sample.provenance.model_dump_json())
     secret = any(holds_redacted(text) or redactor.text(text) != text for text in texts)
     return "in a text of it" if secret else ""
 
@@ -117,12 +116,11 @@ def _box(sample: Sample, words: Words) -> str:
         math.dist(point, target.point) > 1.5 for point, target in zip(points, targets, strict=True)
     ):
         return "its points are not those of its action"
-    for target in sample.targets:
-        if (element := target.element) is None:
-            continue
+    hit = ((target.element, target.point) for target in sample.targets if target.element)
+    for element, point in hit:
         if not element.lies_on(sample.size):
             return "a target's box does not lie on the picture"
-        if not element.holds(target.point):
+        if not element.holds(point):
             return "a target's box does not hold its point"
         if (element.name or element.text) and element not in sample.elements:
             return "a target's box is not that of the element of its name"
@@ -136,21 +134,20 @@ def _letters(text: str) -> frozenset[str]:
 
 
 def _read_at(name: frozenset[str], box: Sides, words: Words) -> float:
-    """The share of a name's words that were read inside a box."""
+    """The share of a name's words that stand inside a box."""
     inside = (line for line, place in words if place.intersection(BoundingBox(*box)))
     return len(name & frozenset().union(*inside)) / len(name)
 
 
 def _elsewhere(element: SampledElement, sample: Sample, words: Words) -> bool:
     """Whether a name that ought to stand in a box was read outside it, and nothing of it inside."""
-    name = _letters(element.name)
-    if element.role not in _DRAWN or not name or _read_at(name, element.box, words):
-        return False
-    if element.box[2] - element.box[0] < _LETTER * len(element.name):
+    name, width = _letters(element.name), element.box[2] - element.box[0]
+    if element.role not in _DRAWN or not name or width < _LETTER * len(element.name):
         return False
     others = (e.name for e in sample.elements if e.name != element.name)
-    alone = not any(name <= _letters(other) for other in others)
-    return alone and _read_at(name, (0, 0, *sample.size), words) == 1
+    if _read_at(name, element.box, words) or any(name <= _letters(other) for other in others):
+        return False
+    return _read_at(name, (0, 0, *sample.size), words) == 1
 
 
 def _picture(sample: Sample, words: Words) -> str:

@@ -117,25 +117,22 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
         ends = sample.tool in ("termination", "infeasible")  # the words to end with are free
         return "right" if ends or predicted == sample.action else "type"
     other = sample.model_copy(update={"action": predicted})
-    actions, expected = other.actions, sample.actions
-    if not actions or [*map(_type, actions)] != [*map(_type, expected)]:
+    actions, expected = [*map(_parts, other.actions)], [*map(_parts, sample.actions)]
+    if not actions or [kind for kind, _ in actions] != [kind for kind, _ in expected]:
         return "wrong"
     here, there = other.points, sample.targets
     places = len(here) == len(there) and all(map(partial(_hits, sample), here, there))
-    equal = [*map(_content, actions)] == [*map(_content, expected)]
-    return "right" if places and equal else "type"
+    return "right" if places and actions == expected else "type"
 
 
-def _type(action: Action) -> tuple[object, ...]:
-    if isinstance(action, Click):
-        return action.kind, action.button, action.count
-    return action.kind, isinstance(action, Scroll) and bool(action.dy)
-
-
-def _content(action: Action) -> list[object]:
-    """All of an action that must be equal beside its places and its type."""
-    direction = (action.dy > 0, action.dx > 0) if isinstance(action, Scroll) else ()
-    return [*(getattr(action, name, None) for name in _EQUAL), *direction]
+def _parts(action: Action) -> tuple[object, object]:
+    """The type of an action, and what else must be equal beside its places."""
+    match action:
+        case Click():
+            return (action.kind, action.button, action.count), ()
+        case Scroll():
+            return (action.kind, bool(action.dy)), (action.dy > 0, action.dx > 0)
+    return action.kind, [getattr(action, name, None) for name in _EQUAL]
 
 
 def _hits(sample: Sample, point: tuple[float, float], target: Target) -> bool:

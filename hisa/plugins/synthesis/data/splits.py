@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,9 +14,9 @@ from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.samples import Sample, Split
 from hisa.runs.manifest import TaskRecord
 
-__all__ = ["LEVELS", "Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
+__all__ = ["Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
 
-LEVELS: Final = ("application", "family", "template")  # what one splits, those after it do too
+Level = Literal["application", "family", "template"]  # what one splits, those after it do too
 
 
 class Policy(BaseModel):
@@ -28,7 +28,7 @@ class Policy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    by: Literal["application", "family", "template"] = "template"
+    by: Level = "template"
     test: float = Field(0.1, ge=0, le=1)
     seen: float = Field(0.0, ge=0, le=1)
     hold_out: tuple[str, ...] = ()
@@ -37,7 +37,8 @@ class Policy(BaseModel):
     @property
     def levels(self) -> tuple[str, ...]:
         """The keys that no two splits may share."""
-        return (*LEVELS[LEVELS.index(self.by) :], "request")
+        levels = get_args(Level)
+        return (*levels[levels.index(self.by) :], "request")
 
 
 def request(instruction: str) -> str:
@@ -80,9 +81,8 @@ def assign(samples: Sequence[Sample], policy: Policy) -> list[Sample]:
         raise UsageError(f"--hold-out {name!r}: there is no such {policy.by}", fix=fix)
     groups = _groups(samples, policy.levels)
     held = {groups[f"{policy.by} {name}"] for name in policy.hold_out}
-    first: dict[str, str] = {}
-    for keys in (sample.keys for sample in samples):
-        first[keys["template"]] = min(keys["instance"], first.get(keys["template"], "\uffff"))
+    ordered = sorted((sample.keys["instance"], sample.keys["template"]) for sample in samples)
+    first = {template: instance for instance, template in reversed(ordered)}
 
     def side(keys: dict[str, str]) -> Split:
         group = groups[f"template {keys['template']}"]
