@@ -14,17 +14,15 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hisa.actions import map_points, to_source
-from hisa.plugins.synthesis.cli.data_build import reader
 from hisa.plugins.synthesis.data.building import Builder
-from hisa.plugins.synthesis.data.sample_checks import ReadLines, check
+from hisa.plugins.synthesis.data.sample_checks import ReadLines, check, picture_reader
 from hisa.plugins.synthesis.data.samples import Sample, Sides
+from hisa.plugins.synthesis.data.set_measures import Share
 from hisa.plugins.synthesis.data.splits import Policy, assign, leaks
-from hisa.plugins.synthesis.data.step_accuracy import Share
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
 from hisa.screen.geometry import Point
 
@@ -227,8 +225,8 @@ def main() -> None:
     builder = Builder("planted")
     made = [s for one in trajectories[: options.runs] for s in builder.samples(one)]
     samples = assign(made, Policy(seed=options.seed))
-    read = reader(builder.images, False if options.no_ocr else None)
-    results = measure(samples, read and cache(read), options.n, options.seed)
+    read = picture_reader(builder.images, False if options.no_ocr else None, lambda _: None)
+    results = measure(samples, read, options.n, options.seed)
     if options.json:
         print(json.dumps(results))
         return

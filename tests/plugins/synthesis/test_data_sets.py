@@ -16,23 +16,25 @@ from PIL import Image, ImageDraw
 from benchmarks.data_planted import PLANTS, measure
 from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
-from hisa.plugins.synthesis.data.building import Builder, Merge
-from hisa.plugins.synthesis.data.data_formats import (
-    export_set,
-    read_osworld,
-    read_parquet,
-    read_sharegpt,
-)
-from hisa.plugins.synthesis.data.diversity import diversity, mean_distance
+from hisa.plugins.synthesis.data.building import Builder
+from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
+from hisa.plugins.synthesis.data.data_formats import export_set, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.samples import Provenance, Sample, pairs, rows
-from hisa.plugins.synthesis.data.samples_page import write_samples
+from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, pairs, rows
 from hisa.plugins.synthesis.data.set_folder import DataSet, SetRecord, read_set, write_set
+from hisa.plugins.synthesis.data.set_measures import (
+    Share,
+    accuracy,
+    compare,
+    diversity,
+    mean_distance,
+)
 from hisa.plugins.synthesis.data.splits import Policy, assign, keys_of, leaks, request
-from hisa.plugins.synthesis.data.step_accuracy import Share, accuracy, compare
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.ocr import Line, Word
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
@@ -126,13 +128,25 @@ def test_runs_become_a_set_with_provenance_and_licence(run: Run, tmp_path: Path)
 
 def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
     trajectory = trajectory_of(run)
-    merge = Merge(run=run.id, first=1, last=2, thought="Click twice.", replayed="same")
+    merge = sequence(run, 1, 2, "same")
     merged = list(Builder("MIT", [merge]).samples(trajectory))
     assert (merged[0].step, merged[0].last, merged[0].thought) == (1, 2, "Click twice.")
     assert len(merged[0].actions) == len(merged[0].points) == 2
-    other = Builder("MIT", [merge.model_copy(update={"replayed": "other"})])
+    other = Builder("MIT", [sequence(run, 1, 2, "other")])
     assert len(list(other.samples(trajectory))) == len(merged) + 1
     assert any("replayed, other" in reason for reason in other.left_out)
+    shared = Builder("MIT", [merge, sequence(run, 2, 2, "same")])  # ends within a step
+    assert len(list(shared.samples(trajectory))) == len(merged) + 1
+
+
+def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
+    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": "", "writer": "rules"}
+    atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
+    return SequenceRecord.model_validate({
+        "run": run.id, "first_step": first, "last_step": last, "count": 2, "writer": "rules",
+        "thought": "Click twice.", "image": "", "elements": "", "atoms": atoms,
+        "replayed": replayed,
+    })  # fmt: skip
 
 
 def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:
@@ -174,20 +188,29 @@ def test_pairs_lie_on_the_picture_and_have_one_element(made: DataSet) -> None:
     assert {words for words, _ in pairs(changed)} == {'push button "Close"'}
 
 
-def test_parquet_sharegpt_and_osworld_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
-    wanted = {row.id: row for row in rows(made.samples)}
+def test_sharegpt_and_osworld_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
     export_set(made, tmp_path / "s", "sharegpt")
-    back, pictures = read_sharegpt(tmp_path / "s")
-    assert {row.id: row for row in back} == wanted
-    assert all(pictures[name] == made.image_bytes(name) for row in back for name in row.images)
-    export_set(made, tmp_path / "o", "osworld")
-    lines = {line.sample: line for run in read_osworld(tmp_path / "o").values() for line in run}
-    for sample in made.samples:
-        line = lines[sample.id]
-        assert (line.thought, line.before) == (sample.thought, sample.image)
-        assert line.after == sample.after
-        x, y = sample.points[0]
-        assert line.action == f"pyautogui.click({2 * x:.0f}, {2 * y:.0f})"  # screen pixels
+    back = {}
+    for path in (tmp_path / "s").glob("*.json"):
+        for line in json.loads(path.read_text()):
+            assert all((tmp_path / "s" / name).is_file() for name in line["images"])
+            human, model = line.pop("conversations")
+            line["images"] = [Path(name).stem for name in line["images"]]
+            more = {"prompt": human["value"], "completion": model["value"]}
+            back[line["id"]] = Row.model_validate_json(json.dumps(line | more))
+    assert back == {row.id: row for row in rows(made.samples)}
+    samples = {sample.id: sample for sample in made.samples}
+    for path in export_set(made, tmp_path / "o", "osworld"):
+        for line in map(json.loads, path.read_text().splitlines()):
+            sample = samples.pop(line["info"]["sample"])
+            files = [path.parent / line["info"]["before_file"]]
+            files += [path.parent / line["screenshot_file"]]
+            for file, name in zip(files, (sample.image, sample.after), strict=True):
+                assert file.read_bytes() == made.image_bytes(name)
+            x, y = sample.points[0]
+            assert line["response"] == sample.thought
+            assert line["action"] == f"pyautogui.click({2 * x:.0f}, {2 * y:.0f})"  # screen pixels
+    assert not samples
 
 
 def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
@@ -195,13 +218,18 @@ def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Pat
         pytest.importorskip("datasets", reason="not installed: hisa install data")
     from datasets import load_dataset  # type: ignore[import-not-found]
 
-    export_set(made, tmp_path / "p", "parquet")
-    back, _ = read_parquet(tmp_path / "p")
-    assert {row.id: row for row in back} == {row.id: row for row in rows(made.samples)}
-    files = {path.stem: str(path) for path in (tmp_path / "p").glob("*.parquet")}
+    files = {path.stem: str(path) for path in export_set(made, tmp_path, "parquet")}
     loaded = load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "c"))
     assert set(loaded) == {"train", "seen", "test"}
-    assert loaded["train"][0]["images"][0].size == (320, 200)
+    wanted = {row.id: row for row in rows(made.samples)}
+    for line in (line for split in loaded.values() for line in split):
+        row = wanted.pop(line["id"])
+        assert {line[name] for name in ("prompt", "completion")} == {row.prompt, row.completion}
+        assert tuple(line["box"]) == (row.box or ())
+        assert (line["run"], line["score"]) == (row.provenance.run, row.provenance.score)
+        pictures = [Image.open(io.BytesIO(made.image_bytes(name))) for name in row.images]
+        assert [image.tobytes() for image in line["images"]] == [p.tobytes() for p in pictures]
+    assert not wanted
 
 
 def test_without_datasets_it_says_how_to_get_it(
@@ -213,12 +241,16 @@ def test_without_datasets_it_says_how_to_get_it(
     assert "data" in caught.value.fix
 
 
-def test_a_picture_outside_the_folder_is_not_read(made: DataSet, tmp_path: Path) -> None:
-    export_set(made, tmp_path, "osworld")
-    file = next(tmp_path.glob("**/traj.jsonl"))
-    file.write_text(file.read_text().replace('"step_0.png"', '"../../step_0.png"'))
-    with pytest.raises(UsageError, match="is no picture here"):
-        read_osworld(tmp_path)
+def test_a_rebuilt_set_keeps_no_old_picture(made: DataSet, tmp_path: Path) -> None:
+    images = {path.stem: path for path in (made.folder / "images").iterdir()}
+    write_set(tmp_path / "set", made.record, made.samples, images)
+    data = write_set(tmp_path / "set", made.record, made.samples[:1], images)
+    names = {made.samples[0].image, made.samples[0].after}
+    assert {path.stem for path in (tmp_path / "set" / "images").iterdir()} == names
+    assert read_set(data.folder) == data
+    (tmp_path / "run" / "images").mkdir(parents=True)
+    with pytest.raises(UsageError, match="no data set"):
+        write_set(tmp_path / "run", made.record, made.samples, images)
 
 
 def test_splits_share_nothing_and_stay(made: DataSet) -> None:
@@ -283,13 +315,16 @@ def test_clean_samples_pass_and_planted_ones_are_caught(made: DataSet) -> None:
 
 
 def test_a_reader_finds_boxes_and_pictures_that_records_do_not_tell(made: DataSet) -> None:
-    def read(name: str) -> list[tuple[str, Any]]:
-        return [(e.name, e.box) for e in made.samples[0].elements]
+    def line(text: str, box: tuple[float, float, float, float]) -> Line:
+        return Line((Word(text, BoundingBox(*box), 1.0),))
+
+    def read(name: str) -> list[Line]:
+        return [line(e.name, e.box) for e in made.samples[0].elements]
 
     assert not list(check(made.samples, read))
     shares = measure(list(made.samples), read, count=8, seed=1)["caught"]
     assert shares["moved: box, element and point"].right >= 6
-    foreign = check(made.samples, lambda name: [("Insert View Format Tools", (10, 20, 90, 50))])
+    foreign = check(made.samples, lambda _: [line("Insert View Format Tools", (10, 20, 90, 50))])
     assert {problem.kind for problem in foreign} == {"picture"}
 
 

@@ -9,34 +9,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.errors import UsageError
 
 if TYPE_CHECKING:
-    from hisa.plugins.synthesis.data.sample_checks import ReadLines
-    from hisa.plugins.synthesis.data.samples import Sample
+    from hisa.plugins.synthesis.data.set_folder import DataSet
 
-__all__ = ["build", "reader"]
+__all__ = ["build"]
+
+_LEVELS = click.Choice(("application", "family", "template"))
+_DRAWS = click.Choice(("reward", "all", "complete"))
 
 
 @click.command()
-@click.argument(
-    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
-)
-@click.option("-o", "out", required=True, metavar="SET", type=click.Path(path_type=Path))
-@click.option("--licence", default="", metavar="NAME", help="Where a task names none of its own.")
-@click.option(
-    "--by", type=click.Choice(("application", "family", "template")), default="template",
-    help="What no two splits share (template: the same task or page, whatever its seed).",
-)  # fmt: skip
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
+@click.option("-o", "out", required=True, metavar="SET", type=Path)
+@click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
+@click.option("--by", type=_LEVELS, default="template", help="No two splits share it (template).")
 @click.option("--test", type=click.FloatRange(0, 1), default=0.1, help="Share to test on (0.1).")
-@click.option(
-    "--seen", type=click.FloatRange(0, 1), default=0.0,
-    help="Share of the rest to hold back as other seeds of trained templates (0).",
-)  # fmt: skip
+@click.option("--seen", type=click.FloatRange(0, 1), default=0.0, help="Share of other seeds (0).")
 @click.option("--hold-out", multiple=True, metavar="KEY", help="Test on this application, …")
-@click.option(
-    "--sample", "how", type=click.Choice(("reward", "all", "complete")),
-    help="Draw as many trajectories as there are, by DIR/grades.jsonl (each once).",
-)  # fmt: skip
+@click.option("--sample", "how", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
 @click.option("--seed", type=int, default=0, help="Of splits and draws (0).")
 @click.option("--ocr/--no-ocr", default=None, help="Read pictures to check them; if installed.")
@@ -49,124 +41,67 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     that hold a secret or disagree with themselves are left out, and counted.
 
     \b
-    hisa data build collected -o set --licence CC-BY-4.0
     hisa data build bench/miniwob -o set --licence MIT --by family --test 0.2
     hisa data build collected -o set --licence MIT --sample reward
 
     Exit status: 0 written; 2 there is nothing to build of, or splits would leak.
     """
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.data.building import Builder, merges_in
+    from hisa.plugins.synthesis.data.building import Builder
+    from hisa.plugins.synthesis.data.compression import SequenceRecord
+    from hisa.plugins.synthesis.data.sample_checks import check, picture_reader
     from hisa.plugins.synthesis.data.set_folder import SetRecord, write_set
     from hisa.plugins.synthesis.data.splits import Policy, assign
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
+    from hisa.plugins.synthesis.exploration import read_records
     from hisa.version import __version__
 
-    names = ("by", "test", "seen", "hold_out", "seed")
-    policy = Policy(**{name: how[name] for name in names})
+    policy = Policy(**{name: how[name] for name in Policy.model_fields})
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
         raise UsageError(f"no finished run: {dict(left_out) or 'empty'}", fix="hisa runs ls")
-    builder = Builder(how["licence"], merges_in(folders), Counter(left_out))
-    copies = _copies(folders, [one.id for one in trajectories], how)
-    samples: list[Sample] = []
-    for trajectory in trajectories:
-        if count := copies[trajectory.id]:
-            samples += builder.samples(trajectory, count)
-        else:
-            builder.left_out["its run was not drawn"] += 1
-    good = _checked(samples, builder, how["ocr"], quiet=as_json)
-    record = SetRecord(
-        hisa=__version__, policy=policy, sampling=how["how"] or "", left_out=builder.left_out
-    )
+    files = [folder / "sequences.jsonl" for folder in folders]
+    sequences = [one for file in files for one in read_records(file, SequenceRecord)]
+    builder = Builder(how["licence"], sequences, left_out)
+    copies = _copies(folders, [trajectory.id for trajectory in trajectories], how)
+    left_out.update("its run was not drawn" for t in trajectories if not copies[t.id])
+    samples = [s for t in trajectories if copies[t.id] for s in builder.samples(t, copies[t.id])]
+    read = picture_reader(builder.images, how["ocr"], say_error)
+    problems = reversed([*check(samples, read)])  # the first of a sample counts
+    bad = {problem.sample: f"{problem.kind}: {problem.detail}" for problem in problems}
+    left_out.update(bad.values())
+    good = [sample for sample in samples if sample.id not in bad]
+    if not good:
+        raise UsageError(f"no sample is left: {dict(left_out)}", fix="hisa runs ls")
+    sampling = how["how"] or ""
+    record = SetRecord(hisa=__version__, policy=policy, sampling=sampling, left_out=left_out)
     written = write_set(out, record, assign(good, policy), builder.images)
-    _say(written.samples, builder.left_out, out, as_json=as_json)
+    _say(written, as_json=as_json)
 
 
 def _copies(folders: tuple[Path, ...], runs: list[str], how: dict[str, Any]) -> Counter[str]:
     """Times that each run is drawn (OS-Genesis, algorithm 1); each once without ``--sample``."""
-    from importlib import import_module
-
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.exploration import read_records
+    from hisa.plugins.synthesis.data.collecting import read_grades
+    from hisa.plugins.synthesis.data.reward_sampling import sample
 
     if how["how"] is None:
         return Counter(runs)
-    rewards = import_module("hisa.plugins.synthesis.data.trajectory_rewards")
-    sampling = import_module("hisa.plugins.synthesis.data.reward_sampling")
-    paths = [folder / "grades.jsonl" for folder in folders]
-    grades = {
-        grade.run: grade
-        for path in paths
-        for grade in read_records(path, rewards.Grade)
-        if grade.judge == how["judge"] and grade.run in runs
-    }
-    if lacking := set(runs) - set(grades):
-        raise UsageError(
-            f"{len(lacking)} of {len(runs)} runs have no grade by {how['judge']!r}",
-            fix="hisa data collect …, or another --judge",
-        )
-    drawn = sampling.sample(list(grades.values()), len(runs), how=how["how"], seed=how["seed"])
-    return Counter(drawn)
+    every = [grade for folder in folders for grade in read_grades(folder, how["judge"])]
+    grades = {grade.run: grade for grade in every if grade.run in runs}
+    if lacking := len(set(runs) - set(grades)):
+        message = f"{lacking} of {len(runs)} runs have no grade by {how['judge']!r}"
+        raise UsageError(message, fix="hisa data collect …, or another --judge")
+    return Counter(sample(list(grades.values()), len(runs), how=how["how"], seed=how["seed"]))
 
 
-def reader(images: dict[str, Path], wanted: bool | None, done: Any = None) -> ReadLines | None:
-    """A reader of pictures by name, each read once; None where none is wanted or installed.
-
-    Raises:
-        OcrUnavailable: a reader is wanted and there is none.
-    """
-    from functools import cache
-
-    from hisa.screen.observation import Screenshot
-    from hisa.screen.ocr import available, read_text
-
-    if wanted is False or (wanted is None and not available()):
-        return None
-
-    @cache
-    def read(name: str) -> list[tuple[str, tuple[float, float, float, float]]]:
-        if done:
-            done()
-        lines = read_text(Screenshot.from_png(images[name].read_bytes()))
-        boxes = ((line.text, line.box) for line in lines)
-        return [(text, (box.left, box.top, box.right, box.bottom)) for text, box in boxes]
-
-    return read
-
-
-def _checked(samples: list[Sample], builder: Any, ocr: bool | None, *, quiet: bool) -> list[Sample]:
-    """The samples that no check finds anything wrong with; the others are counted."""
-    from itertools import count
-
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.data.sample_checks import check
-
-    total, number = len({sample.image for sample in samples}), count(1)
-
-    def progress() -> None:
-        if (done := next(number)) % 20 == 0 and not quiet:
-            say_error(f"{done}/{total} pictures read")
-
-    bad: dict[str, str] = {}
-    for problem in check(samples, reader(builder.images, ocr, progress)):
-        bad.setdefault(problem.sample, f"{problem.kind}: {problem.detail}")
-    builder.left_out.update(bad.values())
-    good = [sample for sample in samples if sample.id not in bad]
-    if not good:
-        raise UsageError(f"no sample is left: {dict(builder.left_out)}", fix="hisa runs ls")
-    return good
-
-
-def _say(samples: tuple[Sample, ...], left_out: Counter[str], out: Path, *, as_json: bool) -> None:
-    splits = Counter(sample.split for sample in samples)
+def _say(data: DataSet, *, as_json: bool) -> None:
+    splits, left_out = Counter(sample.split for sample in data.samples), data.record.left_out
     if as_json:
-        print_json({"set": str(out), "samples": splits, "left_out": left_out})
+        print_json({"set": str(data.folder), "samples": splits, "left_out": left_out})
         return
     shares = ", ".join(f"{count} {name}" for name, count in splits.most_common())
-    say(f"{len(samples)} samples in {out}: {shares}")
-    for reason, count in left_out.most_common():
+    say(f"{len(data.samples)} samples in {data.folder}: {shares}")
+    for reason, count in Counter(left_out).most_common():
         say(f"  {count:4} left out: {reason}")
     if "test" not in splits:
         say("nothing is tested on: a larger --test, or --hold-out KEY")
-    say(f"next:\n  hisa data show {out}")
+    say(f"next:\n  hisa data show {data.folder}")

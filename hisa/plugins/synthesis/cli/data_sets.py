@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say
+from hisa.errors import UsageError
 from hisa.text.safe_text import safe_line
 
 __all__ = ["evaluate", "export", "show", "stats"]
 
-_FOLDER = click.argument("folder", metavar="SET", type=click.Path(path_type=Path))
+_FOLDER = click.argument("folder", metavar="SET", type=Path)
+_FORMATS = click.Choice(("parquet", "sharegpt", "osworld"))
+_OBJECTIVES = click.Choice(("planning", "action", "sequence", "grounding"))
+_SPLITS = click.Choice(("test", "seen", "train"))
 
 
 @click.command()
@@ -24,14 +29,13 @@ def show(folder: Path, count: int, seed: int) -> None:
     \b
     hisa data show set
     """
-    from hisa.errors import UsageError
-    from hisa.plugins.synthesis.data.samples_page import write_samples
+    from hisa.plugins.synthesis.data.data_formats import write_samples
     from hisa.plugins.synthesis.data.set_folder import read_set
 
     try:
         say(write_samples(read_set(folder), count, seed))
     except OSError as error:
-        raise UsageError(f"{folder}: {error}") from error
+        raise UsageError(f"{folder}: {error.strerror}") from error
 
 
 @click.command()
@@ -44,62 +48,48 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
     Distances are mean cosine distances of all pairs, with the embedder of patterns.embedder.
 
     \b
-    hisa data stats set
     hisa data stats explored self-instructed miniwob
     """
     from hisa.patterns.embedders import open_embedder
-    from hisa.plugins.synthesis.data.diversity import diversity
     from hisa.plugins.synthesis.data.set_folder import read_set
+    from hisa.plugins.synthesis.data.set_measures import diversity
 
     embedder = open_embedder(ctx.obj.patterns.embedder)
     sets = {str(folder): diversity(read_set(folder).samples, embedder) for folder in folders}
     if as_json:
         print_json({"embedder": embedder.name, "sets": sets})
         return
-    say(
-        f"{'set':30}"
-        + "".join(f"{name.replace('_', ' '):>23}" for name in next(iter(sets.values())))
-    )
-    for name, numbers in sets.items():
-        cells = (
-            "-" if n is None else f"{n:.3f}" if isinstance(n, float) else n
-            for n in numbers.values()
-        )
-        say(f"{safe_line(name, 29):30}" + "".join(f"{cell:>23}" for cell in cells))
+    names = next(iter(sets.values()))
+    say("set".ljust(30) + "".join(name.replace("_", " ").rjust(23) for name in names))
+    for folder, numbers in sets.items():
+        cells = ("-" if number is None else str(round(number, 3)) for number in numbers.values())
+        say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
 @click.command()
 @_FOLDER
-@click.option("--format", "form", required=True, metavar="NAME", help="parquet, sharegpt, osworld.")
-@click.option("-o", "out", required=True, metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--objective", "objectives", multiple=True,
-    type=click.Choice(("planning", "action", "sequence", "grounding")), help="All by default.",
-)  # fmt: skip
-def export(folder: Path, form: str, out: Path, objectives: tuple[str, ...]) -> None:
+@click.option("--format", "form", required=True, type=_FORMATS)
+@click.option("-o", "out", required=True, metavar="DIR", type=Path)
+@click.option("--objective", "only", multiple=True, type=_OBJECTIVES, help="All by default.")
+def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
     """Write SET for a trainer: a file a split, with licence and provenance in each row.
 
     \b
     hisa data export set --format parquet -o rows --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
     hisa data export set --format sharegpt -o chats
-    hisa data export set --format osworld -o results
     """
     from hisa.plugins.synthesis.data.data_formats import export_set
-    from hisa.plugins.synthesis.data.samples import OBJECTIVES
     from hisa.plugins.synthesis.data.set_folder import read_set
 
-    chosen = [name for name in OBJECTIVES if name in objectives or not objectives]
-    for path in export_set(read_set(folder), out, form, chosen):
+    for path in export_set(read_set(folder), out, form, only):
         say(path)
 
 
 @click.command("eval")
 @_FOLDER
-@click.argument("predictions", metavar="PREDICTIONS.jsonl", type=click.Path(path_type=Path))
-@click.option(
-    "--split", type=click.Choice(("test", "seen", "train")), default="test", help="Which (test)."
-)
+@click.argument("predictions", metavar="PREDICTIONS.jsonl", type=Path)
+@click.option("--split", type=_SPLITS, default="test", help="Which (test).")
 @json_option
 def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> None:
     """Score predicted steps: of the right type, and wholly right.
@@ -111,9 +101,8 @@ def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> N
     \b
     hisa data eval set predictions.jsonl
     """
-    from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.set_folder import read_set
-    from hisa.plugins.synthesis.data.step_accuracy import accuracy, read_predictions
+    from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
 
     samples = [sample for sample in read_set(folder).samples if sample.split == split]
     if not samples:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,23 +19,18 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.text.words import tokens
 
 __all__ = [
-    "LAST", "OBJECTIVES", "Objective", "Provenance", "Row", "Sample", "SampledElement", "Split",
-    "Target", "pairs", "rows",
+    "Provenance", "Row", "Sample", "SampledElement", "Split", "Target", "by_run", "pairs", "rows",
 ]  # fmt: skip
 
-LAST = 5
-"""L of OS-Catalyst, 3.4: steps of history, with their pictures, in the sequence form."""
+LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence", "grounding"]
-OBJECTIVES: tuple[Objective, ...] = ("planning", "action", "sequence", "grounding")
 Split = Literal["train", "seen", "test"]
-"""``test`` shares nothing with the others; ``seen`` has other seeds of what is trained on, as
-WorkArena's seen task types (OS-Catalyst, 4.1)."""
-_ELEMENTS = 80
-"""Elements in a prompt. Chosen by hand: 80 lines are some 1,200 tokens."""
+_ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
 Sides = tuple[Number, Number, Number, Number]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Pixels = Annotated[int, Field(ge=1, le=50_000)]
 
 
 class _Frozen(BaseModel):
@@ -51,16 +46,21 @@ class SampledElement(_Frozen):
     box: Sides
 
     def holds(self, point: tuple[float, float]) -> bool:
-        """Whether a point of the picture lies inside."""
+        """Whether a point lies inside."""
         return BoundingBox(*self.box).contains(Point(*point))
+
+    def lies_on(self, size: tuple[int, int]) -> bool:
+        """Whether its box has an area and lies on a picture, but for a pixel of rounding."""
+        left, top, right, bottom = self.box
+        inside = left >= -1 and top >= -1 and right <= size[0] + 1 and bottom <= size[1] + 1
+        return inside and right - left >= 1 and bottom - top >= 1
 
 
 class Target(_Frozen):
     """A place that an act hits: its point, and the element there where one is known."""
 
     point: tuple[Number, Number]
-    description: Text = ""
-    """The planner's words for it."""
+    description: Text = ""  # in the planner's words
     element: SampledElement | None = None
 
 
@@ -69,8 +69,7 @@ class Provenance(_Frozen):
 
     run: Text
     task: Text
-    source: Text
-    """Of the task: a benchmark, a page suite, or "own"."""
+    source: Text  # of the task: a benchmark, a page suite, or "own"
     model: Text
     machine: Text
     hisa: Text
@@ -82,40 +81,30 @@ class Sample(_Frozen):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
     id: Annotated[str, Field(max_length=200)]
-    instruction: Text
-    """h: the high-level instruction."""
-    thought: Text
-    """l: the low-level instruction."""
+    instruction: Text  # h: the high-level instruction
+    thought: Text  # l: the low-level instruction
     tool: Text
-    action: Text
-    """PyAutoGUI source, or ``tool(input as JSON)``."""
-    image: Hash
-    """The picture before: a file of the set's ``images``."""
+    action: Text  # PyAutoGUI source, or tool(input as JSON)
+    image: Hash  # the picture before: a file of the set's images
     after: Hash | Literal[""] = ""
-    size: tuple[Annotated[int, Field(ge=1, le=20_000)], Annotated[int, Field(ge=1, le=20_000)]]
-    """Width and height of the picture."""
-    screen: tuple[Annotated[int, Field(ge=1, le=50_000)], Annotated[int, Field(ge=1, le=50_000)]]
+    size: tuple[Pixels, Pixels]  # width and height of the picture
+    screen: tuple[Pixels, Pixels]
     window: Text = ""
     elements: Annotated[tuple[SampledElement, ...], Field(max_length=5_000)] = ()
     targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
     step: Annotated[int, Field(ge=0)]
-    last: Annotated[int, Field(ge=0)]
-    """The last of the steps that were merged into this one; ``step`` itself for an atomic one."""
+    last: Annotated[int, Field(ge=0)]  # of the steps that were merged into this one
     ends: bool = False
-    keys: dict[str, Text]
-    """For splits: application, family, template, and instance: the template with its seed."""
-    copies: Annotated[int, Field(ge=1, le=10_000)] = 1
-    """Times that its trajectory was drawn (OS-Genesis, 3.3); rows come as often."""
+    keys: dict[str, Text]  # application, family, template; instance: the template with its seed
+    copies: Annotated[int, Field(ge=1, le=10_000)] = 1  # times that its trajectory was drawn
     split: Split = "train"
     provenance: Provenance
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """The actions on the screen; none for another tool, or where the source is damaged."""
-        if self.tool != "gui_action":
-            return ()
         try:
-            return parse(self.action)
+            return parse(self.action) if self.tool == "gui_action" else ()
         except ActionRefused:
             return ()
 
@@ -123,12 +112,6 @@ class Sample(_Frozen):
     def points(self) -> tuple[tuple[float, float], ...]:
         """The points of its actions, in order."""
         return tuple((point.x, point.y) for point in points(self.actions))
-
-    def lies(self, box: Sides) -> bool:
-        """Whether a box has an area and lies on the picture, but for a pixel of rounding."""
-        left, top, right, bottom = box
-        inside = left >= -1 and top >= -1 and right <= self.size[0] + 1
-        return inside and bottom <= self.size[1] + 1 and right - left >= 1 and bottom - top >= 1
 
 
 class Row(_Frozen):
@@ -145,81 +128,71 @@ class Row(_Frozen):
     provenance: Provenance
 
 
-def rows(samples: Sequence[Sample], objectives: Iterable[Objective] = OBJECTIVES) -> Iterator[Row]:
-    """Yield the rows of samples, by objective; those of a trajectory drawn twice come twice.
+def by_run(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each run, in order."""
+    runs: dict[str, list[Sample]] = {}
+    for sample in samples:
+        runs.setdefault(sample.provenance.run, []).append(sample)
+    return runs
+
+
+def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]:
+    """Yield rows, of all objectives or only some; those of a trajectory drawn twice come twice.
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
     looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4). grounding: `pairs`.
     """
-    runs = defaultdict(list)
-    for sample in samples:
-        runs[sample.provenance.run].append(sample)
-    wanted = frozenset(objectives)
-    for steps in runs.values():
+    for steps in by_run(samples).values():
         for index, sample in enumerate(steps):
-            made = [row for row in _rows(sample, steps[:index]) if row.objective in wanted]
-            for copy in range(sample.copies):
-                mark = f"+{copy}" if copy else ""
-                yield from (row.model_copy(update={"id": row.id + mark}) for row in made)
+            for row in _rows(sample, steps[:index]):
+                for copy in range(sample.copies if not only or row.objective in only else 0):
+                    yield row.model_copy(update={"id": f"{row.id}+{copy}"})
 
 
 def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
     """Yield descriptions with the box of the element meant, in pixels of the picture.
 
-    The planner's descriptions of what it hit, where they share a word with that, and role and name
-    of each element that has a name of its own on this look. Boxes that do not lie on the picture
-    are left out, and those that are half of it.
+    Role and name of each element that has a name of its own on this look, and the planner's words
+    for what it hit, where they share one with that. Boxes of half the picture are left out.
     """
-    for target in sample.targets:
-        element = target.element
-        if element is None or not _is_pair(sample, element.box):
-            continue
-        if tokens(target.description) & tokens(f"{element.role} {element.name}"):
-            yield target.description, element.box
     named = defaultdict(list)
     for element in sample.elements:
         if element.name.strip() and len(element.name) <= 100:
             named[f"{element.role} {json.dumps(element.name, ensure_ascii=False)}"].append(element)
-    for words, alike in named.items():
-        if len(alike) == 1 and _is_pair(sample, alike[0].box):
-            yield words, alike[0].box
-
-
-def _is_pair(sample: Sample, box: Sides) -> bool:
-    width, height = sample.size
-    return sample.lies(box) and BoundingBox(*box).area < width * height / 2
+    meant = [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
+    for target in sample.targets:
+        hit, words = target.element, tokens(target.description)
+        if hit is not None and words & tokens(f"{hit.role} {hit.name}"):
+            meant.append((target.description, hit))
+    half = sample.size[0] * sample.size[1] / 2
+    for description, element in meant:
+        if element.lies_on(sample.size) and BoundingBox(*element.box).area < half:
+            yield description, element.box
 
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     def row(objective: Objective, prompt: str, completion: str, **more: Any) -> Row:
-        more = {"images": (sample.image,), "id": f"{sample.id}#{objective}"} | more
-        return Row(
-            sample=sample.id, objective=objective, split=sample.split, prompt=prompt,
-            completion=completion, provenance=sample.provenance, **more,
-        )  # fmt: skip
+        more = {"id": f"{sample.id}#{objective}", "images": (sample.image,)} | more
+        own = {"sample": sample.id, "split": sample.split, "provenance": sample.provenance}
+        return Row(objective=objective, prompt=prompt, completion=completion, **own, **more)
 
     task = f"Task: {_plain(sample.instruction)}"
     thought, action = f"Thought: {_plain(sample.thought)}", f"Action: {_plain(sample.action)}"
     state = f"<image>\n{_state(sample)}"
-    thoughts = (f"{number}. {_plain(one.thought)}" for number, one in enumerate(before, 1))
+    thoughts = (f"{number}. {_plain(step.thought)}" for number, step in enumerate(before, 1))
     history = "\n".join(("Done so far:", *thoughts)) if before else "Nothing is done yet."
     ask = "Say the next thought, then the action."
-    yield row("planning", f"{task}\n{history}\n{state}\n{ask}", f"{thought}\n{action}")
+    both = f"{thought}\n{action}"
+    yield row("planning", f"{task}\n{history}\n{state}\n{ask}", both)
     yield row("action", f"{history}\n{state}\n{thought}\nSay the action.", action)
-    recent = before[-LAST:]
-    looks = (
-        f"<image>\nThought: {_plain(one.thought)}\nAction: {_plain(one.action)}" for one in recent
-    )
-    yield row(
-        "sequence", "\n".join((task, *looks, state, ask)), f"{thought}\n{action}",
-        images=(*(one.image for one in recent), sample.image),
-    )  # fmt: skip
+    looks, images = "", [step.image for step in (*before[-LAST:], sample)]
+    for step in before[-LAST:]:
+        looks += f"<image>\nThought: {_plain(step.thought)}\nAction: {_plain(step.action)}\n"
+    yield row("sequence", f"{task}\n{looks}{state}\n{ask}", both, images=images)
     for number, (words, box) in enumerate(pairs(sample)):
-        sides = [round(side) for side in box]
-        prompt = f"<image>\nSay the box of: {_plain(words)}"
-        name = f"{sample.id}#grounding{number}"
-        yield row("grounding", prompt, json.dumps(sides), box=box, id=name)
+        prompt, name = f"<image>\nSay the box of: {_plain(words)}", f"{sample.id}#grounding{number}"
+        yield row("grounding", prompt, json.dumps([*map(round, box)]), box=box, id=name)
 
 
 def _plain(text: str) -> str:
@@ -232,6 +205,6 @@ def _state(sample: Sample) -> str:
     lines = [f"Window: {_plain(sample.window)}"]
     for element in sample.elements:
         if words := " ".join((element.name or element.text).split())[:120]:
-            sides = ", ".join(str(round(side)) for side in element.box)
-            lines.append(f"{element.role} {json.dumps(words, ensure_ascii=False)} [{sides}]")
+            sides = [*map(round, element.box)]
+            lines.append(f"{element.role} {json.dumps(words, ensure_ascii=False)} {sides}")
     return _plain("\n".join(lines[: _ELEMENTS + 1]))

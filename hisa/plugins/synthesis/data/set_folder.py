@@ -17,8 +17,7 @@ from hisa.plugins.synthesis.exploration import read_records
 
 __all__ = ["DataSet", "SetRecord", "read_set", "write_set"]
 
-_LARGEST = 4 << 30
-"""Bytes of the largest ``samples.jsonl`` that is read; more than a million steps."""
+_LARGEST = 4 << 30  # bytes of samples.jsonl: more than a million steps
 
 
 class SetRecord(BaseModel):
@@ -46,61 +45,54 @@ class DataSet:
         return self.folder / "images" / f"{name}.png"
 
     def image_bytes(self, name: str) -> bytes:
-        """A picture as PNG.
-
-        Raises:
-            UsageError: it is gone, or not the picture that its name says.
-        """
-        try:
-            content = self.image(name).read_bytes()
-        except OSError as error:
-            raise UsageError(f"{self.image(name)}: {error.strerror}") from error
+        """A picture as PNG. Raises: UsageError where it is gone, or not what its name says."""
+        path = self.image(name)
+        content = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(content).hexdigest() != name:
-            raise UsageError(f"{self.image(name)}: another picture than its name says")
+            raise UsageError(f"{path}: gone, or another picture than its name says")
         return content
 
 
 def write_set(
     folder: Path, record: SetRecord, samples: Sequence[Sample], images: Mapping[str, Path]
 ) -> DataSet:
-    """Write a set, ``set.json`` last: a folder without one is unfinished.
+    """Write a set in place of the one there, ``set.json`` last: without one it is unfinished.
 
-    Raises:
-        UsageError: splits leak, or the folder cannot be written.
+    Raises: UsageError where splits leak, or the folder cannot be written, or holds what is no set.
     """
     refuse_leaks(samples, record.policy, fix="another --by, or another --seed")
-    used = {name for sample in samples for name in (sample.image, sample.after) if name}
+    data = DataSet(folder, record, tuple(samples))
+    used = {data.image(name) for sample in samples for name in (sample.image, sample.after) if name}
+    lines = folder / "samples.jsonl"
     try:
-        (folder / "images").mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not lines.exists() and any(folder.iterdir()):  # pictures there are not ours to delete
+            raise UsageError(f"{folder}: not empty, and no data set", fix="-o another folder")
         (folder / "set.json").unlink(missing_ok=True)
-        for name in sorted(used):
-            if not (target := folder / "images" / f"{name}.png").exists():
-                replace_file(target, images[name].read_bytes())
-        lines = (sample.model_dump_json().encode() + b"\n" for sample in samples)
-        replace_file(folder / "samples.jsonl", lines)
+        replace_file(lines, (sample.model_dump_json().encode() + b"\n" for sample in samples))
+        (folder / "images").mkdir(PRIVATE_FOLDER, exist_ok=True)
+        kept = set((folder / "images").glob("*.png"))
+        for path in used - kept:
+            replace_file(path, images[path.stem].read_bytes())
+        for path in kept - used:
+            path.unlink()
         replace_file(folder / "set.json", record.model_dump_json(indent=1).encode())
     except OSError as error:
-        raise UsageError(
-            f"cannot write {str(folder)!r}: {error.strerror}", fix="-o another folder"
-        ) from error
-    return DataSet(folder, record, tuple(samples))
+        raise UsageError(f"{folder}: {error.strerror}", fix="-o another folder") from error
+    return data
 
 
 def read_set(folder: Path) -> DataSet:
-    """Read a set.
-
-    Raises:
-        UsageError: there is none, it is damaged, or its splits leak.
-    """
+    """Read a set. Raises: UsageError where there is none, it is damaged, or its splits leak."""
     path, lines = folder / "set.json", folder / "samples.jsonl"
-    if not path.is_file() or not lines.is_file():
-        raise UsageError(f"{folder}: no data set", fix=f"hisa data build DIR -o {folder}")
-    if lines.stat().st_size > _LARGEST:
-        raise UsageError(f"{lines}: more than {_LARGEST} bytes")
+    fix = f"hisa data build DIR -o {folder}"
     try:
         record = SetRecord.model_validate_json(path.read_bytes())
+        large = lines.stat().st_size > _LARGEST
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: {str(error)[:500]}") from error
-    samples = tuple(read_records(lines, Sample))
-    refuse_leaks(samples, record.policy, fix=f"hisa data build DIR -o {folder}")
-    return DataSet(folder, record, samples)
+        raise UsageError(f"{folder}: no data set: {str(error)[:500]}", fix=fix) from error
+    if large:
+        raise UsageError(f"{lines}: more than {_LARGEST} bytes")
+    data = DataSet(folder, record, tuple(read_records(lines, Sample)))
+    refuse_leaks(data.samples, record.policy, fix=fix)
+    return data

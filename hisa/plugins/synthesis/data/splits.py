@@ -6,30 +6,29 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.samples import Sample, Split
+from hisa.runs.manifest import TaskRecord
 
-__all__ = ["LEVELS", "Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
+__all__ = ["Policy", "assign", "keys_of", "leaks", "refuse_leaks", "request"]
 
-LEVELS: Final = ("application", "family", "template")
-"""From the widest on; what is split by one is split by those after it too."""
+Level = Literal["application", "family", "template"]  # what one splits, those after it do too
 
 
 class Policy(BaseModel):
-    """How a set is split.
+    """Shares to test on, and what is tested in any case (``hold_out``).
 
-    ``test`` and ``seen`` are shares of 0..1; ``hold_out`` names what is tested in any case.
-    WorkArena's split of OS-Catalyst, 4.1, is by template, the task type: 4 of 25 held out (unseen),
-    and other seeds of the rest (seen).
+    ``test`` shares nothing with the others; ``seen`` has other seeds of what is trained on, as
+    WorkArena's seen task types (OS-Catalyst, 4.1).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    by: Literal["application", "family", "template"] = "template"
+    by: Level = "template"
     test: float = Field(0.1, ge=0, le=1)
     seen: float = Field(0.0, ge=0, le=1)
     hold_out: tuple[str, ...] = ()
@@ -38,34 +37,33 @@ class Policy(BaseModel):
     @property
     def levels(self) -> tuple[str, ...]:
         """The keys that no two splits may share."""
-        return (*LEVELS[LEVELS.index(self.by) :], "request")
+        levels = get_args(Level)
+        return (*levels[levels.index(self.by) :], "request")
 
 
 def request(instruction: str) -> str:
     """An instruction without what a seed draws as a rule: quotes and numbers."""
     masked = re.sub(r"\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\S*\d\S*", "#", instruction)
-    first, _, rest = " ".join(masked.split()).partition(" ")
-    return f"{first.casefold()} {re.sub(r'(?:# ?)+', '# ', rest).casefold()}".strip()
+    return re.sub("#[# ]*", "# ", " ".join(masked.split())).casefold().strip()
 
 
-def keys_of(task: Any, seed: int) -> dict[str, str]:
-    """The keys of a run's `TaskRecord`.
+def keys_of(task: TaskRecord, seed: int) -> dict[str, str]:
+    """The keys of a run's task.
 
     A page that draws its content (MiniWoB++, WorkArena) is one template whatever its seed; its
     family is the beginning of its name ("click-checkboxes-large": "click-checkboxes"). Another
     task's template is its check and instruction without values, its family its check and verb.
     """
-    pages = (step.get("parameters") for step in task.setup if isinstance(step, dict))
+    pages = (step.get("parameters") for step in task.setup)
     page = next((p for p in pages if isinstance(p, dict) and isinstance(p.get("task"), str)), None)
     application = f"{task.format or task.benchmark or 'own'}/{task.domain}"
     if page is not None:
-        name, drawn = str(page["task"]), page.get("seed", seed)
-        begin = "-".join(name.split("-")[:2])
-        template, family = f"page/{name}", f"page/{begin}"
+        name, drawn = page["task"], page.get("seed", seed)
+        template, family = f"page/{name}", "page/" + "-".join(name.split("-")[:2])
     else:
-        template, drawn = f"{application}/{request(task.instruction)}", task.id
-        verb = request(task.instruction).partition(" ")[0]
-        family = f"{application}/{(task.check or {}).get('func', 'none')}/{verb}"
+        words, drawn = request(task.instruction), task.id
+        check = (task.check or {}).get("func", "none")
+        template, family = f"{application}/{words}", f"{application}/{check}/{words.split(' ')[0]}"
     keys = {"application": application, "family": family, "template": template}
     return keys | {"instance": f"{template}/{drawn}"}
 
@@ -74,30 +72,26 @@ def assign(samples: Sequence[Sample], policy: Policy) -> list[Sample]:
     """Split samples, the same way each time; what shares a key stays together.
 
     Groups go by a hash of their first key and the seed, so that a group stays on its side while
-    others are added.
-
-    Raises:
-        UsageError: a name to hold out is none of the keys of this level.
+    others are added. The first instance of a template that is trained on is never ``seen``.
+    Raises: UsageError where a name to hold out is none of the keys of this level.
     """
-    groups = _groups(samples, policy.levels)
     known = {sample.keys[policy.by] for sample in samples}
     for name in set(policy.hold_out) - known:
-        raise UsageError(
-            f"--hold-out {name!r}: there is no such {policy.by}",
-            fix=f"one of: {', '.join(sorted(known)[:20])}",
-        )
-    held = {groups[_node(policy.by, name)] for name in policy.hold_out}
-    sides: dict[str, Split] = {}
-    for sample in samples:
-        group = groups[_node("template", sample.keys["template"])]
-        instance = sample.keys["instance"]
+        fix = f"one of: {', '.join(sorted(known)[:20])}"
+        raise UsageError(f"--hold-out {name!r}: there is no such {policy.by}", fix=fix)
+    groups = _groups(samples, policy.levels)
+    held = {groups[f"{policy.by} {name}"] for name in policy.hold_out}
+    ordered = sorted((sample.keys["instance"], sample.keys["template"]) for sample in samples)
+    first = {template: instance for instance, template in reversed(ordered)}
+
+    def side(keys: dict[str, str]) -> Split:
+        group = groups[f"template {keys['template']}"]
         if group in held or _draw(policy.seed, group) < policy.test:
-            sides[instance] = "test"
-        else:
-            drawn = _draw(policy.seed, "seen " + instance) < policy.seen
-            sides[instance] = "seen" if drawn else "train"
-    _keep_trained(samples, sides)
-    return [s.model_copy(update={"split": sides[s.keys["instance"]]}) for s in samples]
+            return "test"
+        seen = _draw(policy.seed, f"seen {keys['instance']}") < policy.seen
+        return "seen" if seen and keys["instance"] != first[keys["template"]] else "train"
+
+    return [sample.model_copy(update={"split": side(sample.keys)}) for sample in samples]
 
 
 def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str, frozenset[str]]]:
@@ -106,67 +100,36 @@ def leaks(samples: Sequence[Sample], policy: Policy) -> Iterator[tuple[str, str,
     ``seen`` and ``train`` share templates by design, and neither an instance nor a step (picture,
     thought and action).
     """
-    for level in (*policy.levels, "instance", "step"):
-        having: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        apart = level in ("instance", "step")
-        for sample in samples:
-            side = sample.split if apart or sample.split == "test" else "train"
-            having[_key(sample, level)][side].add(sample.id)
-        for key, sides in having.items():
-            if len(sides) > 1:
-                yield level, key, frozenset().union(*sides.values())
+    having: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for sample in samples:
+        for level, key in _keys(sample, (*policy.levels, "instance", "step")).items():
+            apart = level in ("instance", "step") or sample.split == "test"
+            having[level, key][sample.split if apart else "train"].add(sample.id)
+    for (level, key), sides in having.items():
+        if len(sides) > 1:
+            yield level, key, frozenset().union(*sides.values())
 
 
 def refuse_leaks(samples: Sequence[Sample], policy: Policy, fix: str) -> None:
-    """Check that no two splits share a key.
-
-    Raises:
-        UsageError: they do.
-    """
+    """Check that no two splits share a key. Raises: UsageError where they do."""
     for level, key, ids in leaks(samples, policy):
-        names = ", ".join(sorted(ids)[:3])
-        raise UsageError(f"splits share the {level} {key[:200]!r}: {names}", fix=fix)
+        raise UsageError(f"splits share the {level} {key[:200]!r}: {min(ids)}", fix=fix)
 
 
-def _key(sample: Sample, level: str) -> str:
-    match level:
-        case "request":
-            return request(sample.instruction)
-        case "step":
-            return "\n".join((sample.image, sample.thought, sample.action))
-    return sample.keys[level]
-
-
-def _node(level: str, key: str) -> str:
-    return f"{level} {key}"
+def _keys(sample: Sample, levels: Collection[str]) -> dict[str, str]:
+    step = "\n".join((sample.image, sample.thought, sample.action))
+    keys = sample.keys | {"request": request(sample.instruction), "step": step}
+    return {level: keys[level] for level in levels}
 
 
 def _groups(samples: Sequence[Sample], levels: Collection[str]) -> dict[str, str]:
     """For each key the first key of those that it hangs together with."""
-    parents: dict[str, str] = {}
-
-    def root(node: str) -> str:
-        while parents.setdefault(node, node) != node:
-            node = parents[node]
-        return node
-
-    for sample in samples:
-        first, *others = (_node(level, _key(sample, level)) for level in (*levels, "template"))
-        for other in others:
-            low, high = sorted((root(first), root(other)))
-            parents[high] = low
-    return {node: root(node) for node in list(parents)}
-
-
-def _keep_trained(samples: Sequence[Sample], sides: dict[str, Split]) -> None:
-    """Train on the first instance of a template that would have none but seen ones."""
-    templates: dict[str, list[str]] = defaultdict(list)
-    for sample in samples:
-        templates[sample.keys["template"]].append(sample.keys["instance"])
-    for instances in templates.values():
-        if not any(sides[instance] == "train" for instance in instances):
-            first = min(instances)
-            sides[first] = "train" if sides[first] == "seen" else sides[first]
+    groups: list[frozenset[str]] = []
+    for items in {tuple(_keys(sample, levels).items()) for sample in samples}:
+        keys = frozenset(f"{level} {key}" for level, key in items)
+        joined = [group for group in groups if group & keys]
+        groups = [*(group for group in groups if not group & keys), keys.union(*joined)]
+    return {key: min(group) for group in groups for key in group}
 
 
 def _draw(seed: int, key: str) -> float:
