@@ -106,7 +106,7 @@ async def test_more_than_k_actions_are_two_sequences(tmp_path: Path) -> None:
     run = await compress(trajectory, tmp_path, environment=form, most=2)
     assert [one.count for one in run.sequences] == [2, 1]
     assert run.sequences[0].replayed == "same"
-    assert not run.sequences[1].refused_before
+    assert not run.pairs[1].refusals
 
 
 async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path
     trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
     run = await compress(trajectory, tmp_path, environment=form)
     assert [one.count for one in run.sequences] == [1, 1]
-    assert run.sequences[0].refused_after == ("region",) == run.sequences[1].refused_before
+    assert [pair.refusals for pair in run.pairs] == [("region",)]
     loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
     (sequence,) = loose.sequences
     assert sequence.replayed == "other", "the click goes to where the button was"

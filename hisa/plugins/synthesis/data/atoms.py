@@ -44,11 +44,13 @@ class Atom:
     def target(self) -> Element | None:
         """The element at its last point; without a point, the one that has the keyboard."""
         look, places = self.before, points(self.actions)
-        if look is None or places or not self.actions:
-            return look.element_at(places[-1]) if look and places else None
-        focused = [one for one in look.elements if "focused" in one.states]
-        in_front = [one for one in focused if one.window in (look.window, "")]
-        return min(in_front or focused, key=lambda one: one.box.area, default=None)
+        if look is None or self.tool is not None:
+            return None
+        if places:
+            return look.element_at(places[-1])
+        focused = [element for element in look.elements if "focused" in element.states]
+        in_front = [element for element in focused if element.window in (look.window, "")]
+        return min(in_front or focused, key=lambda element: element.box.area, default=None)
 
 
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
@@ -73,16 +75,15 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
 
 def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
     """Actions in the shortest parts after which no key or button is held."""
-    parts: list[tuple[Action, ...]] = []
-    part: list[Action] = []
+    parts: list[tuple[Action, ...]] = [()]
     held = 0
     for action in actions:
-        part.append(action)
+        parts[-1] += (action,)
         held += action.kind.endswith("_down") - action.kind.endswith("_up")
         if held <= 0 and action.kind not in ("move", "sleep"):
-            parts.append(tuple(part))
-            part, held = [], 0
-    return [*parts, tuple(part)] if part else parts
+            parts.append(())
+            held = 0
+    return [part for part in parts if part]
 
 
 def _parts(act: ReplayAct) -> list[Atom]:

@@ -13,12 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from hisa.errors import ActionRefused, UsageError
+from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pair, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
-from hisa.plugins.synthesis.data.thoughts import atom_thought, sequence_thought
+from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Environment
@@ -30,7 +30,7 @@ __all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "summary
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class AtomRecord(_Record):
@@ -63,9 +63,6 @@ class SequenceRecord(_Record):
     replayed: Replayed = "not tried"
     detail: str = ""
     """Why it is not "same"."""
-    refused_before: tuple[Refusal, ...] = ()
-    """The checks that refuse the pair at its beginning; those at its end."""
-    refused_after: tuple[Refusal, ...] = ()
 
     @property
     def kept(self) -> bool:
@@ -83,6 +80,7 @@ class CompressedRun(_Record):
     """Steps of the log that act on the screen."""
     sequences: tuple[SequenceRecord, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    """Actions one after the other, with the checks that kept them apart."""
     plays: int = 0
 
 
@@ -110,11 +108,13 @@ async def compress(
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
             pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
             parts = merge(atoms, pairs, most, without)
-            verdict: Verdict = ("not tried", "")
-            if len(parts) < len(atoms):
-                verdict = await player.verdict(parts)
-            records = await _sequences(trajectory, parts, pairs, verdict, writer)
-    except (UsageError, ActionRefused, OSError, ValueError) as error:
+            verdicts = await player.verdicts(parts)
+        records = await _sequences(trajectory, parts, verdicts, writer)
+    except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
+        return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
+    except EnvironmentFailed as error:
+        if not isinstance(error.__cause__, UsageError | ConfigError | ImportError):
+            raise
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
     acting = tuple(record for record in records if record.atoms[0].source)
     steps = len({atom.step for atom in atoms if atom.actions})
@@ -153,30 +153,29 @@ def _kept(look: Observation, folder: Path) -> Look:
 
 
 async def _sequences(
-    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], pairs: Sequence[Pair],
-    verdict: Verdict, writer: Writer | None,
+    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], verdicts: Sequence[Verdict],
+    writer: Writer | None,
 ) -> list[SequenceRecord]:  # fmt: skip
     records: list[SequenceRecord] = []
-    earlier: list[str] = []
-    refusals: list[tuple[Refusal, ...]] = [(), *(pair.refusals for pair in pairs), ()]
-    for part in parts:
-        before, instruction = refusals[len(earlier)], trajectory.instruction
+    thoughts: list[str] = []
+    for part, (replayed, detail) in zip(parts, verdicts, strict=True):
         atoms: list[AtomRecord] = []
         for atom in part:
-            thought, by = await atom_thought(writer, instruction, earlier, atom)
-            plain = {"step": atom.step, "kind": atom.kind, "source": atom.source}
-            atoms.append(AtomRecord.model_validate(plain | {"thought": thought, "writer": by}))
-            earlier.append(thought)
+            thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
+            atoms.append(AtomRecord(
+                step=atom.step, kind=atom.kind, source=atom.source, thought=thought, writer=by
+            ))  # fmt: skip
+            thoughts.append(thought)
         if len(part) > 1:
-            thoughts = earlier[-len(part) :]
-            thought, by = await sequence_thought(writer, instruction, part, thoughts)
-        look, (replayed, detail) = part[0].before, verdict if len(part) > 1 else ("not tried", "")
+            own = thoughts[-len(part) :]
+            thought, by = await write_thought(writer, trajectory.instruction, own, part)
+        look = part[0].before
         elements = look.elements_path if look else None
         records.append(SequenceRecord(
             run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
             thought=thought, writer=by, image=look.image.stem if look else "",
-            elements=elements.stem if elements else "", atoms=tuple(atoms), replayed=replayed,
-            detail=detail, refused_before=before, refused_after=refusals[len(earlier)],
+            elements=elements.stem if elements else "", atoms=tuple(atoms),
+            replayed=replayed, detail=detail,
         ))  # fmt: skip
     return records
 

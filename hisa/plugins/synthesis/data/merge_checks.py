@@ -6,7 +6,7 @@ second one's target). "gap" is none of them: there is no look, or a tool's call 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -18,7 +18,7 @@ from hisa.screen.geometry import BoundingBox, convert_box
 from hisa.screen.observation import Element, Screenshot
 from hisa.screen.similarity import outlines_alike, similarity
 
-__all__ = ["CHECKS", "Pair", "Refusal", "check_pair", "in_pixels", "merge", "same_element"]
+__all__ = ["CHECKS", "Pair", "Refusal", "check_pair", "in_pixels", "merge", "shown"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -59,7 +59,11 @@ def check_pair(number: int, first: Atom, second: Atom) -> Pair:
     if earlier is None or later is None or first.tool or second.tool:
         return Pair(first=number, kinds=kinds, refusals=("gap",))
     alike = similarity(earlier.screenshot, later.screenshot)
-    passed = (alike > _SSIM, not _changes_layout(first), _same_target(first, second))
+    passed = (
+        alike > _SSIM,
+        not _changes_layout(first),
+        _same_target(first, second, earlier, later),
+    )
     refusals = tuple(check for check, fine in zip(CHECKS, passed, strict=True) if not fine)
     return Pair(first=number, kinds=kinds, similarity=round(alike, 4), refusals=refusals)
 
@@ -84,15 +88,14 @@ def merge(
     return sequences
 
 
-def same_element(target: Element, look: Look, *, value: bool = True) -> bool:
-    """Whether a look lists an element of this role, name, box and, where asked for, value."""
-    return any(
-        (one.role, one.name) == (target.role, target.name)
-        and (not value or one.text == target.text)
-        and _shift(one.box, target.box) <= _SHIFT
-        for one in look.elements
-        if not one.states or {"showing", "visible"} & one.states
-    )
+def shown(elements: Iterable[Element]) -> list[Element]:
+    """Elements without those that are said to be hidden."""
+    return [one for one in elements if not one.states or {"showing", "visible"} & one.states]
+
+
+def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
+    """A box of the screen in the pixels of a look's picture."""
+    return convert_box(box, "image", screen=look.size, image=look.screenshot.size)
 
 
 def _changes_layout(atom: Atom) -> bool:
@@ -104,36 +107,38 @@ def _changes_layout(atom: Atom) -> bool:
     return isinstance(action, Scroll) or opens
 
 
-def _same_target(first: Atom, second: Atom) -> bool:
+def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
     """Whether what the second action is about was there before the first one.
 
     What is typed goes to where the first action clicked or typed; its value may be typed by then.
     """
-    looks = [look for look in (first.before, second.before) if look is not None]
-    earlier, places, target = looks[0], points(second.actions), second.target
+    places, target = points(second.actions), second.target
     if not places:
         goal = target or first.target
-        return goal is None or not earlier.elements or same_element(goal, earlier, value=False)
+        return goal is None or not earlier.elements or _lists(earlier, goal, value=False)
     if target is not None and earlier.elements:
-        return same_element(target, earlier, value=bool(points(first.actions)))
+        return _lists(earlier, target, value=bool(points(first.actions)))
     at = places[-1]
-    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
-    return (
-        outlines_alike(*(_cut(look, target.box if target else box) for look in looks)) > _OUTLINES
+    around = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
+    box = target.box if target else around
+    return outlines_alike(_cut(earlier, box), _cut(later, box)) > _OUTLINES
+
+
+def _lists(look: Look, target: Element, *, value: bool) -> bool:
+    """Whether a look has an element of this role, name, box and, where asked for, value."""
+    return any(
+        (one.role, one.name) == (target.role, target.name)
+        and (not value or one.text == target.text)
+        and all(abs(a - b) <= _SHIFT for a, b in zip(_sides(one), _sides(target), strict=True))
+        for one in shown(look.elements)
     )
 
 
-def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
-    """A box of the screen in the pixels of a look's picture."""
-    return convert_box(box, "image", screen=look.size, image=look.screenshot.size)
+def _sides(element: Element) -> tuple[float, ...]:
+    return element.box.left, element.box.top, element.box.right, element.box.bottom
 
 
 def _cut(look: Look, box: BoundingBox) -> Screenshot:
     picture = look.screenshot
     whole = BoundingBox(0, 0, picture.size.width, picture.size.height)
     return picture.crop(in_pixels(look, box).intersection(whole) or whole)
-
-
-def _shift(one: BoundingBox, other: BoundingBox) -> float:
-    sides = (one.left - other.left, one.top - other.top)
-    return max(map(abs, (*sides, one.right - other.right, one.bottom - other.bottom)))

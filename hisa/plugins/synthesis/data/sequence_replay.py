@@ -7,17 +7,19 @@ planner that emits the sequence sees no other; see OS-Catalyst, 3.1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Literal, Self, cast
+from itertools import chain
+from typing import Literal, cast
 
 from hisa.actions import Action, map_points
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
-from hisa.errors import ActionRefused, UsageError
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.data.atoms import Atom
+from hisa.plugins.synthesis.data.merge_checks import shown
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
@@ -28,14 +30,14 @@ from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["Ending", "Player", "Replayed", "Verdict"]
+__all__ = ["Ending", "Parts", "Player", "Replayed", "Verdict", "nearest"]
 
 Replayed = Literal["same", "other", "halted", "not tried"]
 Verdict = tuple[Replayed, str]
 """What came of a merged play, and why where it is not the same."""
 _LATE, _POLL = 6.0, 0.7
 """Seconds that a program may take to write, and between two scores; as in a proof."""
-_Parts = Sequence[tuple[Atom, ...]]
+Parts = Sequence[tuple[Atom, ...]]
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,10 @@ class Ending:
     facts: Facts
     score: float | None
     halted: str = ""
-    moved: int = 0
-    """Targets that were found at another place than the recorded one."""
 
 
-class Player:
-    """Plays the run of one task; its environment starts with the first play.
+class Player(AsyncExitStack):
+    """Plays the run of one task; its environment starts with the first play, and ends with it.
 
     Args:
         run: ended, and made on an environment that can be made anew.
@@ -67,22 +67,16 @@ class Player:
     def __init__(
         self, run: Run, final: Look | None, environment: Environment | None = None
     ) -> None:
+        super().__init__()
         self._run, self._final, self._task = run, final, run.manifest.task.task()
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")
         self._scorer = TaskScorer(settings=self._settings.tasks)
-        self._stack = AsyncExitStack()
         self._environment = environment
         self._played: dict[tuple[int, ...], Ending] = {}
         self.reproduced: bool | None = None
         """Whether the run, atom by atom, ended with its score again; None: not played yet."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._stack.aclose()
 
     @property
     def plays(self) -> int:
@@ -93,17 +87,34 @@ class Player:
         """Play atom by atom, each found on a fresh look: what merged plays are held against.
 
         Raises:
-            EnvironmentFailed: the machine does not come up or answer.
+            UsageError, EnvironmentFailed: as `play`.
         """
         ending = await self.play([(atom,) for atom in atoms])
         self.reproduced = not ending.halted and ending.score == self._run.score
         return ending
 
-    async def verdict(self, parts: _Parts) -> Verdict:
+    async def verdicts(self, parts: Parts) -> list[Verdict]:
+        """The verdict on each part, with all of them merged or, where that is not the same, alone.
+
+        Raises:
+            UsageError, EnvironmentFailed: as `play`.
+        """
+        verdicts: list[Verdict] = []
+        for part in parts:
+            verdict: Verdict = ("not tried", "")
+            if len(part) > 1:
+                verdict = await self.verdict(parts)
+            if verdict[0] in ("other", "halted"):
+                others = [[one] if one is part else [(atom,) for atom in one] for one in parts]
+                verdict = await self.verdict(list(chain.from_iterable(others)))
+            verdicts.append(verdict)
+        return verdicts
+
+    async def verdict(self, parts: Parts) -> Verdict:
         """Play merged; whether it ends in the state in which the atoms alone end.
 
         Raises:
-            EnvironmentFailed: the machine does not come up or answer.
+            UsageError, EnvironmentFailed: as `play`.
         """
         alone = await self.alone([atom for part in parts for atom in part])
         if not self.reproduced:
@@ -113,10 +124,10 @@ class Player:
             return "halted", ending.halted
         if ending.score != alone.score:
             return "other", f"score {ending.score}, not {alone.score}"
-        past, noise = self._final, set()
+        noise, past = set(), self._final
         if past is not None and past.elements:
             look = Observation(past.screenshot, past.size, elements=past.elements)
-            noise = {(one.role, one.name) for one in element_changes(look, alone.look)}
+            noise = {(change.role, change.name) for change in element_changes(look, alone.look)}
         for change in element_changes(alone.look, ending.look):
             if (change.role, change.name) not in noise:
                 return "other", f"{change.role} {change.name[:80]!r}: {change.what}"
@@ -124,10 +135,11 @@ class Player:
             return "other", " ".join(fact.fact)[:200]
         return "same", ""
 
-    async def play(self, parts: _Parts) -> Ending:
+    async def play(self, parts: Parts) -> Ending:
         """Play from the start state on a fresh machine; the same parts only once.
 
         Raises:
+            UsageError: the task cannot be set up, or a tool not be called again.
             EnvironmentFailed: the machine does not come up or answer.
         """
         key = tuple(map(len, parts))
@@ -135,17 +147,17 @@ class Player:
             self._played[key] = await self._play(parts, await self._fresh())
         return self._played[key]
 
-    async def _play(self, parts: _Parts, environment: Environment) -> Ending:
+    async def _play(self, parts: Parts, environment: Environment) -> Ending:
         looks: list[Observation] = []
-        halted, moved, settle = "", 0, self._settings.environment.settle
+        halted, settle = "", self._settings.environment.settle
         for number, part in enumerate(parts, 1):
             looks.append(await environment.observe(elements=True, settle=settle))
             try:
-                ready = [_placed(atom, looks[-1], strict=len(part) > 1) for atom in part]
-                for atom, (actions, shifted) in zip(part, ready, strict=True):
-                    moved += shifted
+                placed = [_placed(atom, looks[-1], strict=len(part) > 1) for atom in part]
+                for atom, actions in zip(part, placed, strict=True):
                     if atom.tool is not None:
-                        await replay([atom.tool], environment, settle=settle)
+                        again = replay([atom.tool], environment, settle=settle)
+                        await _lasting(again, environment)
                     else:
                         await environment.act(actions)
                         await environment.observe(settle=settle)
@@ -155,17 +167,22 @@ class Player:
         look = await environment.observe(elements=True, settle=settle)
         facts = await read_facts(environment) if "execute" in environment.capabilities else {}
         score = await self._score(environment, Deadline(0.0 if halted else _LATE))
-        return Ending(look, tuple(looks), facts, score, halted, moved)
+        return Ending(look, tuple(looks), facts, score, halted)
 
     async def _fresh(self) -> Environment:
-        if self._environment is None:
+        environment = self._environment
+        if environment is None:
             limit = Size(self._settings.run.image_width, self._settings.run.image_height)
             opened = open_environment(self._settings.environment, limit)
-            self._environment = await self._stack.enter_async_context(opened)
+            self._environment = environment = await self.enter_async_context(opened)
         else:
-            await self._environment.reset()
-        await self._scorer.prepare(self._task, self._environment)
-        return self._environment
+            await environment.reset()
+        try:
+            await self._scorer.prepare(self._task, environment)
+        except EnvironmentFailed:  # an application that was slow comes up the next time
+            await environment.reset()
+            await _lasting(self._scorer.prepare(self._task, environment), environment)
+        return environment
 
     async def _score(self, environment: Environment, limit: Deadline) -> float | None:
         """The score; one unlike the run's is asked for again for a while."""
@@ -177,41 +194,55 @@ class Player:
             await asyncio.sleep(_POLL)
 
 
-def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[tuple[Action, ...], int]:
-    """An atom's actions with their points on this look, and how many of them moved.
+async def _lasting(work: Awaitable[object], environment: Environment) -> None:
+    """Tell work that fails on a machine that answers, and so will again, from a broken machine.
 
-    A point keeps its place within its element. Where that is not there, the atom of a sequence has
-    none, and a single atom the point that was recorded.
+    Raises:
+        UsageError: the work failed.
+        EnvironmentFailed: the machine did.
+    """
+    try:
+        await work
+    except EnvironmentFailed as error:
+        await environment.observe()
+        raise UsageError(str(error)) from error
+
+
+def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...]:
+    """An atom's actions with each point at its place within its element on this look.
+
+    Where that is not there, a single atom has the recorded point, and that of a sequence none.
 
     Raises:
         LookupError: the target is not on the look.
     """
-    moved = 0
 
     def place(point: Point) -> Point:
-        nonlocal moved
         target = atom.before.element_at(point) if atom.before is not None else None
-        element = _nearest(target, look) if target is not None else None
+        element = nearest(target, look) if target is not None else None
         if target is None or element is None:
             if target is not None and strict:
                 raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
             return point
-        box, moved = element.box, moved + (not element.box.contains(point))
-        across = (point.x - target.box.left) / max(1.0, target.box.width)
-        down = (point.y - target.box.top) / max(1.0, target.box.height)
-        return Point(box.left + across * box.width, box.top + down * box.height, "screen")
+        old, new = target.box, element.box
+        across = (point.x - old.left) / max(1.0, old.width)
+        down = (point.y - old.top) / max(1.0, old.height)
+        return Point(new.left + across * new.width, new.top + down * new.height, "screen")
 
-    return map_points(atom.actions, place), moved
+    return map_points(atom.actions, place)
 
 
-def _nearest(target: Element, look: Observation) -> Element | None:
+def nearest(target: Element, look: Observation) -> Element | None:
     """The element of the same role and name, without a name of the same text, that is nearest."""
     at = target.box.centre
     alike = [
-        (abs(one.box.centre.x - at.x) + abs(one.box.centre.y - at.y), number, one)
-        for number, one in enumerate(look.elements or ())
+        one
+        for one in shown(look.elements or ())
         if (one.role, one.name) == (target.role, target.name)
         and (one.name or one.text == target.text)
-        and (not one.states or {"showing", "visible"} & one.states)
     ]
-    return min(alike)[2] if alike else None
+
+    def distance(element: Element) -> float:
+        return abs(element.box.centre.x - at.x) + abs(element.box.centre.y - at.y)
+
+    return min(alike, key=distance, default=None)
