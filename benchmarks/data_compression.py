@@ -17,7 +17,6 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from hisa.actions import points
 from hisa.errors import HisaError
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.compression import with_looks
-from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pair, merge
+from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Ending, Player, nearest
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
 from hisa.runs.read import load_run
@@ -37,7 +36,7 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
     line: dict[str, Any] = {"run": trajectory.id, "task": trajectory.task, "score": run.score}
     async with Player(run, trajectory.steps[-1].after) as player:
         atoms = await with_looks(atoms_of(trajectory, run), player, out / "looks")
-        pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+        pairs = check_pairs(atoms)
         line |= {"actions": [atom.kind for atom in atoms if atom.actions], "arms": {}, "alone": []}
         for without in ("", *CHECKS):
             parts = merge(atoms, pairs, 5, {check for check in CHECKS if check == without})

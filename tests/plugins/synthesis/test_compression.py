@@ -15,7 +15,7 @@ from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scrol
 from hisa.config import Settings
 from hisa.plugins.synthesis.data.atoms import atoms_of, split
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
-from hisa.plugins.synthesis.data.merge_checks import check_pair, merge
+from hisa.plugins.synthesis.data.merge_checks import check_pairs, merge
 from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
@@ -139,7 +139,7 @@ async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:
         tmp_path / "runs", form, click(FIELD), "pyautogui.scroll(-3, 400, 136)", click(OK)
     )
     atoms = atoms_of(trajectory, load_run(trajectory.folder))
-    pairs = [check_pair(at, *atoms[at : at + 2]) for at in range(2)]
+    pairs = check_pairs(atoms[:3])
     assert [pair.refusals for pair in pairs] == [(), ("rule",)]
     assert isinstance(atoms[1].actions[0], Scroll)
     assert [len(part) for part in merge(atoms, pairs, 5)] == [2, 1]

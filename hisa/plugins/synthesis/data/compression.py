@@ -7,16 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
+from hisa.errors import ActionRefused, ConfigError, PluginFailed, UsageError
 from hisa.machine.storage import replace_file
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
-from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pair, merge
+from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
 from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
@@ -29,11 +28,7 @@ from hisa.screen.observation import Observation
 __all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "summary", "with_looks"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class AtomRecord(_Record):
+class AtomRecord(BaseModel, frozen=True):
     """One action: its step of the run, its source in screen pixels, its thought."""
 
     step: int
@@ -44,7 +39,7 @@ class AtomRecord(_Record):
     """"rules", or the model's name."""
 
 
-class SequenceRecord(_Record):
+class SequenceRecord(BaseModel, frozen=True):
     """A step of a compressed run: one action, or several that are decided on one look.
 
     ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
@@ -70,17 +65,15 @@ class SequenceRecord(_Record):
         return self.count == 1 or self.replayed == "same"
 
 
-class CompressedRun(_Record):
-    """A run that is done with: a line of ``DIR/compressed.jsonl``."""
+class CompressedRun(BaseModel, frozen=True):
+    """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out."""
 
     run: str
     left_out: str = ""
-    """Why it has no sequences."""
     steps: int = 0
     """Steps of the log that act on the screen."""
     sequences: tuple[SequenceRecord, ...] = ()
     pairs: tuple[Pair, ...] = ()
-    """Actions one after the other, with the checks that kept them apart."""
     plays: int = 0
 
 
@@ -88,12 +81,12 @@ async def compress(
     trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
     without: Collection[Refusal] = (), most: int = 5, environment: Environment | None = None,
 ) -> CompressedRun:  # fmt: skip
-    """Compress one run.
+    """Compress one run, its thoughts by a model or by rules.
 
     Args:
         trajectory: the run.
         folder: its ``looks`` gets the looks that the run lacks.
-        writer: of the thoughts; None: rules.
+        writer: the model; None: rules.
         without: checks that are off.
         most: K, the actions of a sequence.
         environment: as for `Player`.
@@ -106,21 +99,17 @@ async def compress(
     try:
         async with Player(run, trajectory.steps[-1].after, environment) as player:
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
-            pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+            pairs = check_pairs(atoms)
             parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
-        records = await _sequences(trajectory, parts, verdicts, writer)
+        sequences = await _sequences(trajectory, parts, verdicts, writer)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    except EnvironmentFailed as error:
-        if not isinstance(error.__cause__, UsageError | ConfigError | ImportError):
-            raise
-        return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    acting = tuple(record for record in records if record.atoms[0].source)
-    steps = len({atom.step for atom in atoms if atom.actions})
     return CompressedRun(
-        run=trajectory.id, steps=steps, sequences=acting, pairs=tuple(pairs), plays=player.plays
-    )
+        run=trajectory.id, steps=len({atom.step for atom in atoms if atom.actions}),
+        sequences=tuple(one for one in sequences if one.atoms[0].source), pairs=tuple(pairs),
+        plays=player.plays,
+    )  # fmt: skip
 
 
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
@@ -130,16 +119,15 @@ async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[At
         UsageError: played again for a look, the run ends otherwise.
         EnvironmentFailed: the machine broke.
     """
-    if any(atom.before is None for atom in atoms):
+    looks = [atom.before for atom in atoms]
+    if None in looks:
         ending = await player.alone(atoms)
         if not player.reproduced:
             raise UsageError("looks are lacking, and played again it ends otherwise")
-        atoms = [
-            replace(atom, before=atom.before or _kept(look, folder))
-            for atom, look in zip(atoms, ending.looks, strict=True)
-        ]
-    later = [*(atom.before for atom in atoms[1:]), None][: len(atoms)]
-    return [replace(a, after=a.after or look) for a, look in zip(atoms, later, strict=True)]
+        both = zip(looks, ending.looks, strict=True)
+        looks = [look or _kept(seen, folder) for look, seen in both]
+    around = zip(atoms, looks, [*looks[1:], None], strict=False)
+    return [replace(atom, before=look, after=atom.after or last) for atom, look, last in around]
 
 
 def _kept(look: Observation, folder: Path) -> Look:
@@ -162,9 +150,8 @@ async def _sequences(
         atoms: list[AtomRecord] = []
         for atom in part:
             thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
-            atoms.append(AtomRecord(
-                step=atom.step, kind=atom.kind, source=atom.source, thought=thought, writer=by
-            ))  # fmt: skip
+            plain = {"step": atom.step, "kind": atom.kind, "source": atom.source}
+            atoms.append(AtomRecord.model_validate(plain | {"thought": thought, "writer": by}))
             thoughts.append(thought)
         if len(part) > 1:
             own = thoughts[-len(part) :]
@@ -194,7 +181,9 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
         "left_out": dict(Counter(run.left_out for run in runs if run.left_out)),
         "steps": sum(run.steps for run in runs), "actions": sum(lengths),
-        "compressed_steps": len(lengths), "lengths": dict(sorted(Counter(lengths).items())),
+        "compressed_steps": len(lengths),
+        "actions_a_step": round(sum(lengths) / max(1, len(lengths)), 2),
+        "lengths": dict(sorted(Counter(lengths).items())),
         "pairs": sum(len(run.pairs) for run in runs), "refused": dict(Counter(refused)),
         "merged": len(merged), "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),

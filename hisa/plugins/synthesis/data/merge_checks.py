@@ -7,9 +7,10 @@ second one's target). "gap" is none of them: there is no look, or a tool's call 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from hisa.actions import Click, Hotkey, Press, Scroll, points
 from hisa.plugins.synthesis.data.atoms import Atom
@@ -18,7 +19,7 @@ from hisa.screen.geometry import BoundingBox, convert_box
 from hisa.screen.observation import Element, Screenshot
 from hisa.screen.similarity import outlines_alike, similarity
 
-__all__ = ["CHECKS", "Pair", "Refusal", "check_pair", "in_pixels", "merge", "shown"]
+__all__ = ["CHECKS", "Pair", "Refusal", "alike", "check_pairs", "in_pixels", "merge"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -37,10 +38,8 @@ _KEYS = frozenset(
 """Keys that scroll, zoom, or lead to another page or window."""
 
 
-class Pair(BaseModel):
+class Pair(BaseModel, frozen=True):
     """Two atoms, one after the other, and the checks that say no; each check is always made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     first: int
     """The place of the first atom in the run, from 0."""
@@ -49,23 +48,23 @@ class Pair(BaseModel):
     refusals: tuple[Refusal, ...] = ()
 
 
-def check_pair(number: int, first: Atom, second: Atom) -> Pair:
-    """Make both checks on a pair.
+def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
+    """Make both checks on each atom and the next one.
 
     Raises:
         ValueError, OSError: a picture or its elements are damaged or gone.
     """
+    return [_pair(number, *both) for number, both in enumerate(pairwise(atoms))]
+
+
+def _pair(number: int, first: Atom, second: Atom) -> Pair:
     earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
     if earlier is None or later is None or first.tool or second.tool:
         return Pair(first=number, kinds=kinds, refusals=("gap",))
-    alike = similarity(earlier.screenshot, later.screenshot)
-    passed = (
-        alike > _SSIM,
-        not _changes_layout(first),
-        _same_target(first, second, earlier, later),
-    )
-    refusals = tuple(check for check, fine in zip(CHECKS, passed, strict=True) if not fine)
-    return Pair(first=number, kinds=kinds, similarity=round(alike, 4), refusals=refusals)
+    ssim = similarity(earlier.screenshot, later.screenshot)
+    fine = (ssim > _SSIM, not _changes_layout(first), _same_target(first, second, earlier, later))
+    refusals = tuple(check for check, passed in zip(CHECKS, fine, strict=True) if not passed)
+    return Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=refusals)
 
 
 def merge(
@@ -88,9 +87,11 @@ def merge(
     return sequences
 
 
-def shown(elements: Iterable[Element]) -> list[Element]:
-    """Elements without those that are said to be hidden."""
-    return [one for one in elements if not one.states or {"showing", "visible"} & one.states]
+def alike(target: Element, elements: Iterable[Element]) -> list[Element]:
+    """The elements of the same role and name that are not said to be hidden."""
+    kind, seen = (target.role, target.name), {"showing", "visible"}
+    same = [element for element in elements if (element.role, element.name) == kind]
+    return [element for element in same if not element.states or seen & element.states]
 
 
 def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
@@ -119,23 +120,19 @@ def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
     if target is not None and earlier.elements:
         return _lists(earlier, target, value=bool(points(first.actions)))
     at = places[-1]
-    around = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
-    box = target.box if target else around
+    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
     return outlines_alike(_cut(earlier, box), _cut(later, box)) > _OUTLINES
 
 
 def _lists(look: Look, target: Element, *, value: bool) -> bool:
     """Whether a look has an element of this role, name, box and, where asked for, value."""
-    return any(
-        (one.role, one.name) == (target.role, target.name)
-        and (not value or one.text == target.text)
-        and all(abs(a - b) <= _SHIFT for a, b in zip(_sides(one), _sides(target), strict=True))
-        for one in shown(look.elements)
-    )
+    same = [e for e in alike(target, look.elements) if not value or e.text == target.text]
+    return any(_shift(element.box, target.box) <= _SHIFT for element in same)
 
 
-def _sides(element: Element) -> tuple[float, ...]:
-    return element.box.left, element.box.top, element.box.right, element.box.bottom
+def _shift(old: BoundingBox, new: BoundingBox) -> float:
+    ends = (old.left - new.left, old.top - new.top, old.right - new.right, old.bottom - new.bottom)
+    return max(map(abs, ends))
 
 
 def _cut(look: Look, box: BoundingBox) -> Screenshot:

@@ -7,7 +7,7 @@ planner that emits the sequence sees no other; see OS-Catalyst, 3.1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +19,7 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.data.atoms import Atom
-from hisa.plugins.synthesis.data.merge_checks import shown
+from hisa.plugins.synthesis.data.merge_checks import alike
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
@@ -55,6 +55,9 @@ class Ending:
 class Player(AsyncExitStack):
     """Plays the run of one task; its environment starts with the first play, and ends with it.
 
+    Every play raises `UsageError` where the run cannot be played again though the machine answers,
+    and `EnvironmentFailed` where the machine does not.
+
     Args:
         run: ended, and made on an environment that can be made anew.
         final: its own last look, to tell what differs between two plays of the same acts.
@@ -68,12 +71,11 @@ class Player(AsyncExitStack):
         self, run: Run, final: Look | None, environment: Environment | None = None
     ) -> None:
         super().__init__()
-        self._run, self._final, self._task = run, final, run.manifest.task.task()
+        self._run, self._final, self._environment = run, final, environment
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")
         self._scorer = TaskScorer(settings=self._settings.tasks)
-        self._environment = environment
         self._played: dict[tuple[int, ...], Ending] = {}
         self.reproduced: bool | None = None
         """Whether the run, atom by atom, ended with its score again; None: not played yet."""
@@ -84,38 +86,26 @@ class Player(AsyncExitStack):
         return len(self._played)
 
     async def alone(self, atoms: Sequence[Atom]) -> Ending:
-        """Play atom by atom, each found on a fresh look: what merged plays are held against.
-
-        Raises:
-            UsageError, EnvironmentFailed: as `play`.
-        """
+        """Play atom by atom, each found on a fresh look: what merged plays are held against."""
         ending = await self.play([(atom,) for atom in atoms])
         self.reproduced = not ending.halted and ending.score == self._run.score
         return ending
 
     async def verdicts(self, parts: Parts) -> list[Verdict]:
-        """The verdict on each part, with all of them merged or, where that is not the same, alone.
-
-        Raises:
-            UsageError, EnvironmentFailed: as `play`.
-        """
+        """The verdict on each part, with all of them merged or, where that is not the same, alone."""
         verdicts: list[Verdict] = []
         for part in parts:
             verdict: Verdict = ("not tried", "")
             if len(part) > 1:
                 verdict = await self.verdict(parts)
             if verdict[0] in ("other", "halted"):
-                others = [[one] if one is part else [(atom,) for atom in one] for one in parts]
-                verdict = await self.verdict(list(chain.from_iterable(others)))
+                pieces = [[one] if one is part else [(atom,) for atom in one] for one in parts]
+                verdict = await self.verdict(list(chain.from_iterable(pieces)))
             verdicts.append(verdict)
         return verdicts
 
     async def verdict(self, parts: Parts) -> Verdict:
-        """Play merged; whether it ends in the state in which the atoms alone end.
-
-        Raises:
-            UsageError, EnvironmentFailed: as `play`.
-        """
+        """Play merged; whether it ends in the state in which the atoms alone end."""
         alone = await self.alone([atom for part in parts for atom in part])
         if not self.reproduced:
             return "not tried", f"alone, its acts end with {alone.score} and {alone.halted!r}"
@@ -138,13 +128,19 @@ class Player(AsyncExitStack):
     async def play(self, parts: Parts) -> Ending:
         """Play from the start state on a fresh machine; the same parts only once.
 
-        Raises:
-            UsageError: the task cannot be set up, or a tool not be called again.
-            EnvironmentFailed: the machine does not come up or answer.
+        What fails twice though the machine answers is the run's own fault.
         """
-        key = tuple(map(len, parts))
-        if key not in self._played:
-            self._played[key] = await self._play(parts, await self._fresh())
+        key, failures = tuple(map(len, parts)), 0
+        while key not in self._played:
+            try:
+                self._played[key] = await self._play(parts, await self._fresh())
+            except EnvironmentFailed as error:
+                if self._environment is None:
+                    raise
+                await self._environment.observe()  # fails where the machine broke
+                failures += 1
+                if failures == 2:
+                    raise UsageError(str(error)) from error
         return self._played[key]
 
     async def _play(self, parts: Parts, environment: Environment) -> Ending:
@@ -156,8 +152,7 @@ class Player(AsyncExitStack):
                 placed = [_placed(atom, looks[-1], strict=len(part) > 1) for atom in part]
                 for atom, actions in zip(part, placed, strict=True):
                     if atom.tool is not None:
-                        again = replay([atom.tool], environment, settle=settle)
-                        await _lasting(again, environment)
+                        await replay([atom.tool], environment, settle=settle)
                     else:
                         await environment.act(actions)
                         await environment.observe(settle=settle)
@@ -170,42 +165,23 @@ class Player(AsyncExitStack):
         return Ending(look, tuple(looks), facts, score, halted)
 
     async def _fresh(self) -> Environment:
-        environment = self._environment
-        if environment is None:
+        if self._environment is None:
             limit = Size(self._settings.run.image_width, self._settings.run.image_height)
             opened = open_environment(self._settings.environment, limit)
-            self._environment = environment = await self.enter_async_context(opened)
+            self._environment = await self.enter_async_context(opened)
         else:
-            await environment.reset()
-        try:
-            await self._scorer.prepare(self._task, environment)
-        except EnvironmentFailed:  # an application that was slow comes up the next time
-            await environment.reset()
-            await _lasting(self._scorer.prepare(self._task, environment), environment)
-        return environment
+            await self._environment.reset()
+        await self._scorer.prepare(self._run.manifest.task.task(), self._environment)
+        return self._environment
 
     async def _score(self, environment: Environment, limit: Deadline) -> float | None:
         """The score; one unlike the run's is asked for again for a while."""
-        status = cast(ExitStatus, self._run.status)  # it ended
+        task, status = self._run.manifest.task.task(), cast(ExitStatus, self._run.status)
         while True:
-            value = (await self._scorer.score(self._task, environment, status)).value
+            value = (await self._scorer.score(task, environment, status)).value
             if value == self._run.score or limit.passed:
                 return value
             await asyncio.sleep(_POLL)
-
-
-async def _lasting(work: Awaitable[object], environment: Environment) -> None:
-    """Tell work that fails on a machine that answers, and so will again, from a broken machine.
-
-    Raises:
-        UsageError: the work failed.
-        EnvironmentFailed: the machine did.
-    """
-    try:
-        await work
-    except EnvironmentFailed as error:
-        await environment.observe()
-        raise UsageError(str(error)) from error
 
 
 def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...]:
@@ -234,15 +210,11 @@ def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...
 
 def nearest(target: Element, look: Observation) -> Element | None:
     """The element of the same role and name, without a name of the same text, that is nearest."""
-    at = target.box.centre
-    alike = [
-        one
-        for one in shown(look.elements or ())
-        if (one.role, one.name) == (target.role, target.name)
-        and (one.name or one.text == target.text)
-    ]
 
     def distance(element: Element) -> float:
-        return abs(element.box.centre.x - at.x) + abs(element.box.centre.y - at.y)
+        at, centre = target.box.centre, element.box.centre
+        return abs(centre.x - at.x) + abs(centre.y - at.y)
 
-    return min(alike, key=distance, default=None)
+    same = alike(target, look.elements or ())
+    near = [element for element in same if element.name or element.text == target.text]
+    return min(near, key=distance, default=None)

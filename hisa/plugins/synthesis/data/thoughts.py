@@ -32,6 +32,8 @@ _SET = frozenset({"checked", "selected", "pressed"})
 _PAGE_TEXT = frozenset({"static", "label", "section", "paragraph", "heading", "document web"})
 _ROLES = {"push button": "button", "entry": "field", "text": "field"}
 _NO_SENTENCE = re.compile(r"(?i:pyautogui|\w\(.*\)|```)|[.!?]\s+[A-Z]")
+_QUOTABLE = re.compile(r'[^"]{1,50}(?= |"|$)')
+"""Whole words of a name, without quotation marks."""
 _FUTURE = re.compile(r"\bI(['\u2019]ll| will| am going to)\b|already")
 
 
@@ -140,11 +142,12 @@ def _words(element: Element | None) -> str:
     if element is None:
         return "a place on the screen"
     value = "" if element.role in FIELDS else element.text
-    name = one_line(element.name or element.label or value).replace('"', "'").rstrip(".:")
-    role = _ROLES.get(element.role, element.role)
+    quotable = _QUOTABLE.search(one_line(element.name or element.label or value))
+    name = f'"{quotable[0].strip(" .:")}"' if quotable else ""
     if element.role in _PAGE_TEXT:
-        return f'the text "{short(name, 50)}"' if name else "a place on the page"
-    return f'the "{short(name, 50)}" {role}' if name else f"the {role}"
+        return f"the text {name}" if name else "a place on the page"
+    role = _ROLES.get(element.role, element.role)
+    return f"the {name} {role}" if name else f"the {role}"
 
 
 def _names(look: Look | None) -> set[str]:
