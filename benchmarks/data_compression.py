@@ -22,9 +22,8 @@ from typing import Any
 
 from hisa.actions import points
 from hisa.errors import HisaError
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
+from hisa.plugins.synthesis.data.atoms import CHECKS, Atom, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.compression import with_looks
-from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Ending, Player, nearest
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
 from hisa.runs.read import load_run

@@ -13,9 +13,8 @@ import pytest
 import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
 from hisa.config import Settings
-from hisa.plugins.synthesis.data.atoms import atoms_of, split
+from hisa.plugins.synthesis.data.atoms import atoms_of, check_pairs, merge, split
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
-from hisa.plugins.synthesis.data.merge_checks import check_pairs, merge
 from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer

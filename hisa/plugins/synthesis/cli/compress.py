@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
-
-if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.synthesis.data.compression import CompressedRun
-    from hisa.plugins.synthesis.data.trajectories import Trajectory
 
 __all__ = ["compress"]
 
@@ -55,10 +48,12 @@ def compress(
     """
     from hisa.errors import UsageError
     from hisa.machine.storage import Lock
-    from hisa.plugins.synthesis.data.compression import CompressedRun, summary
+    from hisa.plugins.synthesis.cli.write import model_settings
+    from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
     from hisa.plugins.synthesis.exploration import read_records
 
+    settings = model_settings(ctx.obj, how) if how["model"] else None
     trajectories, unusable = read_trajectories([folder])
     if not trajectories:
         raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
@@ -70,7 +65,8 @@ def compress(
         runs = read_records(out / "compressed.jsonl", CompressedRun)
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
-        status = asyncio.run(_compress(left, runs, ctx.obj, out, how))
+        broken = asyncio.run(compress_all(left, runs, settings, out, how, say_error))
+        status = 3 if broken else 0
     except (KeyboardInterrupt, asyncio.CancelledError):
         say_error("stopped: what was in hand is lost, the same command goes on")
         status = 1
@@ -79,42 +75,9 @@ def compress(
     numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
     if as_json:
         print_json(numbers)
-    for name, number in {} if as_json else numbers.items():
+        return status
+    for name, number in numbers.items():
         counts = number.items() if isinstance(number, dict) else ()
-        words = "".join(f"\n  {count} {key}" for key, count in counts) if counts else number
+        words = ", ".join(f"{count} {key}" for key, count in counts) or number
         say(f"{name.replace('_', ' ')}: {words}")
-    return status
-
-
-async def _compress(
-    left: list[Trajectory], runs: list[CompressedRun], settings: Settings, out: Path,
-    how: dict[str, Any],
-) -> int:  # fmt: skip
-    """Compress the runs left, one after the other. Returns the exit status."""
-    from hisa.errors import EnvironmentFailed
-    from hisa.machine.storage import AppendOnlyFile, replace_file
-    from hisa.models.spending import Ledger
-    from hisa.plugins.synthesis.cli.write import model_settings
-    from hisa.plugins.synthesis.data.compression import compress as compress_run
-    from hisa.plugins.synthesis.exploration import append_record
-    from hisa.plugins.synthesis.writing import open_writer
-
-    if task := asyncio.current_task():
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    file, status = AppendOnlyFile(out / "compressed.jsonl"), 0
-    model = open_writer(model_settings(settings, how), out, Ledger()) if how["model"] else None
-    async with model or nullcontext() as writer:
-        with closing(file):
-            for number, trajectory in enumerate(left, 1):
-                checks, most = how["without"], how["most"]
-                try:
-                    run = await compress_run(trajectory, out, writer, without=checks, most=most)
-                    outcome = run.left_out or f"{len(run.sequences)} steps"
-                    append_record(file, run)
-                    runs.append(run)
-                except EnvironmentFailed as error:
-                    status, outcome = 3, f"a machine broke, so it is left: {error}"
-                lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
-                replace_file(out / "sequences.jsonl", "".join(lines).encode())
-                say_error(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return status

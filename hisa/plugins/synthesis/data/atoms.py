@@ -1,19 +1,46 @@
-"""Atoms: the shortest parts of a run between which a look can be taken (OS-Catalyst, 3.2)."""
+"""Atoms, the shortest parts of a run between which a look can be taken, and what may be merged.
+
+Two checks tell whether a second action can be decided on the first one's look (OS-Catalyst, 3.2).
+Check 1 is "similarity" (the whole pictures) and "rule" (the first action), check 2 "region" (the
+second one's target). "gap" is none of them: there is no look, or a tool's call lies between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
 
-from hisa.actions import Action, parse, points, to_source, to_space
+from pydantic import BaseModel
+
+from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to_source, to_space
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
-from hisa.screen.geometry import Size
-from hisa.screen.observation import Element
+from hisa.screen.geometry import BoundingBox, Size, convert_box
+from hisa.screen.observation import Element, Screenshot
+from hisa.screen.similarity import outlines_alike, similarity
 
-__all__ = ["Atom", "atoms_of", "split"]
+__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
+__all__ += ["merge", "split"]
+
+Refusal = Literal["similarity", "rule", "region", "gap"]
+CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
+_SSIM = 0.9
+"""More is alike; the paper's threshold."""
+_OUTLINES = 0.9
+"""Correlation of the outlines of one control, hovered and not; chosen by hand."""
+_SHIFT = 3.0
+"""Pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand."""
+_LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
+"""Roles that a click opens or leaves the page by."""
+_KEYS = frozenset(
+    {"pageup", "pagedown", "pgup", "pgdn", "f5", "alt+left", "alt+right", "alt+tab", "alt+f4"}
+    | {"ctrl+w", "ctrl+t", "ctrl+n", "ctrl+o", "ctrl+r", "ctrl+tab", "ctrl+plus", "ctrl+minus"}
+)
+"""Keys that scroll, zoom, or lead to another page or window."""
 
 
 @dataclass(frozen=True)
@@ -96,3 +123,106 @@ def _parts(act: ReplayAct) -> list[Atom]:
     image, screen = Size(*act.image), Size(*act.screen)
     actions = to_space(parse(act.input), "screen", image=image, screen=screen)
     return [Atom(act.step, part) for part in split(actions)]
+
+
+class Pair(BaseModel, frozen=True):
+    """Two atoms, one after the other, and the checks that say no; each check is always made."""
+
+    first: int
+    """The place of the first atom in the run, from 0."""
+    kinds: tuple[str, str]
+    similarity: float | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+
+def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
+    """Make both checks on each atom and the next one.
+
+    Raises:
+        ValueError, OSError: a picture or its elements are damaged or gone.
+    """
+    return [_pair(number, *both) for number, both in enumerate(pairwise(atoms))]
+
+
+def _pair(number: int, first: Atom, second: Atom) -> Pair:
+    earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
+    if earlier is None or later is None or first.tool or second.tool:
+        return Pair(first=number, kinds=kinds, refusals=("gap",))
+    ssim = similarity(earlier.screenshot, later.screenshot)
+    fine = (ssim > _SSIM, not _changes_layout(first), _same_target(first, second, earlier, later))
+    refusals = tuple(check for check, passed in zip(CHECKS, fine, strict=True) if not passed)
+    return Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=refusals)
+
+
+def merge(
+    atoms: Sequence[Atom], pairs: Sequence[Pair], most: int, without: Collection[Refusal] = ()
+) -> list[tuple[Atom, ...]]:
+    """Merge greedily: an atom joins the sequence before it where no check that is on says no.
+
+    Args:
+        atoms: of a run.
+        pairs: of them, each with the next.
+        most: K, the longest sequence.
+        without: checks that are off.
+    """
+    sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
+    for pair, atom in zip(pairs, atoms[1:], strict=True):
+        if len(sequences[-1]) < most and set(pair.refusals) <= set(without):
+            sequences[-1] += (atom,)
+        else:
+            sequences.append((atom,))
+    return sequences
+
+
+def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
+    """A box of the screen in the pixels of a look's picture."""
+    return convert_box(box, "image", screen=look.size, image=look.screenshot.size)
+
+
+def _changes_layout(atom: Atom) -> bool:
+    action, target = atom.actions[-1], atom.target
+    if isinstance(action, Press | Hotkey):
+        keys = (action.key,) if isinstance(action, Press) else action.keys
+        return "+".join(keys).lower() in _KEYS
+    opens = isinstance(action, Click) and target is not None and target.role in _LEAVING
+    return isinstance(action, Scroll) or opens
+
+
+def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
+    """Whether what the second action is about was there before the first one.
+
+    What is typed goes to where the first action clicked or typed; its value may be typed by then.
+    """
+    places, target = points(second.actions), second.target
+    if not places:
+        goal = target or first.target
+        return goal is None or not earlier.elements or _lists(earlier, goal, value=False)
+    if target is not None and earlier.elements:
+        return _lists(earlier, target, value=bool(points(first.actions)))
+    at = places[-1]
+    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
+    return outlines_alike(_cut(earlier, box), _cut(later, box)) > _OUTLINES
+
+
+def _lists(look: Look, target: Element, *, value: bool) -> bool:
+    """Whether a look has an element of this role, name, box and, where asked for, value."""
+    same = [e for e in alike(target, look.elements) if not value or e.text == target.text]
+    return any(_shift(element.box, target.box) <= _SHIFT for element in same)
+
+
+def _shift(old: BoundingBox, new: BoundingBox) -> float:
+    ends = (old.left - new.left, old.top - new.top, old.right - new.right, old.bottom - new.bottom)
+    return max(map(abs, ends))
+
+
+def _cut(look: Look, box: BoundingBox) -> Screenshot:
+    picture = look.screenshot
+    whole = BoundingBox(0, 0, picture.size.width, picture.size.height)
+    return picture.crop(in_pixels(look, box).intersection(whole) or whole)
+
+
+def alike(target: Element, elements: Iterable[Element]) -> list[Element]:
+    """The elements of the same role and name that are not said to be hidden."""
+    kind, seen = (target.role, target.name), {"showing", "visible"}
+    same = [element for element in elements if (element.role, element.name) == kind]
+    return [element for element in same if not element.states or seen & element.states]

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import signal
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from hisa.errors import ActionRefused, ConfigError, PluginFailed, UsageError
-from hisa.machine.storage import replace_file
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
-from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pairs, merge
+from hisa.config import Settings
+from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
+from hisa.machine.storage import AppendOnlyFile, replace_file
+from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
 from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
+from hisa.plugins.synthesis.exploration import append_record
 from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.plugins.synthesis.writing import open_writer
 from hisa.protocols import Environment
 from hisa.runs.kept_elements import plain_element
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 
-__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "summary", "with_looks"]
+__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "compress_all"]
+__all__ += ["summary", "with_looks"]
 
 
 class AtomRecord(BaseModel, frozen=True):
@@ -73,23 +80,50 @@ class CompressedRun(BaseModel, frozen=True):
     steps: int = 0
     """Steps of the log that act on the screen."""
     sequences: tuple[SequenceRecord, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    pairs: Sequence[Pair] = ()
     plays: int = 0
+
+
+async def compress_all(
+    left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
+    how: Mapping[str, Any], tell: Callable[[str], None],
+) -> int:  # fmt: skip
+    """Compress runs one after the other, add each to ``runs`` and to DIR; those that broke.
+
+    Args:
+        left: what is left to do.
+        runs: those that are done.
+        settings: with the model that writes the thoughts; None: rules.
+        out: DIR.
+        how: ``without`` and ``most``, as for `compress`.
+        tell: gets a line for each run.
+    """
+    if task := asyncio.current_task():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
+    opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
+    async with opened as writer:
+        with closing(file):
+            for number, trajectory in enumerate(left, 1):
+                checks, most = how["without"], how["most"]
+                try:
+                    run = await compress(trajectory, out, writer, without=checks, most=most)
+                    outcome = run.left_out or f"{len(run.sequences)} steps"
+                    append_record(file, run)
+                    runs.append(run)
+                except EnvironmentFailed as error:
+                    broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
+                lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
+                replace_file(out / "sequences.jsonl", "".join(lines).encode())
+                tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
+    return broken
 
 
 async def compress(
     trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
     without: Collection[Refusal] = (), most: int = 5, environment: Environment | None = None,
 ) -> CompressedRun:  # fmt: skip
-    """Compress one run, its thoughts by a model or by rules.
-
-    Args:
-        trajectory: the run.
-        folder: its ``looks`` gets the looks that the run lacks.
-        writer: the model; None: rules.
-        without: checks that are off.
-        most: K, the actions of a sequence.
-        environment: as for `Player`.
+    """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
 
     Raises:
         EnvironmentFailed: a machine broke.
@@ -105,23 +139,20 @@ async def compress(
         sequences = await _sequences(trajectory, parts, verdicts, writer)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    return CompressedRun(
-        run=trajectory.id, steps=len({atom.step for atom in atoms if atom.actions}),
-        sequences=tuple(one for one in sequences if one.atoms[0].source), pairs=tuple(pairs),
-        plays=player.plays,
-    )  # fmt: skip
+    acting = tuple(one for one in sequences if one.atoms[0].source)
+    steps, plays = len({atom.step for atom in atoms if atom.actions}), player.plays
+    return CompressedRun(run=run.id, steps=steps, sequences=acting, pairs=pairs, plays=plays)
 
 
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
     """The atoms with a look before and after each, kept in a folder where the log lacks it.
 
     Raises:
-        UsageError: played again for a look, the run ends otherwise.
-        EnvironmentFailed: the machine broke.
+        UsageError, EnvironmentFailed: it cannot be played again for a look, or ends otherwise.
     """
     looks = [atom.before for atom in atoms]
     if None in looks:
-        ending = await player.alone(atoms)
+        ending = await player.alone([tuple(atoms)])
         if not player.reproduced:
             raise UsageError("looks are lacking, and played again it ends otherwise")
         both = zip(looks, ending.looks, strict=True)
@@ -157,10 +188,10 @@ async def _sequences(
             own = thoughts[-len(part) :]
             thought, by = await write_thought(writer, trajectory.instruction, own, part)
         look = part[0].before
-        elements = look.elements_path if look else None
+        image, elements = (look.image, look.elements_path) if look else (None, None)
         records.append(SequenceRecord(
             run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
-            thought=thought, writer=by, image=look.image.stem if look else "",
+            thought=thought, writer=by, image=image.stem if image else "",
             elements=elements.stem if elements else "", atoms=tuple(atoms),
             replayed=replayed, detail=detail,
         ))  # fmt: skip

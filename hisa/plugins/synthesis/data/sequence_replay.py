@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal, cast
 
 from hisa.actions import Action, map_points
@@ -18,8 +17,7 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.data.atoms import Atom
-from hisa.plugins.synthesis.data.merge_checks import alike
+from hisa.plugins.synthesis.data.atoms import Atom, alike
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
@@ -30,14 +28,14 @@ from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["Ending", "Parts", "Player", "Replayed", "Verdict", "nearest"]
+__all__ = ["Ending", "Player", "Replayed", "Verdict", "nearest"]
 
+Parts = Sequence[tuple[Atom, ...]]
 Replayed = Literal["same", "other", "halted", "not tried"]
 Verdict = tuple[Replayed, str]
 """What came of a merged play, and why where it is not the same."""
 _LATE, _POLL = 6.0, 0.7
 """Seconds that a program may take to write, and between two scores; as in a proof."""
-Parts = Sequence[tuple[Atom, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,26 +53,21 @@ class Ending:
 class Player(AsyncExitStack):
     """Plays the run of one task; its environment starts with the first play, and ends with it.
 
-    Every play raises `UsageError` where the run cannot be played again though the machine answers,
-    and `EnvironmentFailed` where the machine does not.
-
-    Args:
-        run: ended, and made on an environment that can be made anew.
-        final: its own last look, to tell what differs between two plays of the same acts.
-        environment: a started one, which is left open; None: as the run's settings say.
-
-    Raises:
-        UsageError: its environment keeps what is done to it.
+    Its last look, ``final``, tells what differs between two plays of the same acts. A started
+    environment is left open; None: as the run's settings say. Plays raise `UsageError` where the
+    run cannot be played again (no machine is thrown away after it, or an act fails though the
+    machine answers), and `EnvironmentFailed` where the machine broke.
     """
 
     def __init__(
         self, run: Run, final: Look | None, environment: Environment | None = None
     ) -> None:
         super().__init__()
-        self._run, self._final, self._environment = run, final, environment
+        self._run, self._final, self._task = run, final, run.manifest.task.task()
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")
+        self._environment = environment
         self._scorer = TaskScorer(settings=self._settings.tasks)
         self._played: dict[tuple[int, ...], Ending] = {}
         self.reproduced: bool | None = None
@@ -85,28 +78,26 @@ class Player(AsyncExitStack):
         """Plays so far, each on a fresh machine."""
         return len(self._played)
 
-    async def alone(self, atoms: Sequence[Atom]) -> Ending:
+    async def alone(self, parts: Parts) -> Ending:
         """Play atom by atom, each found on a fresh look: what merged plays are held against."""
-        ending = await self.play([(atom,) for atom in atoms])
+        ending = await self.play(_singly(parts))
         self.reproduced = not ending.halted and ending.score == self._run.score
         return ending
 
     async def verdicts(self, parts: Parts) -> list[Verdict]:
-        """The verdict on each part, with all of them merged or, where that is not the same, alone."""
-        verdicts: list[Verdict] = []
-        for part in parts:
-            verdict: Verdict = ("not tried", "")
+        """The verdict on each part: of all merged, or of it alone where that is not the same."""
+        verdicts: list[Verdict] = [("not tried", "")] * len(parts)
+        for number, part in enumerate(parts):
             if len(part) > 1:
-                verdict = await self.verdict(parts)
-            if verdict[0] in ("other", "halted"):
-                pieces = [[one] if one is part else [(atom,) for atom in one] for one in parts]
-                verdict = await self.verdict(list(chain.from_iterable(pieces)))
-            verdicts.append(verdict)
+                verdicts[number] = await self.verdict(parts)
+            if verdicts[number][0] in ("other", "halted"):
+                before, after = parts[:number], parts[number + 1 :]
+                verdicts[number] = await self.verdict([*_singly(before), part, *_singly(after)])
         return verdicts
 
     async def verdict(self, parts: Parts) -> Verdict:
         """Play merged; whether it ends in the state in which the atoms alone end."""
-        alone = await self.alone([atom for part in parts for atom in part])
+        alone = await self.alone(parts)
         if not self.reproduced:
             return "not tried", f"alone, its acts end with {alone.score} and {alone.halted!r}"
         ending = await self.play(parts)
@@ -126,10 +117,7 @@ class Player(AsyncExitStack):
         return "same", ""
 
     async def play(self, parts: Parts) -> Ending:
-        """Play from the start state on a fresh machine; the same parts only once.
-
-        What fails twice though the machine answers is the run's own fault.
-        """
+        """Play from the start state on a fresh machine; the same parts only once."""
         key, failures = tuple(map(len, parts)), 0
         while key not in self._played:
             try:
@@ -161,8 +149,13 @@ class Player(AsyncExitStack):
                 break
         look = await environment.observe(elements=True, settle=settle)
         facts = await read_facts(environment) if "execute" in environment.capabilities else {}
-        score = await self._score(environment, Deadline(0.0 if halted else _LATE))
-        return Ending(look, tuple(looks), facts, score, halted)
+        limit = Deadline(0.0 if halted else _LATE)
+        while True:
+            status = cast(ExitStatus, self._run.status)
+            score = (await self._scorer.score(self._task, environment, status)).value
+            if score == self._run.score or limit.passed:
+                return Ending(look, tuple(looks), facts, score, halted)
+            await asyncio.sleep(_POLL)
 
     async def _fresh(self) -> Environment:
         if self._environment is None:
@@ -171,36 +164,28 @@ class Player(AsyncExitStack):
             self._environment = await self.enter_async_context(opened)
         else:
             await self._environment.reset()
-        await self._scorer.prepare(self._run.manifest.task.task(), self._environment)
+        await self._scorer.prepare(self._task, self._environment)
         return self._environment
 
-    async def _score(self, environment: Environment, limit: Deadline) -> float | None:
-        """The score; one unlike the run's is asked for again for a while."""
-        task, status = self._run.manifest.task.task(), cast(ExitStatus, self._run.status)
-        while True:
-            value = (await self._scorer.score(task, environment, status)).value
-            if value == self._run.score or limit.passed:
-                return value
-            await asyncio.sleep(_POLL)
+
+def _singly(parts: Parts) -> list[tuple[Atom, ...]]:
+    return [(atom,) for part in parts for atom in part]
 
 
 def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...]:
     """An atom's actions with each point at its place within its element on this look.
 
-    Where that is not there, a single atom has the recorded point, and that of a sequence none.
-
-    Raises:
-        LookupError: the target is not on the look.
+    Where that is not there, the point stays; strict: LookupError.
     """
 
     def place(point: Point) -> Point:
         target = atom.before.element_at(point) if atom.before is not None else None
-        element = nearest(target, look) if target is not None else None
-        if target is None or element is None:
-            if target is not None and strict:
-                raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
+        if target is None:
             return point
-        old, new = target.box, element.box
+        element = nearest(target, look)
+        if element is None and strict:
+            raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
+        old, new = target.box, element.box if element else target.box
         across = (point.x - old.left) / max(1.0, old.width)
         down = (point.y - old.top) / max(1.0, old.height)
         return Point(new.left + across * new.width, new.top + down * new.height, "screen")
@@ -210,11 +195,7 @@ def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...
 
 def nearest(target: Element, look: Observation) -> Element | None:
     """The element of the same role and name, without a name of the same text, that is nearest."""
-
-    def distance(element: Element) -> float:
-        at, centre = target.box.centre, element.box.centre
-        return abs(centre.x - at.x) + abs(centre.y - at.y)
-
+    left, top = target.box.left, target.box.top
     same = alike(target, look.elements or ())
     near = [element for element in same if element.name or element.text == target.text]
-    return min(near, key=distance, default=None)
+    return min(near, key=lambda e: abs(e.box.left - left) + abs(e.box.top - top), default=None)

@@ -15,8 +15,7 @@ from pydantic import BaseModel, Field
 
 from hisa.actions import Click, Hotkey, Press, Scroll, Write
 from hisa.errors import InvalidReply
-from hisa.plugins.synthesis.data.atoms import Atom
-from hisa.plugins.synthesis.data.merge_checks import in_pixels
+from hisa.plugins.synthesis.data.atoms import Atom, in_pixels
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, element_lines
 from hisa.screen.observation import Element, Screenshot
