@@ -52,7 +52,7 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
             if pair.refusals and "gap" not in pair.refusals:
                 verdict = await player.verdict(only(atoms, pair.first))
                 line["alone"].append({"kinds": pair.kinds, "by": pair.refusals, "came": verdict})
-        line |= {"pairs": [pair.model_dump() for pair in pairs], "plays": player.plays}
+        line |= {"pairs": [pair.model_dump() for pair in pairs], "plays": len(player.played)}
         return line | {"reproduced": player.reproduced}
 
 

@@ -20,7 +20,7 @@ from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
 from hisa.screen.geometry import BoundingBox, Size, convert_box
-from hisa.screen.observation import Element, Screenshot
+from hisa.screen.observation import Element
 from hisa.screen.similarity import outlines_alike, similarity
 
 __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
@@ -28,6 +28,7 @@ __all__ += ["merge", "split"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
+_GAP: tuple[Refusal, ...] = ("gap",)
 _SSIM = 0.9
 """More is alike; the paper's threshold."""
 _OUTLINES = 0.9
@@ -141,17 +142,17 @@ def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
     Raises:
         ValueError, OSError: a picture or its elements are damaged or gone.
     """
-    return [_pair(number, *both) for number, both in enumerate(pairwise(atoms))]
-
-
-def _pair(number: int, first: Atom, second: Atom) -> Pair:
-    earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
-    if earlier is None or later is None or first.tool or second.tool:
-        return Pair(first=number, kinds=kinds, refusals=("gap",))
-    ssim = similarity(earlier.screenshot, later.screenshot)
-    fine = (ssim > _SSIM, not _changes_layout(first), _same_target(first, second, earlier, later))
-    refusals = tuple(check for check, passed in zip(CHECKS, fine, strict=True) if not passed)
-    return Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=refusals)
+    pairs: list[Pair] = []
+    for number, (first, second) in enumerate(pairwise(atoms)):
+        earlier, later, ssim, refusals = first.before, second.before, None, _GAP
+        if earlier is not None and later is not None and not (first.tool or second.tool):
+            ssim = round(similarity(earlier.screenshot, later.screenshot), 4)
+            same = _same_target(first, second, earlier, later)
+            passed = (ssim > _SSIM, not _changes_layout(first), same)
+            refusals = tuple(c for c, passes in zip(CHECKS, passed, strict=True) if not passes)
+        kinds = (first.kind, second.kind)
+        pairs.append(Pair(first=number, kinds=kinds, similarity=ssim, refusals=refusals))
+    return pairs
 
 
 def merge(
@@ -159,11 +160,7 @@ def merge(
 ) -> list[tuple[Atom, ...]]:
     """Merge greedily: an atom joins the sequence before it where no check that is on says no.
 
-    Args:
-        atoms: of a run.
-        pairs: of them, each with the next.
-        most: K, the longest sequence.
-        without: checks that are off.
+    ``most`` is K, the longest sequence; ``without`` are the checks that are off.
     """
     sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
     for pair, atom in zip(pairs, atoms[1:], strict=True):
@@ -201,24 +198,18 @@ def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
         return _lists(earlier, target, value=bool(points(first.actions)))
     at = places[-1]
     box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
-    return outlines_alike(_cut(earlier, box), _cut(later, box)) > _OUTLINES
+    cuts = [look.screenshot.crop(in_pixels(look, box)) for look in (earlier, later)]
+    return outlines_alike(*cuts) > _OUTLINES
 
 
 def _lists(look: Look, target: Element, *, value: bool) -> bool:
     """Whether a look has an element of this role, name, box and, where asked for, value."""
-    same = [e for e in alike(target, look.elements) if not value or e.text == target.text]
-    return any(_shift(element.box, target.box) <= _SHIFT for element in same)
-
-
-def _shift(old: BoundingBox, new: BoundingBox) -> float:
-    ends = (old.left - new.left, old.top - new.top, old.right - new.right, old.bottom - new.bottom)
-    return max(map(abs, ends))
-
-
-def _cut(look: Look, box: BoundingBox) -> Screenshot:
-    picture = look.screenshot
-    whole = BoundingBox(0, 0, picture.size.width, picture.size.height)
-    return picture.crop(in_pixels(look, box).intersection(whole) or whole)
+    old, same = target.box, alike(target, look.elements)
+    return any(
+        max(abs(new.left - old.left), abs(new.right - old.right)) <= _SHIFT
+        and max(abs(new.top - old.top), abs(new.bottom - old.bottom)) <= _SHIFT
+        for new in [element.box for element in same if not value or element.text == target.text]
+    )
 
 
 def alike(target: Element, elements: Iterable[Element]) -> list[Element]:

@@ -88,15 +88,10 @@ async def compress_all(
     left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
     how: Mapping[str, Any], tell: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Compress runs one after the other, add each to ``runs`` and to DIR; those that broke.
+    """Compress runs one after the other; how many were left because a machine broke.
 
-    Args:
-        left: what is left to do.
-        runs: those that are done.
-        settings: with the model that writes the thoughts; None: rules.
-        out: DIR.
-        how: ``without`` and ``most``, as for `compress`.
-        tell: gets a line for each run.
+    Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
+    writes the thoughts (None: rules), ``how`` has ``without`` and ``most``, as for `compress`.
     """
     if task := asyncio.current_task():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -140,7 +135,7 @@ async def compress(
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
     acting = tuple(one for one in sequences if one.atoms[0].source)
-    steps, plays = len({atom.step for atom in atoms if atom.actions}), player.plays
+    steps, plays = len({atom.step for atom in atoms if atom.actions}), len(player.played)
     return CompressedRun(run=run.id, steps=steps, sequences=acting, pairs=pairs, plays=plays)
 
 

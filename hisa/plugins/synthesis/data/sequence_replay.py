@@ -69,14 +69,10 @@ class Player(AsyncExitStack):
             raise UsageError("its environment keeps what is done to it")
         self._environment = environment
         self._scorer = TaskScorer(settings=self._settings.tasks)
-        self._played: dict[tuple[int, ...], Ending] = {}
+        self.played: dict[tuple[int, ...], Ending] = {}
+        """The plays so far, by the lengths of their parts."""
         self.reproduced: bool | None = None
         """Whether the run, atom by atom, ended with its score again; None: not played yet."""
-
-    @property
-    def plays(self) -> int:
-        """Plays so far, each on a fresh machine."""
-        return len(self._played)
 
     async def alone(self, parts: Parts) -> Ending:
         """Play atom by atom, each found on a fresh look: what merged plays are held against."""
@@ -105,7 +101,7 @@ class Player(AsyncExitStack):
             return "halted", ending.halted
         if ending.score != alone.score:
             return "other", f"score {ending.score}, not {alone.score}"
-        noise, past = set(), self._final
+        past, noise = self._final, set()
         if past is not None and past.elements:
             look = Observation(past.screenshot, past.size, elements=past.elements)
             noise = {(change.role, change.name) for change in element_changes(look, alone.look)}
@@ -119,9 +115,9 @@ class Player(AsyncExitStack):
     async def play(self, parts: Parts) -> Ending:
         """Play from the start state on a fresh machine; the same parts only once."""
         key, failures = tuple(map(len, parts)), 0
-        while key not in self._played:
+        while key not in self.played:
             try:
-                self._played[key] = await self._play(parts, await self._fresh())
+                self.played[key] = await self._play(parts, await self._fresh())
             except EnvironmentFailed as error:
                 if self._environment is None:
                     raise
@@ -129,7 +125,7 @@ class Player(AsyncExitStack):
                 failures += 1
                 if failures == 2:
                     raise UsageError(str(error)) from error
-        return self._played[key]
+        return self.played[key]
 
     async def _play(self, parts: Parts, environment: Environment) -> Ending:
         looks: list[Observation] = []
@@ -173,10 +169,7 @@ def _singly(parts: Parts) -> list[tuple[Atom, ...]]:
 
 
 def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...]:
-    """An atom's actions with each point at its place within its element on this look.
-
-    Where that is not there, the point stays; strict: LookupError.
-    """
+    """An atom's actions, each point in its element on this look; strict: LookupError without."""
 
     def place(point: Point) -> Point:
         target = atom.before.element_at(point) if atom.before is not None else None
@@ -195,7 +188,8 @@ def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...
 
 def nearest(target: Element, look: Observation) -> Element | None:
     """The element of the same role and name, without a name of the same text, that is nearest."""
-    left, top = target.box.left, target.box.top
-    same = alike(target, look.elements or ())
+    at, same = target.box, alike(target, look.elements or ())
     near = [element for element in same if element.name or element.text == target.text]
-    return min(near, key=lambda e: abs(e.box.left - left) + abs(e.box.top - top), default=None)
+    return min(
+        near, key=lambda e: abs(e.box.left - at.left) + abs(e.box.top - at.top), default=None
+    )

@@ -61,13 +61,8 @@ async def write_thought(
 ) -> tuple[str, str]:
     """The thought of one atom or of a merged sequence, and its writer: "rules" or the model's name.
 
-    A model's that tells what only a look in between showed is refused.
-
-    Args:
-        writer: None: rules.
-        instruction: the task's.
-        thoughts: of the atoms before a single one; of a sequence its own atoms'.
-        atoms: rules write about one without a look.
+    ``thoughts`` are those before a single atom, or those of the sequence's atoms. A model's that
+    tells what only a look in between showed is refused. Rules write about one without a look.
 
     Raises:
         BudgetExceeded, ModelUnavailable: from the model.
@@ -76,17 +71,16 @@ async def write_thought(
     before, after = atoms[0].before, atoms[-1].after
     if writer is None or before is None:
         return rule_thought(atoms), "rules"
-    alone, action = len(atoms) == 1, "\n".join(atom.source for atom in atoms)
-    target = atoms[0].target if alone else None
-    texts = {"task": instruction, "thoughts": "\n".join(thoughts), "action": action}
-    if alone:
-        texts["action"] += f"\n{rule_thought(atoms)}"
-        texts["execution_history"] = texts.pop("thoughts")[-6000:] or "None."
+    prompt, past, target = "sequence_thought", "thoughts", None
+    if len(atoms) == 1:
+        prompt, past, target = "action_thought", "execution_history", atoms[0].target
+    action = "\n".join((*(atom.source for atom in atoms), rule_thought(atoms)))
+    texts = {"task": instruction, past: "\n".join(thoughts)[-6000:] or "None.", "action": action}
     if not writer.sees:
         texts[untrusted("elements")] = element_lines(before.elements, target)
         texts[untrusted("elements_after")] = element_lines(after.elements if after else (), None)
     pictures = [_boxed(before, target), *([after.screenshot] if after else [])]
-    system = render("action_thought" if alone else "sequence_thought", pictures=writer.sees)
+    system = render(prompt, pictures=writer.sees)
     fields: dict[str, Any] = {"thought": {"type": "string", "maxLength": 300}}
 
     def fits(reply: _Thought) -> None:
@@ -129,11 +123,13 @@ def _clause(atom: Atom, first: Look | None) -> str:
 def _is_set_already(atom: Atom) -> bool:
     """Whether the default is right: its target has a text or state, and keeps it."""
     target, after = atom.target, atom.after.elements if atom.after else ()
-    if target is None or not (target.text if atom.kind == "write" else target.states & _SET):
-        return False
-    alike = [one for one in after if (one.role, one.box) == (target.role, target.box)]
-    kept = any(one.text == target.text and not (one.states ^ target.states) & _SET for one in alike)
-    return kept and atom.kind in ("click", "write")
+    values = {"click": bool(target.states & _SET), "write": bool(target.text)} if target else {}
+    return values.get(atom.kind, False) and any(
+        (one.role, one.box, one.text) == (target.role, target.box, target.text)
+        and one.states & _SET == target.states & _SET
+        for one in after
+        if target
+    )
 
 
 def _words(element: Element | None) -> str:
