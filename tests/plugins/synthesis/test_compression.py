@@ -13,14 +13,16 @@ import pytest
 import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
 from hisa.config import Settings
-from hisa.plugins.synthesis.data.atoms import atoms_of, check_pairs, merge, split
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
 from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
-from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
+from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Task
 from hisa.runs.read import load_run
-from hisa.screen.geometry import Point
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Element
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
 
@@ -122,6 +124,16 @@ async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path
     assert summary([loose])["lengths"] == {1: 2}
 
 
+async def test_a_bad_sequence_does_not_drop_the_others(tmp_path: Path) -> None:
+    form = Form(pushes=True)
+    typed = f"{click(FIELD)}\npyautogui.write('Ann')"
+    trajectory = await made(tmp_path / "runs", form, typed, click(AGREE), click("(375, 357)"))
+    run = await compress(trajectory, tmp_path, environment=form, without=["region"], most=2)
+    assert [(one.count, one.replayed) for one in run.sequences] == [(2, "same"), (2, "other")]
+    assert run.plays == 4, "atom by atom, both merged, and each of them"
+    assert summary([run])["lengths"] == {1: 2, 2: 1}
+
+
 async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
     form = Form(brings=True)
     trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
@@ -155,6 +167,41 @@ async def test_a_run_that_cannot_be_played_again_is_left_out(tmp_path: Path) -> 
     assert run.left_out == "its environment keeps what is done to it"
     assert not run.sequences
     assert summary([run])["left_out"] == {run.left_out: 1}
+
+
+@pytest.mark.parametrize("machine_answers", [True, False])
+async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, machine_answers: bool
+) -> None:
+    form = Form()
+    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(OK))
+
+    async def fails(*_: object, **__: object) -> None:
+        if not machine_answers:
+            monkeypatch.setattr(form, "observe", fails)
+        raise EnvironmentFailed("step 1 cannot be replayed")
+
+    monkeypatch.setattr(form, "act", fails)
+    if machine_answers:
+        run = await compress(trajectory, tmp_path, environment=form)
+        assert run.left_out == "step 1 cannot be replayed"
+    else:
+        with pytest.raises(EnvironmentFailed):
+            await compress(trajectory, tmp_path, environment=form)
+
+
+async def test_rules_call_what_is_read_text_and_quote_it_truly() -> None:
+    box, size = BoundingBox(0, 0, 100, 20, "screen"), Size(640, 480)
+    for role, name, words in (
+        ("static", "Pick a date and hit submit.", 'the text "Pick a date and hit submit"'),
+        ("static", 'Find the link "a" below', 'the text "Find the link"'),
+        ("section", "", "a place on the page"),
+        ("push button", "Save", 'the "Save" button'),
+    ):
+        look = Look(Path("none.png"), size)
+        vars(look)["elements"] = (Element(role, name, box),)
+        atom = Atom(1, (Click(Point(5, 5, "screen")),), before=look)
+        assert rule_thought([atom]) == f"I will click {words}."
 
 
 async def test_rules_tell_that_the_default_is_right(tmp_path: Path) -> None:
