@@ -28,7 +28,6 @@ __all__ += ["merge", "split"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
-_GAP: tuple[Refusal, ...] = ("gap",)
 _SSIM = 0.9
 """More is alike; the paper's threshold."""
 _OUTLINES = 0.9
@@ -127,31 +126,27 @@ def _parts(act: ReplayAct) -> list[Atom]:
 
 
 class Pair(BaseModel, frozen=True):
-    """Two atoms, one after the other, and the checks that say no; each check is always made."""
+    """Two atoms, the ``first`` by its place in the run, and the checks that say no."""
 
     first: int
-    """The place of the first atom in the run, from 0."""
     kinds: tuple[str, str]
     similarity: float | None = None
     refusals: tuple[Refusal, ...] = ()
 
 
 def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
-    """Make both checks on each atom and the next one.
-
-    Raises:
-        ValueError, OSError: a picture or its elements are damaged or gone.
-    """
+    """Make both checks on each atom and the next; ValueError, OSError: a look is damaged."""
     pairs: list[Pair] = []
     for number, (first, second) in enumerate(pairwise(atoms)):
-        earlier, later, ssim, refusals = first.before, second.before, None, _GAP
-        if earlier is not None and later is not None and not (first.tool or second.tool):
-            ssim = round(similarity(earlier.screenshot, later.screenshot), 4)
-            same = _same_target(first, second, earlier, later)
-            passed = (ssim > _SSIM, not _changes_layout(first), same)
-            refusals = tuple(c for c, passes in zip(CHECKS, passed, strict=True) if not passes)
-        kinds = (first.kind, second.kind)
-        pairs.append(Pair(first=number, kinds=kinds, similarity=ssim, refusals=refusals))
+        earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
+        if earlier is None or later is None or first.tool or second.tool:
+            pairs.append(Pair(first=number, kinds=kinds, refusals=("gap",)))
+            continue
+        ssim = similarity(earlier.screenshot, later.screenshot)
+        same = _same_target(first, second, earlier, later)
+        passed = zip(CHECKS, (ssim > _SSIM, not _changes_layout(first), same), strict=True)
+        no = tuple(check for check, passes in passed if not passes)
+        pairs.append(Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=no))
     return pairs
 
 

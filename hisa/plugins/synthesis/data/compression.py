@@ -36,27 +36,26 @@ __all__ += ["summary", "with_looks"]
 
 
 class AtomRecord(BaseModel, frozen=True):
-    """One action: its step of the run, its source in screen pixels, its thought."""
+    """One action: its step of the run, its source in screen pixels, its thought and writer."""
 
     step: int
     kind: str
     source: str
     thought: str
     writer: str
-    """"rules", or the model's name."""
 
 
 class SequenceRecord(BaseModel, frozen=True):
-    """A step of a compressed run: one action, or several that are decided on one look.
+    """A step of a compressed run: one action, or several (``count``) decided on one look.
 
     ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
+    ``writer`` is "rules" or a model's name; ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
     first_step: int
     last_step: int
     count: int
-    """Its atoms."""
     thought: str
     writer: str
     image: str
@@ -64,7 +63,6 @@ class SequenceRecord(BaseModel, frozen=True):
     atoms: tuple[AtomRecord, ...]
     replayed: Replayed = "not tried"
     detail: str = ""
-    """Why it is not "same"."""
 
     @property
     def kept(self) -> bool:
@@ -73,12 +71,14 @@ class SequenceRecord(BaseModel, frozen=True):
 
 
 class CompressedRun(BaseModel, frozen=True):
-    """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out."""
+    """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out.
+
+    ``steps`` are those of the log that act on the screen.
+    """
 
     run: str
     left_out: str = ""
     steps: int = 0
-    """Steps of the log that act on the screen."""
     sequences: tuple[SequenceRecord, ...] = ()
     pairs: Sequence[Pair] = ()
     plays: int = 0
@@ -100,9 +100,9 @@ async def compress_all(
     async with opened as writer:
         with closing(file):
             for number, trajectory in enumerate(left, 1):
-                checks, most = how["without"], how["most"]
+                how = {name: how[name] for name in ("without", "most")}
                 try:
-                    run = await compress(trajectory, out, writer, without=checks, most=most)
+                    run = await compress(trajectory, out, writer, **how)
                     outcome = run.left_out or f"{len(run.sequences)} steps"
                     append_record(file, run)
                     runs.append(run)
@@ -142,8 +142,7 @@ async def compress(
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
     """The atoms with a look before and after each, kept in a folder where the log lacks it.
 
-    Raises:
-        UsageError, EnvironmentFailed: it cannot be played again for a look, or ends otherwise.
+    UsageError: played again for a look, the run ends otherwise.
     """
     looks = [atom.before for atom in atoms]
     if None in looks:
@@ -183,11 +182,11 @@ async def _sequences(
             own = thoughts[-len(part) :]
             thought, by = await write_thought(writer, trajectory.instruction, own, part)
         look = part[0].before
-        image, elements = (look.image, look.elements_path) if look else (None, None)
+        files = (look.image, look.elements_path) if look else (None, None)
+        image, elements = (file.stem if file else "" for file in files)
         records.append(SequenceRecord(
             run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
-            thought=thought, writer=by, image=image.stem if image else "",
-            elements=elements.stem if elements else "", atoms=tuple(atoms),
+            thought=thought, writer=by, image=image, elements=elements, atoms=tuple(atoms),
             replayed=replayed, detail=detail,
         ))  # fmt: skip
     return records

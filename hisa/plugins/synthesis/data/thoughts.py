@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from PIL import ImageDraw
 from pydantic import BaseModel, Field
 
 from hisa.actions import Click, Hotkey, Press, Scroll, Write
 from hisa.errors import InvalidReply
-from hisa.plugins.synthesis.data.atoms import Atom, in_pixels
+from hisa.plugins.synthesis.data.atoms import Atom, alike, in_pixels
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, element_lines
 from hisa.screen.observation import Element, Screenshot
@@ -37,7 +37,7 @@ _FUTURE = re.compile(r"\bI(['\u2019]ll| will| am going to)\b|already")
 
 
 class _Thought(BaseModel):
-    thought: Annotated[str, Field(min_length=8, max_length=600)]
+    thought: str = Field(min_length=8, max_length=600)
 
 
 def rule_thought(atoms: Sequence[Atom]) -> str:
@@ -59,14 +59,11 @@ def seen_in_between(thought: str, instruction: str, atoms: Sequence[Atom]) -> li
 async def write_thought(
     writer: Writer | None, instruction: str, thoughts: Sequence[str], atoms: Sequence[Atom]
 ) -> tuple[str, str]:
-    """The thought of one atom or of a merged sequence, and its writer: "rules" or the model's name.
+    """The thought of an atom or a merged sequence, and who wrote it: "rules" or the model's name.
 
     ``thoughts`` are those before a single atom, or those of the sequence's atoms. A model's that
-    tells what only a look in between showed is refused. Rules write about one without a look.
-
-    Raises:
-        BudgetExceeded, ModelUnavailable: from the model.
-        OSError, ValueError: a look is gone or damaged.
+    tells what only a look in between showed is refused. `BudgetExceeded` and `ModelUnavailable`
+    come from the model; OSError, ValueError: a look is gone or damaged.
     """
     before, after = atoms[0].before, atoms[-1].after
     if writer is None or before is None:
@@ -84,7 +81,11 @@ async def write_thought(
     fields: dict[str, Any] = {"thought": {"type": "string", "maxLength": 300}}
 
     def fits(reply: _Thought) -> None:
-        _require_plan(one_line(reply.thought), instruction, atoms)
+        thought = one_line(reply.thought)
+        if _NO_SENTENCE.search(thought) or not _FUTURE.search(thought):
+            raise InvalidReply('thought: write one sentence without code: "I will …"')
+        if names := seen_in_between(thought, instruction, atoms):
+            raise InvalidReply(f"{names[0][:80]!r} is only seen after a part of the actions")
 
     try:
         reply, _ = await ask_writer(writer, system, texts, pictures, fields, _Thought, fits)
@@ -93,19 +94,11 @@ async def write_thought(
     return one_line(reply.thought), writer.model.name
 
 
-def _require_plan(thought: str, instruction: str, atoms: Sequence[Atom]) -> None:
-    if _NO_SENTENCE.search(thought) or not _FUTURE.search(thought):
-        raise InvalidReply('thought: write one sentence without code, in the future: "I will …"')
-    if names := seen_in_between(thought, instruction, atoms):
-        raise InvalidReply(f"{names[0][:80]!r} is only seen after a part of the actions")
-
-
 def _clause(atom: Atom, first: Look | None) -> str:
     """The action as a clause that follows "I will", a target named that the first look has."""
     action, target = atom.actions[-1] if atom.actions else None, atom.target
-    known = {(element.role, element.name) for element in first.elements} if first else set()
-    comes = target is not None and (target.role, target.name) not in known
-    words = "what comes up" if comes else _words(target)
+    comes_up = target is not None and not (first and alike(target, first.elements))
+    words = "what comes up" if comes_up else _words(target)
     match action:
         case Click():
             verb = "double-click" if action.count > 1 else "click"
@@ -122,14 +115,15 @@ def _clause(atom: Atom, first: Look | None) -> str:
 
 def _is_set_already(atom: Atom) -> bool:
     """Whether the default is right: its target has a text or state, and keeps it."""
-    target, after = atom.target, atom.after.elements if atom.after else ()
-    values = {"click": bool(target.states & _SET), "write": bool(target.text)} if target else {}
-    return values.get(atom.kind, False) and any(
-        (one.role, one.box, one.text) == (target.role, target.box, target.text)
-        and one.states & _SET == target.states & _SET
-        for one in after
-        if target
-    )
+
+    def value(element: Element) -> tuple[object, ...]:
+        return element.role, element.box, element.text, element.states & _SET
+
+    target, after = atom.target, atom.after
+    if target is None or after is None or atom.kind not in ("click", "write"):
+        return False
+    is_set = bool(target.text) if atom.kind == "write" else bool(target.states & _SET)
+    return is_set and value(target) in map(value, after.elements)
 
 
 def _words(element: Element | None) -> str:
@@ -147,14 +141,13 @@ def _words(element: Element | None) -> str:
 
 def _names(look: Look | None) -> set[str]:
     texts = [text for one in (look.elements if look else ()) for text in (one.name, one.text)]
-    return {plain for text in texts if len(plain := one_line(text).casefold()) >= _TOLD}
+    return {one_line(text).casefold() for text in texts if len(one_line(text)) >= _TOLD}
 
 
 def _boxed(look: Look, target: Element | None) -> Screenshot:
-    """A look's picture, with a red box around an element."""
     pixels = look.screenshot.pixels.copy()
     if target is not None:
         box = in_pixels(look, target.box)
         around = (box.left - 2, box.top - 2, box.right + 2, box.bottom + 2)
-        ImageDraw.Draw(pixels).rectangle(around, outline=(255, 0, 0), width=3)
+        ImageDraw.Draw(pixels).rectangle(around, outline="red", width=3)
     return Screenshot(pixels)
