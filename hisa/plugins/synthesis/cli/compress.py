@@ -65,7 +65,8 @@ def compress(
         runs = read_records(out / "compressed.jsonl", CompressedRun)
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
-        broken = asyncio.run(compress_all(left, runs, settings, out, how, say_error))
+        checks = {"without": how["without"], "most": how["most"]}
+        broken = asyncio.run(compress_all(left, runs, settings, out, say_error, **checks))
         status = 3 if broken else 0
     except (KeyboardInterrupt, asyncio.CancelledError):
         say_error("stopped: what was in hand is lost, the same command goes on")

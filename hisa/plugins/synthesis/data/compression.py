@@ -7,7 +7,7 @@ import hashlib
 import json
 import signal
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -86,12 +86,12 @@ class CompressedRun(BaseModel, frozen=True):
 
 async def compress_all(
     left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
-    how: Mapping[str, Any], tell: Callable[[str], None],
+    tell: Callable[[str], None], **how: Any,
 ) -> int:  # fmt: skip
     """Compress runs one after the other; how many were left because a machine broke.
 
     Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
-    writes the thoughts (None: rules), ``how`` has ``without`` and ``most``, as for `compress`.
+    writes the thoughts (None: rules), ``how`` is ``without`` and ``most``, as for `compress`.
     """
     if task := asyncio.current_task():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -100,7 +100,6 @@ async def compress_all(
     async with opened as writer:
         with closing(file):
             for number, trajectory in enumerate(left, 1):
-                how = {name: how[name] for name in ("without", "most")}
                 try:
                     run = await compress(trajectory, out, writer, **how)
                     outcome = run.left_out or f"{len(run.sequences)} steps"

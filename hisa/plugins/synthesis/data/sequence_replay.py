@@ -173,15 +173,15 @@ def _placed(atom: Atom, look: Observation, *, strict: bool) -> tuple[Action, ...
 
     def place(point: Point) -> Point:
         target = atom.before.element_at(point) if atom.before is not None else None
-        if target is None:
-            return point
-        element = nearest(target, look)
-        if element is None and strict:
+        element = nearest(target, look) if target is not None else None
+        if strict and target is not None and element is None:
             raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
-        old, new = target.box, element.box if element else target.box
-        across = (point.x - old.left) / max(1.0, old.width)
-        down = (point.y - old.top) / max(1.0, old.height)
-        return Point(new.left + across * new.width, new.top + down * new.height, "screen")
+        if target is None or element is None:
+            return point
+        old, new = target.box, element.box
+        across, down = new.width / max(1.0, old.width), new.height / max(1.0, old.height)
+        left, top = new.left + (point.x - old.left) * across, new.top + (point.y - old.top) * down
+        return Point(left, top, "screen")
 
     return map_points(atom.actions, place)
 
