@@ -27,7 +27,6 @@ __all__ = ["rule_thought", "seen_in_between", "write_thought"]
 
 _TOLD = 4
 """Characters of the shortest name that only a picture can have told; shorter ones are anywhere."""
-_SET = frozenset({"checked", "selected", "pressed"})
 _PAGE_TEXT = frozenset({"static", "label", "section", "paragraph", "heading", "document web"})
 _ROLES = {"push button": "button", "entry": "field", "text": "field"}
 _NO_SENTENCE = re.compile(r"(?i:pyautogui|\w\(.*\)|```)|[.!?]\s+[A-Z]")
@@ -42,8 +41,6 @@ class _Thought(BaseModel):
 
 def rule_thought(atoms: Sequence[Atom]) -> str:
     """The plan of some atoms by rules; an element that the first look lacks is not named."""
-    if len(atoms) == 1 and _is_set_already(atoms[0]):
-        return f"As {_words(atoms[0].target)} is set already, I will leave it as it is."
     *clauses, last = [_clause(atom, atoms[0].before) for atom in atoms]
     return f"I will {', '.join(clauses)}{' and then ' if clauses else ''}{last}."
 
@@ -113,28 +110,18 @@ def _clause(atom: Atom, first: Look | None) -> str:
     return f"{atom.kind.replace('_', ' ')} at {words}" if action else f"use the tool {atom.kind}"
 
 
-def _is_set_already(atom: Atom) -> bool:
-    """Whether the default is right: its target has a text or state, and keeps it."""
-
-    def value(element: Element) -> tuple[object, ...]:
-        return element.role, element.box, element.text, element.states & _SET
-
-    target, after = atom.target, atom.after
-    if target is None or after is None or atom.kind not in ("click", "write"):
-        return False
-    is_set = bool(target.text) if atom.kind == "write" else bool(target.states & _SET)
-    return is_set and value(target) in map(value, after.elements)
-
-
 def _words(element: Element | None) -> str:
     """An element in words: ``the "Submit" button``, ``the text "Select a date"``."""
     if element is None:
         return "a place on the screen"
     value = "" if element.role in FIELDS else element.text
-    quotable = _QUOTABLE.search(one_line(element.name or element.label or value))
-    name = f'"{quotable[0].strip(" .:")}"' if quotable else ""
+    text = one_line(element.name or element.label or value)
+    quotable = _QUOTABLE.search(text)
+    quoted = quotable[0] if quotable else ""
+    name = f'"{quoted.strip(" .:")}"' if quoted else ""
     if element.role in _PAGE_TEXT:
-        return f"the text {name}" if name else "a place on the page"
+        part = "" if quoted == text else "with "
+        return f"the text {part}{name}" if name else "a place on the page"
     role = _ROLES.get(element.role, element.role)
     return f"the {name} {role}" if name else f"the {role}"
 
