@@ -79,6 +79,6 @@ def compress(
         return status
     for name, number in numbers.items():
         counts = number.items() if isinstance(number, dict) else ()
-        words = ", ".join(f"{count} {key}" for key, count in counts) or number
+        words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
         say(f"{name.replace('_', ' ')}: {words}")
     return status
