@@ -17,15 +17,14 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hisa.actions import points
 from hisa.errors import HisaError
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
+from hisa.plugins.synthesis.data.atoms import CHECKS, Atom, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.compression import with_looks
-from hisa.plugins.synthesis.data.merge_checks import CHECKS, check_pair, merge
-from hisa.plugins.synthesis.data.sequence_replay import Player
+from hisa.plugins.synthesis.data.sequence_replay import Ending, Player, nearest
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
 from hisa.runs.read import load_run
 
@@ -36,23 +35,37 @@ async def measured(trajectory: Trajectory, out: Path) -> dict[str, Any]:
     line: dict[str, Any] = {"run": trajectory.id, "task": trajectory.task, "score": run.score}
     async with Player(run, trajectory.steps[-1].after) as player:
         atoms = await with_looks(atoms_of(trajectory, run), player, out / "looks")
-        pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+        pairs = check_pairs(atoms)
         line |= {"actions": [atom.kind for atom in atoms if atom.actions], "arms": {}, "alone": []}
         for without in ("", *CHECKS):
             parts = merge(atoms, pairs, 5, {check for check in CHECKS if check == without})
-            many = [[atom.kind for atom in part] for part in parts if len(part) > 1]
-            came = await player.verdict(parts) if many else None
-            moved = (await player.play(parts)).moved if came and came[0] != "not tried" else 0
+            came = await player.verdicts(parts)
+            many = [number for number, part in enumerate(parts) if len(part) > 1]
+            played = await player.play(parts) if many and player.reproduced else None
             line["arms"][without or "all checks"] = {
                 "lengths": [len(part) for part in parts if part[0].actions],
-                "kinds": many, "replayed": [came] * len(many), "moved": moved,
-            }  # fmt: skip
+                "kinds": [[atom.kind for atom in parts[number]] for number in many],
+                "replayed": [came[number] for number in many],
+                "moved": moved(parts, played) if played else 0,
+            }
         for pair in pairs:
             if pair.refusals and "gap" not in pair.refusals:
                 verdict = await player.verdict(only(atoms, pair.first))
                 line["alone"].append({"kinds": pair.kinds, "by": pair.refusals, "came": verdict})
-        line |= {"pairs": [pair.model_dump() for pair in pairs], "plays": player.plays}
+        line |= {"pairs": [pair.model_dump() for pair in pairs], "plays": len(player.played)}
         return line | {"reproduced": player.reproduced}
+
+
+def moved(parts: list[tuple[Atom, ...]], ending: Ending) -> int:
+    """Targets that a play found where they were not when the run was recorded."""
+    count = 0
+    for part, look in zip(parts, ending.looks, strict=False):
+        for atom in part:
+            for point in points(atom.actions):
+                target = atom.before.element_at(point) if atom.before else None
+                element = nearest(target, look) if target else None
+                count += element is not None and not element.box.contains(point)
+    return count
 
 
 def only(atoms: list[Atom], first: int) -> list[tuple[Atom, ...]]:

@@ -13,15 +13,16 @@ import pytest
 import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
 from hisa.config import Settings
-from hisa.plugins.synthesis.data.atoms import atoms_of, split
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
-from hisa.plugins.synthesis.data.merge_checks import check_pair, merge
 from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
-from hisa.plugins.synthesis.data.trajectories import Trajectory, trajectory_of
+from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Task
 from hisa.runs.read import load_run
-from hisa.screen.geometry import Point
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Element
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
 
@@ -106,7 +107,7 @@ async def test_more_than_k_actions_are_two_sequences(tmp_path: Path) -> None:
     run = await compress(trajectory, tmp_path, environment=form, most=2)
     assert [one.count for one in run.sequences] == [2, 1]
     assert run.sequences[0].replayed == "same"
-    assert not run.sequences[1].refused_before
+    assert not run.pairs[1].refusals
 
 
 async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:
@@ -114,13 +115,23 @@ async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path
     trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
     run = await compress(trajectory, tmp_path, environment=form)
     assert [one.count for one in run.sequences] == [1, 1]
-    assert run.sequences[0].refused_after == ("region",) == run.sequences[1].refused_before
+    assert [pair.refusals for pair in run.pairs] == [("region",)]
     loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
     (sequence,) = loose.sequences
     assert sequence.replayed == "other", "the click goes to where the button was"
     assert not sequence.kept
     assert sequence.detail
     assert summary([loose])["lengths"] == {1: 2}
+
+
+async def test_a_bad_sequence_does_not_drop_the_others(tmp_path: Path) -> None:
+    form = Form(pushes=True)
+    typed = f"{click(FIELD)}\npyautogui.write('Ann')"
+    trajectory = await made(tmp_path / "runs", form, typed, click(AGREE), click("(375, 357)"))
+    run = await compress(trajectory, tmp_path, environment=form, without=["region"], most=2)
+    assert [(one.count, one.replayed) for one in run.sequences] == [(2, "same"), (2, "other")]
+    assert run.plays == 4, "atom by atom, both merged, and each of them"
+    assert summary([run])["lengths"] == {1: 2, 2: 1}
 
 
 async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
@@ -139,7 +150,7 @@ async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:
         tmp_path / "runs", form, click(FIELD), "pyautogui.scroll(-3, 400, 136)", click(OK)
     )
     atoms = atoms_of(trajectory, load_run(trajectory.folder))
-    pairs = [check_pair(at, *atoms[at : at + 2]) for at in range(2)]
+    pairs = check_pairs(atoms[:3])
     assert [pair.refusals for pair in pairs] == [(), ("rule",)]
     assert isinstance(atoms[1].actions[0], Scroll)
     assert [len(part) for part in merge(atoms, pairs, 5)] == [2, 1]
@@ -158,14 +169,39 @@ async def test_a_run_that_cannot_be_played_again_is_left_out(tmp_path: Path) -> 
     assert summary([run])["left_out"] == {run.left_out: 1}
 
 
-async def test_rules_tell_that_the_default_is_right(tmp_path: Path) -> None:
+@pytest.mark.parametrize("machine_answers", [True, False])
+async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, machine_answers: bool
+) -> None:
     form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
-    first, _ = atoms_of(trajectory, load_run(trajectory.folder))
-    assert rule_thought([first]) == 'I will click the "Agree" check box.'
-    assert first.after is not None
-    kept = type(first)(first.step, first.actions, before=first.after, after=first.after)
-    assert "already" in rule_thought([kept])
+    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(OK))
+
+    async def fails(*_: object, **__: object) -> None:
+        if not machine_answers:
+            monkeypatch.setattr(form, "observe", fails)
+        raise EnvironmentFailed("step 1 cannot be replayed")
+
+    monkeypatch.setattr(form, "act", fails)
+    if machine_answers:
+        run = await compress(trajectory, tmp_path, environment=form)
+        assert run.left_out == "step 1 cannot be replayed"
+    else:
+        with pytest.raises(EnvironmentFailed):
+            await compress(trajectory, tmp_path, environment=form)
+
+
+async def test_rules_call_what_is_read_text_and_quote_it_truly() -> None:
+    box, size = BoundingBox(0, 0, 100, 20, "screen"), Size(640, 480)
+    for role, name, words in (
+        ("static", "Pick a date and hit submit.", 'the text "Pick a date and hit submit"'),
+        ("static", 'Find the link "a" below', 'the text with "Find the link"'),
+        ("section", "", "a place on the page"),
+        ("push button", "Save", 'the "Save" button'),
+    ):
+        look = Look(Path("none.png"), size)
+        vars(look)["elements"] = (Element(role, name, box),)
+        atom = Atom(1, (Click(Point(5, 5, "screen")),), before=look)
+        assert rule_thought([atom]) == f"I will click {words}."
 
 
 async def test_a_model_writes_thoughts_that_the_first_look_allows(tmp_path: Path) -> None:

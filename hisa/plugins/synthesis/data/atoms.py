@@ -1,19 +1,46 @@
-"""Atoms: the shortest parts of a run between which a look can be taken (OS-Catalyst, 3.2)."""
+"""Atoms, the shortest parts of a run between which a look can be taken, and what may be merged.
+
+Two checks tell whether a second action can be decided on the first one's look (OS-Catalyst, 3.2).
+Check 1 is "similarity" (the whole pictures) and "rule" (the first action), check 2 "region" (the
+second one's target). "gap" is none of them: there is no look, or a tool's call lies between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
 
-from hisa.actions import Action, parse, points, to_source, to_space
+from pydantic import BaseModel
+
+from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to_source, to_space
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
-from hisa.screen.geometry import Size
+from hisa.screen.geometry import BoundingBox, Size, convert_box
 from hisa.screen.observation import Element
+from hisa.screen.similarity import outlines_alike, similarity
 
-__all__ = ["Atom", "atoms_of", "split"]
+__all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
+__all__ += ["merge", "split"]
+
+Refusal = Literal["similarity", "rule", "region", "gap"]
+CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
+_SSIM = 0.9
+"""More is alike; the paper's threshold."""
+_OUTLINES = 0.9
+"""Correlation of the outlines of one control, hovered and not; chosen by hand."""
+_SHIFT = 3.0
+"""Pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand."""
+_LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
+"""Roles that a click opens or leaves the page by."""
+_KEYS = frozenset(
+    {"pageup", "pagedown", "pgup", "pgdn", "f5", "alt+left", "alt+right", "alt+tab", "alt+f4"}
+    | {"ctrl+w", "ctrl+t", "ctrl+n", "ctrl+o", "ctrl+r", "ctrl+tab", "ctrl+plus", "ctrl+minus"}
+)
+"""Keys that scroll, zoom, or lead to another page or window."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +71,13 @@ class Atom:
     def target(self) -> Element | None:
         """The element at its last point; without a point, the one that has the keyboard."""
         look, places = self.before, points(self.actions)
-        if look is None or places or not self.actions:
-            return look.element_at(places[-1]) if look and places else None
-        focused = [one for one in look.elements if "focused" in one.states]
-        in_front = [one for one in focused if one.window in (look.window, "")]
-        return min(in_front or focused, key=lambda one: one.box.area, default=None)
+        if look is None or self.tool is not None:
+            return None
+        if places:
+            return look.element_at(places[-1])
+        focused = [element for element in look.elements if "focused" in element.states]
+        in_front = [element for element in focused if element.window in (look.window, "")]
+        return min(in_front or focused, key=lambda element: element.box.area, default=None)
 
 
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
@@ -73,16 +102,15 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
 
 def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
     """Actions in the shortest parts after which no key or button is held."""
-    parts: list[tuple[Action, ...]] = []
-    part: list[Action] = []
+    parts: list[tuple[Action, ...]] = [()]
     held = 0
     for action in actions:
-        part.append(action)
+        parts[-1] += (action,)
         held += action.kind.endswith("_down") - action.kind.endswith("_up")
         if held <= 0 and action.kind not in ("move", "sleep"):
-            parts.append(tuple(part))
-            part, held = [], 0
-    return [*parts, tuple(part)] if part else parts
+            parts.append(())
+            held = 0
+    return [part for part in parts if part]
 
 
 def _parts(act: ReplayAct) -> list[Atom]:
@@ -95,3 +123,92 @@ def _parts(act: ReplayAct) -> list[Atom]:
     image, screen = Size(*act.image), Size(*act.screen)
     actions = to_space(parse(act.input), "screen", image=image, screen=screen)
     return [Atom(act.step, part) for part in split(actions)]
+
+
+class Pair(BaseModel, frozen=True):
+    """Two atoms, the ``first`` by its place in the run, and the checks that say no."""
+
+    first: int
+    kinds: tuple[str, str]
+    similarity: float | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+
+def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
+    """Make both checks on each atom and the next; ValueError, OSError: a look is damaged."""
+    pairs: list[Pair] = []
+    for number, (first, second) in enumerate(pairwise(atoms)):
+        earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
+        if earlier is None or later is None or first.tool or second.tool:
+            pairs.append(Pair(first=number, kinds=kinds, refusals=("gap",)))
+            continue
+        ssim = similarity(earlier.screenshot, later.screenshot)
+        same = _same_target(first, second, earlier, later)
+        passed = zip(CHECKS, (ssim > _SSIM, not _changes_layout(first), same), strict=True)
+        no = tuple(check for check, passes in passed if not passes)
+        pairs.append(Pair(first=number, kinds=kinds, similarity=round(ssim, 4), refusals=no))
+    return pairs
+
+
+def merge(
+    atoms: Sequence[Atom], pairs: Sequence[Pair], most: int, without: Collection[Refusal] = ()
+) -> list[tuple[Atom, ...]]:
+    """Merge greedily: an atom joins the sequence before it where no check that is on says no.
+
+    ``most`` is K, the longest sequence; ``without`` are the checks that are off.
+    """
+    sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
+    for pair, atom in zip(pairs, atoms[1:], strict=True):
+        if len(sequences[-1]) < most and set(pair.refusals) <= set(without):
+            sequences[-1] += (atom,)
+        else:
+            sequences.append((atom,))
+    return sequences
+
+
+def in_pixels(look: Look, box: BoundingBox) -> BoundingBox:
+    """A box of the screen in the pixels of a look's picture."""
+    return convert_box(box, "image", screen=look.size, image=look.screenshot.size)
+
+
+def _changes_layout(atom: Atom) -> bool:
+    action, target = atom.actions[-1], atom.target
+    if isinstance(action, Press | Hotkey):
+        keys = (action.key,) if isinstance(action, Press) else action.keys
+        return "+".join(keys).lower() in _KEYS
+    opens = isinstance(action, Click) and target is not None and target.role in _LEAVING
+    return isinstance(action, Scroll) or opens
+
+
+def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
+    """Whether what the second action is about was there before the first one.
+
+    What is typed goes to where the first action clicked or typed; its value may be typed by then.
+    """
+    places, target = points(second.actions), second.target
+    if not places:
+        goal = target or first.target
+        return goal is None or not earlier.elements or _lists(earlier, goal, value=False)
+    if target is not None and earlier.elements:
+        return _lists(earlier, target, value=bool(points(first.actions)))
+    at = places[-1]
+    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
+    cuts = [look.screenshot.crop(in_pixels(look, box)) for look in (earlier, later)]
+    return outlines_alike(*cuts) > _OUTLINES
+
+
+def _lists(look: Look, target: Element, *, value: bool) -> bool:
+    """Whether a look has an element of this role, name, box and, where asked for, value."""
+    old, same = target.box, alike(target, look.elements)
+    return any(
+        max(abs(new.left - old.left), abs(new.right - old.right)) <= _SHIFT
+        and max(abs(new.top - old.top), abs(new.bottom - old.bottom)) <= _SHIFT
+        for new in [element.box for element in same if not value or element.text == target.text]
+    )
+
+
+def alike(target: Element, elements: Iterable[Element]) -> list[Element]:
+    """The elements of the same role and name that are not said to be hidden."""
+    kind, seen = (target.role, target.name), {"showing", "visible"}
+    same = [element for element in elements if (element.role, element.name) == kind]
+    return [element for element in same if not element.states or seen & element.states]

@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import signal
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-from hisa.errors import ActionRefused, UsageError
-from hisa.machine.storage import replace_file
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
-from hisa.plugins.synthesis.data.merge_checks import Pair, Refusal, check_pair, merge
+from hisa.config import Settings
+from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
+from hisa.machine.storage import AppendOnlyFile, replace_file
+from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
-from hisa.plugins.synthesis.data.thoughts import atom_thought, sequence_thought
+from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
+from hisa.plugins.synthesis.exploration import append_record
 from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.plugins.synthesis.writing import open_writer
 from hisa.protocols import Environment
 from hisa.runs.kept_elements import plain_element
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 
-__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "summary", "with_looks"]
+__all__ = ["AtomRecord", "CompressedRun", "SequenceRecord", "compress", "compress_all"]
+__all__ += ["summary", "with_looks"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AtomRecord(_Record):
-    """One action: its step of the run, its source in screen pixels, its thought."""
+class AtomRecord(BaseModel, frozen=True):
+    """One action: its step of the run, its source in screen pixels, its thought and writer."""
 
     step: int
     kind: str
     source: str
     thought: str
     writer: str
-    """"rules", or the model's name."""
 
 
-class SequenceRecord(_Record):
-    """A step of a compressed run: one action, or several that are decided on one look.
+class SequenceRecord(BaseModel, frozen=True):
+    """A step of a compressed run: one action, or several (``count``) decided on one look.
 
     ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
+    ``writer`` is "rules" or a model's name; ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
     first_step: int
     last_step: int
     count: int
-    """Its atoms."""
     thought: str
     writer: str
     image: str
@@ -62,10 +63,6 @@ class SequenceRecord(_Record):
     atoms: tuple[AtomRecord, ...]
     replayed: Replayed = "not tried"
     detail: str = ""
-    """Why it is not "same"."""
-    refused_before: tuple[Refusal, ...] = ()
-    """The checks that refuse the pair at its beginning; those at its end."""
-    refused_after: tuple[Refusal, ...] = ()
 
     @property
     def kept(self) -> bool:
@@ -73,32 +70,54 @@ class SequenceRecord(_Record):
         return self.count == 1 or self.replayed == "same"
 
 
-class CompressedRun(_Record):
-    """A run that is done with: a line of ``DIR/compressed.jsonl``."""
+class CompressedRun(BaseModel, frozen=True):
+    """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out.
+
+    ``steps`` are those of the log that act on the screen.
+    """
 
     run: str
     left_out: str = ""
-    """Why it has no sequences."""
     steps: int = 0
-    """Steps of the log that act on the screen."""
     sequences: tuple[SequenceRecord, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    pairs: Sequence[Pair] = ()
     plays: int = 0
+
+
+async def compress_all(
+    left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
+    tell: Callable[[str], None], **how: Any,
+) -> int:  # fmt: skip
+    """Compress runs one after the other; how many were left because a machine broke.
+
+    Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
+    writes the thoughts (None: rules), ``how`` is ``without`` and ``most``, as for `compress`.
+    """
+    if task := asyncio.current_task():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
+    opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
+    async with opened as writer:
+        with closing(file):
+            for number, trajectory in enumerate(left, 1):
+                try:
+                    run = await compress(trajectory, out, writer, **how)
+                    outcome = run.left_out or f"{len(run.sequences)} steps"
+                    append_record(file, run)
+                    runs.append(run)
+                except EnvironmentFailed as error:
+                    broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
+                lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
+                replace_file(out / "sequences.jsonl", "".join(lines).encode())
+                tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
+    return broken
 
 
 async def compress(
     trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
     without: Collection[Refusal] = (), most: int = 5, environment: Environment | None = None,
 ) -> CompressedRun:  # fmt: skip
-    """Compress one run.
-
-    Args:
-        trajectory: the run.
-        folder: its ``looks`` gets the looks that the run lacks.
-        writer: of the thoughts; None: rules.
-        without: checks that are off.
-        most: K, the actions of a sequence.
-        environment: as for `Player`.
+    """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
 
     Raises:
         EnvironmentFailed: a machine broke.
@@ -108,38 +127,31 @@ async def compress(
     try:
         async with Player(run, trajectory.steps[-1].after, environment) as player:
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
-            pairs = [check_pair(at, *pair) for at, pair in enumerate(pairwise(atoms))]
+            pairs = check_pairs(atoms)
             parts = merge(atoms, pairs, most, without)
-            verdict: Verdict = ("not tried", "")
-            if len(parts) < len(atoms):
-                verdict = await player.verdict(parts)
-            records = await _sequences(trajectory, parts, pairs, verdict, writer)
-    except (UsageError, ActionRefused, OSError, ValueError) as error:
+            verdicts = await player.verdicts(parts)
+        sequences = await _sequences(trajectory, parts, verdicts, writer)
+    except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
-    acting = tuple(record for record in records if record.atoms[0].source)
-    steps = len({atom.step for atom in atoms if atom.actions})
-    return CompressedRun(
-        run=trajectory.id, steps=steps, sequences=acting, pairs=tuple(pairs), plays=player.plays
-    )
+    acting = tuple(one for one in sequences if one.atoms[0].source)
+    steps, plays = len({atom.step for atom in atoms if atom.actions}), len(player.played)
+    return CompressedRun(run=run.id, steps=steps, sequences=acting, pairs=pairs, plays=plays)
 
 
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
     """The atoms with a look before and after each, kept in a folder where the log lacks it.
 
-    Raises:
-        UsageError: played again for a look, the run ends otherwise.
-        EnvironmentFailed: the machine broke.
+    UsageError: played again for a look, the run ends otherwise.
     """
-    if any(atom.before is None for atom in atoms):
-        ending = await player.alone(atoms)
+    looks = [atom.before for atom in atoms]
+    if None in looks:
+        ending = await player.alone([tuple(atoms)])
         if not player.reproduced:
             raise UsageError("looks are lacking, and played again it ends otherwise")
-        atoms = [
-            replace(atom, before=atom.before or _kept(look, folder))
-            for atom, look in zip(atoms, ending.looks, strict=True)
-        ]
-    later = [*(atom.before for atom in atoms[1:]), None][: len(atoms)]
-    return [replace(a, after=a.after or look) for a, look in zip(atoms, later, strict=True)]
+        both = zip(looks, ending.looks, strict=True)
+        looks = [look or _kept(seen, folder) for look, seen in both]
+    around = zip(atoms, looks, [*looks[1:], None], strict=False)
+    return [replace(atom, before=look, after=atom.after or last) for atom, look, last in around]
 
 
 def _kept(look: Observation, folder: Path) -> Look:
@@ -153,30 +165,28 @@ def _kept(look: Observation, folder: Path) -> Look:
 
 
 async def _sequences(
-    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], pairs: Sequence[Pair],
-    verdict: Verdict, writer: Writer | None,
+    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], verdicts: Sequence[Verdict],
+    writer: Writer | None,
 ) -> list[SequenceRecord]:  # fmt: skip
     records: list[SequenceRecord] = []
-    earlier: list[str] = []
-    refusals: list[tuple[Refusal, ...]] = [(), *(pair.refusals for pair in pairs), ()]
-    for part in parts:
-        before, instruction = refusals[len(earlier)], trajectory.instruction
+    thoughts: list[str] = []
+    for part, (replayed, detail) in zip(parts, verdicts, strict=True):
         atoms: list[AtomRecord] = []
         for atom in part:
-            thought, by = await atom_thought(writer, instruction, earlier, atom)
+            thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
             plain = {"step": atom.step, "kind": atom.kind, "source": atom.source}
             atoms.append(AtomRecord.model_validate(plain | {"thought": thought, "writer": by}))
-            earlier.append(thought)
+            thoughts.append(thought)
         if len(part) > 1:
-            thoughts = earlier[-len(part) :]
-            thought, by = await sequence_thought(writer, instruction, part, thoughts)
-        look, (replayed, detail) = part[0].before, verdict if len(part) > 1 else ("not tried", "")
-        elements = look.elements_path if look else None
+            own = thoughts[-len(part) :]
+            thought, by = await write_thought(writer, trajectory.instruction, own, part)
+        look = part[0].before
+        files = (look.image, look.elements_path) if look else (None, None)
+        image, elements = (file.stem if file else "" for file in files)
         records.append(SequenceRecord(
             run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
-            thought=thought, writer=by, image=look.image.stem if look else "",
-            elements=elements.stem if elements else "", atoms=tuple(atoms), replayed=replayed,
-            detail=detail, refused_before=before, refused_after=refusals[len(earlier)],
+            thought=thought, writer=by, image=image, elements=elements, atoms=tuple(atoms),
+            replayed=replayed, detail=detail,
         ))  # fmt: skip
     return records
 
@@ -195,7 +205,9 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
         "left_out": dict(Counter(run.left_out for run in runs if run.left_out)),
         "steps": sum(run.steps for run in runs), "actions": sum(lengths),
-        "compressed_steps": len(lengths), "lengths": dict(sorted(Counter(lengths).items())),
+        "compressed_steps": len(lengths),
+        "actions_a_step": round(sum(lengths) / max(1, len(lengths)), 2),
+        "lengths": dict(sorted(Counter(lengths).items())),
         "pairs": sum(len(run.pairs) for run in runs), "refused": dict(Counter(refused)),
         "merged": len(merged), "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),
