@@ -1,6 +1,6 @@
 """Bad data planted into samples by seed: the share that is caught, and false alarms.
 
-    python -m benchmarks.data_planted DIR... [-n N] [--seed S] [--runs R] [--no-ocr] [--json]
+    python -m benchmarks.data_planted DIR... [-n N] [--seed S] [--runs R] [--ocr] [--json]
 
 DIR is a bench or a folder of runs. Its samples are checked as they are: what is found there is a
 false alarm, or was bad before. Then N samples of each kind are changed, one at a time, and checked
@@ -218,14 +218,14 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--no-ocr", action="store_true")
+    parser.add_argument("--ocr", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     trajectories, _ = read_trajectories(options.folders)
     builder = Builder("planted")
     made = [s for one in trajectories[: options.runs] for s in builder.samples(one)]
     samples = assign(made, Policy(seed=options.seed))
-    read = picture_reader(builder.images, False if options.no_ocr else None, lambda _: None)
+    read = picture_reader(builder.images, options.ocr, lambda _: None)
     results = measure(samples, read, options.n, options.seed)
     if options.json:
         print(json.dumps(results))

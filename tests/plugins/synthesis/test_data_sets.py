@@ -112,7 +112,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_runs_become_a_set_with_provenance_and_licence(run: Run, tmp_path: Path) -> None:
-    command = ["data", "build", str(run.folder), "-o", str(tmp_path / "set"), "--no-ocr"]
+    command = ["data", "build", str(run.folder), "-o", str(tmp_path / "set")]
     refused = CliRunner().invoke(cli, command)
     assert isinstance(refused.exception, UsageError | SystemExit)
     CliRunner().invoke(cli, [*command, "--licence", "CC-BY-4.0"], catch_exceptions=False)

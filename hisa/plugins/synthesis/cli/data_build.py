@@ -31,7 +31,7 @@ _DRAWS = click.Choice(("reward", "all", "complete"))
 @click.option("--sample", "how", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
 @click.option("--seed", type=int, default=0, help="Of splits and draws (0).")
-@click.option("--ocr/--no-ocr", default=None, help="Read pictures to check them; if installed.")
+@click.option("--ocr", is_flag=True, help="Read pictures to check them; seconds for each.")
 @json_option
 def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) -> None:
     """Build a data set of the runs in DIR...: folders of runs, or benches.
@@ -50,7 +50,7 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     from hisa.plugins.synthesis.data.compression import SequenceRecord
     from hisa.plugins.synthesis.data.sample_checks import check, picture_reader
     from hisa.plugins.synthesis.data.set_folder import SetRecord, write_set
-    from hisa.plugins.synthesis.data.splits import Policy, assign
+    from hisa.plugins.synthesis.data.splits import Policy, assign, leaks
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
     from hisa.plugins.synthesis.exploration import read_records
     from hisa.version import __version__
@@ -72,9 +72,13 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     good = [sample for sample in samples if sample.id not in bad]
     if not good:
         raise UsageError(f"no sample is left: {dict(left_out)}", fix="hisa runs ls")
+    split = assign(good, policy)
+    shared = {id_ for level, _, ids in leaks(split, policy) if level == "step" for id_ in ids}
+    kept = [sample for sample in split if sample.split == "train" or sample.id not in shared]
+    left_out += Counter({"its step is in training too": len(split) - len(kept)})
     sampling = how["how"] or ""
     record = SetRecord(hisa=__version__, policy=policy, sampling=sampling, left_out=left_out)
-    written = write_set(out, record, assign(good, policy), builder.images)
+    written = write_set(out, record, kept, builder.images)
     _say(written, as_json=as_json)
 
 

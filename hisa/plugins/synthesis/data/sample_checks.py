@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from hisa.actions import Write
+from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.samples import Sample, SampledElement, Sides
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
@@ -76,11 +77,17 @@ def check(samples: Sequence[Sample], read: ReadLines | None = None) -> Iterator[
 
 
 def picture_reader(
-    images: Mapping[str, Path], wanted: bool | None, say: Callable[[str], object]
+    images: Mapping[str, Path], wanted: bool, say: Callable[[str], object]
 ) -> ReadLines | None:
-    """A reader of pictures by name, each read once; None where none is wanted or installed."""
-    if wanted is False or (wanted is None and not available()):
+    """A reader of pictures by name, each read once; None where none is wanted.
+
+    Raises:
+        UsageError: Tesseract is not installed.
+    """
+    if not wanted:
         return None
+    if not available():
+        raise UsageError("--ocr: Tesseract is not installed", fix="hisa doctor")
 
     @cache
     def read(name: str) -> Sequence[Line]:

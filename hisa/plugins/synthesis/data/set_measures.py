@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.actions import Action, Click, Scroll
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.protocols import Embedder
@@ -41,9 +40,12 @@ class Share(NamedTuple):
     of: int
 
     def __str__(self) -> str:
-        low, high = wilson(self.right, self.of)
-        rate = f"{self.right / self.of:.1%}" if self.of else "none"
-        return f"{self.right} of {self.of} ({rate}; {low:.1%} to {high:.1%})"
+        from scipy.stats import binomtest
+
+        if not self.of:
+            return "0 of 0"
+        low, high = binomtest(self.right, self.of).proportion_ci(method="wilson")
+        return f"{self.right} of {self.of} ({self.right / self.of:.1%}; {low:.1%} to {high:.1%})"
 
 
 def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | float | None]:
