@@ -20,13 +20,11 @@ from hisa.machine.storage import PRIVATE_FOLDER, Lock, replace_file
 
 __all__ = ["collect"]
 
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-
 
 @click.command()
 @click.argument("suite", required=False)
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--from", "sources", multiple=True, type=_FOLDER, help="Runs or benches.")
+@click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
 @click.option("--model", metavar="NAME", help="The planner's model, as for hisa bench run.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
@@ -98,6 +96,8 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
     from hisa.plugins.synthesis.data.collecting import Collection
     from hisa.plugins.synthesis.data.reward_sampling import sample
 
+    if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
+        raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
     collection, settings = Collection(out), None
     collection.add_runs([*how["sources"], *out.glob("benches/*/")])
     if not collection.runs:
