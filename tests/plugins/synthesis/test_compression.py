@@ -16,7 +16,7 @@ from hisa.config import Settings
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
-from hisa.plugins.synthesis.data.thoughts import rule_thought, seen_in_between
+from hisa.plugins.synthesis.data.thoughts import names_target, rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Task
@@ -204,19 +204,33 @@ async def test_rules_call_what_is_read_text_and_quote_it_truly() -> None:
         assert rule_thought([atom]) == f"I will click {words}."
 
 
+async def test_a_longer_name_does_not_name_the_target() -> None:
+    box, size = BoundingBox(0, 0, 100, 20, "screen"), Size(640, 480)
+    before, after = Look(Path("none.png"), size), Look(Path("none.png"), size)
+    item = Element("menu item", "Incremental Search", BoundingBox(0, 20, 100, 40, "screen"))
+    vars(before)["elements"] = (Element("menu", "Search", box),)
+    vars(after)["elements"] = (Element("menu", "Search", box), item)
+    atom = Atom(1, (Click(Point(5, 5, "screen")),), before=before, after=after)
+    assert names_target("I will open the menu Search for Incremental Search.", atom)
+    assert not names_target("I will click Incremental Search to search on.", atom)
+
+
 async def test_a_model_writes_thoughts_that_the_first_look_allows(tmp_path: Path) -> None:
     form = Form()
     trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
     replies = [
-        "pyautogui.click(1, 2)", "I will agree.",
-        "I will save.",
+        "pyautogui.click(1, 2)", "I will tick Agree.",
+        "I will go on.", "I will press Save.",
         "I will agree and save. Then I will stop.", "I will agree and then save.",
     ]  # fmt: skip
     model = ScriptedModel([json.dumps({"thought": reply}) for reply in replies])
     run = await compress(trajectory, tmp_path, Writer(model, sees=True), environment=form)
     (sequence,) = run.sequences
     assert (sequence.thought, sequence.writer) == ("I will agree and then save.", model.name)
-    assert [atom.thought for atom in sequence.atoms] == ["I will agree.", "I will save."]
+    assert [atom.thought for atom in sequence.atoms] == [
+        "I will tick Agree.",
+        "I will press Save.",
+    ]
 
 
 async def test_what_only_a_look_in_between_tells_is_found(tmp_path: Path) -> None:
