@@ -103,7 +103,8 @@ ROOMS = (
     ),
 )
 ARROWS = {
-    ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym")
+    ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym"),
+    ("live", "benchmarks"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 

@@ -37,6 +37,7 @@ from hisa.events.run_events import (
     ModelCalled,
     ModelFailed,
     Noted,
+    PersonActed,
     PersonAsked,
     RuleEntered,
     RunFinished,
@@ -100,6 +101,7 @@ __all__ = [
     "Noted",
     "Observed",
     "PatternUse",
+    "PersonActed",
     "PersonAsked",
     "PlaceFound",
     "PlanRejected",
@@ -142,6 +144,7 @@ Event = Annotated[
     | GroundingTried
     | Decided
     | Confirmed
+    | PersonActed
     | PersonAsked
     | HeldBack
     | Acted

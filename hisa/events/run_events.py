@@ -22,6 +22,7 @@ __all__ = [
     "ModelCalled",
     "ModelFailed",
     "Noted",
+    "PersonActed",
     "PersonAsked",
     "RuleEntered",
     "RunFinished",
@@ -191,6 +192,19 @@ class Confirmed(EventBase):
     """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
     word: str = ""
     """What the person said to the agent."""
+
+
+class PersonActed(EventBase):
+    """A person steered the run from outside, or acted on its machine with the agent parked."""
+
+    type: Literal["person_acted"] = "person_acted"
+    did: Literal["paused", "resumed", "stopped", "took_over", "acted", "gave_back"]
+    text: str = ""
+    """Of "acted": the acts, as source; of "gave_back": what changed meanwhile, in one line."""
+    error: str = ""
+    """Why an act was refused or failed; empty: it was done."""
+    seconds: float = 0.0
+    """Of "resumed" and "gave_back": how long the agent was parked."""
 
 
 class PersonAsked(EventBase):

@@ -28,7 +28,7 @@ __all__ = [
 
 EntryPointGroup = Literal[
     "tools", "grounders", "environments", "metrics", "models", "commands", "tasks", "lists",
-    "planners",
+    "planners", "supervisors",
 ]  # fmt: skip
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""

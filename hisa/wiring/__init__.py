@@ -62,6 +62,7 @@ from hisa.wiring.new_calls import NewCallGrounder
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.sequences import SequenceGrounder
+from hisa.wiring.supervision import open_supervisors
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 __all__ = [
@@ -179,9 +180,15 @@ async def open_agent(
         OperatorError: a part cannot be opened, with the command that fixes it. The log has the
             error, and an end.
     """
+    run_context = run_context or RunContext()
     async with AsyncExitStack() as stack:
         with _end_of_opening(log):
+            supervisors = open_supervisors(log, emitter(log, run_context.listeners))
+            for supervisor in supervisors:
+                run_context = supervisor.context(run_context)
             agent = await stack.enter_async_context(_opened(settings, task, log, run_context))
+            for supervisor in supervisors:
+                await stack.enter_async_context(supervisor.over(agent))
         yield agent
 
 
@@ -204,9 +211,8 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
 
 @asynccontextmanager
 async def _opened(
-    settings: Settings, task: Task, log: RunLog, run_context: RunContext | None
+    settings: Settings, task: Task, log: RunLog, run_context: RunContext
 ) -> AsyncIterator[Agent]:
-    run_context = run_context or RunContext()
     emit = emitter(log, run_context.listeners)
     ledger = Ledger.from_events(run_context.calls)
     secrets = open_secrets(settings, log, emit)

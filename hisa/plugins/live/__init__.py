@@ -1,0 +1,16 @@
+"""A live page over runs, with take-over by a person; see the plugin's README."""
+
+from __future__ import annotations
+
+from hisa.machine.plugins import Command
+
+__all__ = ["SERVE", "VIDEO"]
+
+SERVE = Command(
+    "hisa.plugins.live.cli.serve:serve",
+    "Show runs, desktops, benches and patterns on a live page, and take over.",
+    after="runs",
+)
+VIDEO = Command(
+    "hisa.plugins.live.cli.video:video", "Write a run as a video, with captions and click marks."
+)
