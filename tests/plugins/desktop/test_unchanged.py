@@ -34,8 +34,7 @@ async def differs(desktop: DesktopEnvironment, held: Held) -> None:
     while not deadline.passed:
         try:
             await desktop.act_where_unchanged([], held)
-        except ScreenChanged as change:
-            assert "the screen changed between" in str(change)
+        except ScreenChanged:
             return
         await asyncio.sleep(0.1)
     raise AssertionError("nothing that was typed is seen")
