@@ -32,7 +32,7 @@ fast: $(VENV)/.dev  ## run the tests that start no desktop, browser, machine or 
 durations: $(VENV)/.dev  ## write down how long files of tests took last, by which the next run is ordered
 	$(BIN)/python scripts/durations.py build/tests.xml tests/durations.txt
 
-test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most three
+test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most five
 	@$(BIN)/python scripts/test_again.py
 
 test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the tests that start some

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST = 3
+MOST = 5
 FAILED = Path(".pytest_cache/v/cache/lastfailed")
 LISTED = Path("tests/flaky.txt")
 ENTRY = re.compile(r"(?P<date>\d{4}-\d\d-\d\d) (?P<test>\S+::\S+) -- (?P<cause>.*\S)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import hisa
 from hisa.config import Settings
 from hisa.machine.made_once import made_once
+from hisa.runs.read import load_run
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from hisa.screen.png import encode_rgb
@@ -78,14 +80,19 @@ def test_two_pictures_are_encoded_at_the_same_time(monkeypatch: pytest.MonkeyPat
     assert _Slow.value.__doc__ == "A number."
 
 
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
 def test_a_run_encodes_each_of_its_pictures_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    seconds: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The log, the planner's request and the state model's ask for the same ones."""
-    encoded: list[bytes] = []
+    """The log, the planner's request and the state model's ask for the same ones.
+
+    Where a step is slow it looks once more: another picture of the same pixels.
+    """
+    monkeypatch.setattr("hisa.agent._now", itertools.count(0.0, seconds).__next__)
+    encoded: list[memoryview] = []
 
     def counted(width: int, height: int, pixels: memoryview, **black: int) -> bytes:
-        encoded.append(bytes(pixels))
+        encoded.append(pixels)
         return encode_rgb(width, height, pixels, **black)
 
     monkeypatch.setattr("hisa.screen.observation.encode_rgb", counted)
@@ -104,4 +111,8 @@ def test_a_run_encodes_each_of_its_pictures_once(
     kept = list(result.folder.glob("images/*.png"))
     assert len(kept) == 2
     assert len(sent) == 4  # the state model gets two parts of them
-    assert len(encoded) == len(set(encoded)) == 4
+    assert len({id(pixels) for pixels in encoded}) == len(encoded), "each picture has its own rows"
+    assert len({bytes(pixels) for pixels in encoded}) == 4
+    looks = [event for event in load_run(result.folder).events if event.type == "observed"]
+    assert (len(looks) > 2) == (seconds > 1)
+    assert len(encoded) == len(looks) + 2

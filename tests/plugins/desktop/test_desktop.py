@@ -25,6 +25,7 @@ from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
+from hisa.plugins.desktop.runtime.state import own
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (
@@ -261,6 +262,10 @@ class TestLife:
             assert readable
             assert not runtime.alive
             assert runtime.handle.id not in [known.id for known in list_desktops()]
+            own(runtime.handle)
+            reap()
+            assert runtime.handle.folder.exists(), "who uses it may still ask why it ended"
+            (runtime.handle.folder / "owner.json").unlink()
             reap()
             assert not runtime.handle.folder.exists()
         finally:

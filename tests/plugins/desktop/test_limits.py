@@ -20,7 +20,7 @@ from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, list_desktops, namespaces
 from hisa.plugins.desktop.runtime.owned_files import owned
-from hisa.plugins.desktop.runtime.state import Handle, is_alive, owner
+from hisa.plugins.desktop.runtime.state import Handle, is_alive, own, owner
 from hisa.plugins.desktop.runtime.watchdog import ProcessLimitTracker, children, first_inside
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
@@ -60,6 +60,7 @@ class started:
 
     async def __aenter__(self) -> DesktopEnvironment:
         await asyncio.to_thread(self.runtime.start)
+        own(self.runtime.handle)  # else a desktop that starts beside it removes what it left
         self.environment = DesktopEnvironment.attach(self.runtime.handle.to_json())
         return await self.environment.__aenter__()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from dataclasses import replace
 
@@ -27,11 +28,24 @@ def held(look: Observation, *boxes: BoundingBox) -> Held:
     return Held(look, boxes)
 
 
+async def differs(desktop: DesktopEnvironment, held: Held) -> None:
+    """Wait until what was typed is drawn, without a look, since only the last few are kept."""
+    deadline = Deadline(30.0)
+    while not deadline.passed:
+        try:
+            await desktop.act_where_unchanged([], held)
+        except ScreenChanged:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("nothing that was typed is seen")
+
+
 async def seen_by_commands(desktop: DesktopEnvironment) -> None:
     """Wait for the second window without a look, since only the last few are kept."""
     deadline = Deadline(30.0)
     while "b.txt" not in (await desktop.execute("wmctrl -l")).output:
         assert not deadline.passed
+        await asyncio.sleep(0.1)
 
 
 async def test_an_act_is_done_only_while_the_screen_is_as_it_was() -> None:
@@ -44,11 +58,13 @@ async def test_an_act_is_done_only_while_the_screen_is_as_it_was() -> None:
         await open_with(desktop, "mousepad /home/user/a.txt", "a.txt")
         first = await desktop.observe(settle=10.0)
         await desktop.act_where_unchanged([Write("one")], held(first, TEXT))
+        await differs(desktop, held(first, TEXT))
         second = await desktop.observe(settle=10.0)
         with pytest.raises(ScreenChanged, match=r"the screen changed between \(0, 60\)"):
             await desktop.act_where_unchanged([Write("two")], held(first, TEXT))
         await desktop.act_where_unchanged([Write(" three")], held(first, CORNER))
         await desktop.act_where_unchanged([Write(" four")], held(first))
+        await differs(desktop, held(second, TEXT))
         with pytest.raises(ScreenChanged):
             await desktop.act_where_unchanged([Write("five")], held(second, TEXT))
         third = await desktop.observe(settle=10.0)

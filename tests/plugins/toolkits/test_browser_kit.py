@@ -211,6 +211,22 @@ async def site() -> AsyncIterator[Site]:
         yield found
 
 
+LISTED_LATE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from guest import browser_devtools as devtools
+listed = devtools.targets
+def with_one_that_is_gone(port):
+    first, *rest = listed(port)
+    gone = {**first, "id": "0" * 32}
+    gone["webSocketDebuggerUrl"] = first["webSocketDebuggerUrl"].replace(first["id"], gone["id"])
+    return [gone, first, *rest]
+devtools.targets = with_one_that_is_gone
+with devtools.front() as tab:
+    print(tab.call("Runtime.evaluate", expression="document.title")["result"]["value"])
+"""
+
+
 def is_event(kind: str, name: str) -> Callable[[dict[str, Any]], bool]:
     return lambda told: told["kind"] == kind and told.get("name") == name
 
@@ -401,6 +417,14 @@ class TestTabs:
         assert told == f"Closed 'Other'. Left:\n{listed[1]}"
         assert "the only tab" in await site.use.refused("close")
         await site.title("Orders - Chromium")
+
+    async def test_a_tab_that_was_closed_since_it_was_listed_is_passed_over(
+        self, site: Site
+    ) -> None:
+        await site.page()
+        folder = (await site.machine.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
+        done = await site.machine.execute(["/usr/bin/python3", "-c", LISTED_LATE, folder])
+        assert done.output == "Orders\n", done
 
     async def test_pages_are_gone_back_to(self, site: Site) -> None:
         await site.page()

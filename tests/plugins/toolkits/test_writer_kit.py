@@ -461,6 +461,29 @@ async def test_it_is_saved_where_it_is_asked_for(
     assert text.splitlines()[-1] == "saved"
 
 
+DIES = """
+import os, sys
+sys.path.insert(0, sys.argv.pop(1))
+from guest.office_bridge import _office, changes, serve
+@changes("writer", "Die")
+def die(desk):
+    os.kill(_office(), 9)
+    while True:
+        desk.document.Text.insertString(desk.document.Text.End, "x", False)
+serve({"die": die})
+"""
+
+
+@desktop
+async def test_an_office_that_dies_in_a_call_is_told(
+    machine: DesktopEnvironment, paper: Paper, use: Using
+) -> None:
+    await use("read", paragraphs="1")
+    folder = (await machine.execute("ls -d /tmp/.hisa-toolkits/*/")).output.strip()
+    done = await machine.execute(["/usr/bin/python3", "-c", DIES, folder, "die", "{}"])
+    assert "broke off in the middle of the call" in done.output, done
+
+
 @desktop
 async def test_every_function_was_called(use: Using) -> None:
     assert use.names - use.called == set()

@@ -226,11 +226,12 @@ def reap(*, older: float = 60.0) -> int:
     removed = 0
     for folder in desktops_folder().iterdir():
         handle = _read(folder)
-        if handle is None and time.time() - folder.stat().st_mtime < older:
-            continue
-        if handle is None or not is_alive(handle):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        user = handle and owner(handle)  # may still ask why it was ended
+        with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+            young = handle is None and time.time() - folder.stat().st_mtime < older
+            if not (young or (handle and is_alive(handle)) or (user and user.alive)):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
     return removed
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .files_common import Refused
+from .files_common import Refused, wait_until
 
 if TYPE_CHECKING:
     from typing import Self  # newer than the Python of some machines
@@ -43,6 +43,10 @@ _ANSWER = 20.0
 _LOAD = 20.0
 """Seconds that a page may load before its state is told as it is."""
 _POLL = 0.1
+
+
+class _Closed(Refused):
+    """The tab is there no more."""
 
 
 class Process(NamedTuple):
@@ -150,8 +154,10 @@ class Devtools:
             "Sec-WebSocket-Version: 13\r\n\r\n".encode()
         )
         self._stream = self._socket.makefile("rb")
-        if b" 101 " not in self._stream.readline(1000):
-            raise Refused("the browser takes no connection to this tab")
+        status = self._stream.readline(1000)
+        if b" 101 " not in status:
+            gone = not status or b" 500 " in status  # "No such target id"
+            raise (_Closed if gone else Refused)("the browser takes no connection to this tab")
         while self._stream.readline(10_000).strip():
             pass
 
@@ -210,7 +216,7 @@ class Devtools:
     def _read(self, count: int) -> bytes:
         data = self._stream.read(count)
         if len(data) < count:
-            raise Refused("the tab was closed")
+            raise _Closed("the tab was closed")
         return data
 
     def _message(self) -> bytes:
@@ -223,7 +229,7 @@ class Devtools:
                     "!H" if size == 126 else "!Q", self._read(2 * 4 ** (size - 126))
                 )
             if first & 0x0F == 8:
-                raise Refused("the tab was closed")
+                raise _Closed("the tab was closed")
             if size + len(whole) > _MOST:
                 raise Refused(f"an answer of more than {_MOST >> 20} MiB")
             data = self._read(size)
@@ -354,9 +360,12 @@ def front(*, acts: bool = False) -> Iterator[Tab]:
     if not listed:
         raise Refused("the browser has no tab")
     for target in listed:
-        tab = Tab(target)
-        with tab:
-            seen = tab.call("Runtime.evaluate", expression="document.visibilityState")
+        with contextlib.ExitStack() as connection:
+            try:
+                tab = connection.enter_context(Tab(target))
+                seen = tab.call("Runtime.evaluate", expression="document.visibilityState")
+            except (_Closed, ConnectionError):
+                continue  # since they were listed
             if seen["result"].get("value") == "visible" or len(listed) == 1:
                 if acts:
                     tab.call("Page.bringToFront")
@@ -394,3 +403,4 @@ def own_page(address: str, ready: str) -> Iterator[Tab]:
         finally:
             with contextlib.suppress(Refused):
                 browser.call("Target.closeTarget", targetId=made)
+                wait_until(lambda: made not in [each["id"] for each in targets(port)], _LOAD, "")

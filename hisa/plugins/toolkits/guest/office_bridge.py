@@ -29,6 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 UnoError: Any = uno.getClass("com.sun.star.uno.Exception")
+_Disposed: Any = uno.getClass("com.sun.star.lang.DisposedException")
 _PIPE = "hisa-toolkits"
 _LOOK = 1.0
 """Seconds between looks for a dialog while a call lasts; most are over before the first."""
@@ -179,6 +180,11 @@ def serve(functions: Mapping[str, Function]) -> None:
 
 
 def _refusal(error: Any) -> str:
+    if isinstance(error, _Disposed) and "bridge" in str(error.Message):
+        return (
+            "the connection to LibreOffice broke off in the middle of the call, as when it crashes;"
+            " look at the screen, open the document again if it is gone, and see what was done"
+        )
     kind = type(error).__name__.rsplit(".", 1)[-1]
     said = str(error.Message).strip().split("\n", 1)[0]
     said = "" if said.startswith("at .") else said  # a place in its source
@@ -209,12 +215,18 @@ def _desk(kind: str) -> Desk:
     watch.daemon = True
     watch.start()
     try:
-        context = _connect()
-        desk = Desk(context, None)
-        desktop = desk.service("com.sun.star.frame.Desktop")
-        return Desk(context, _in_front(desktop, kind))
+        try:
+            return _found(kind)
+        except _Disposed:  # an office that is ending; nothing was done yet
+            return _found(kind)
     finally:
         watch.cancel()
+
+
+def _found(kind: str) -> Desk:
+    context = _connect()
+    desktop = Desk(context, None).service("com.sun.star.frame.Desktop")
+    return Desk(context, _in_front(desktop, kind))
 
 
 def _give_up() -> None:
