@@ -1,4 +1,4 @@
-"""JSON answers, and HiSA's errors as such: a sentence and the command that mends it."""
+"""What a function returns, as an answer; HiSA's errors are left to the application."""
 
 from __future__ import annotations
 
@@ -6,55 +6,35 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hisa.errors import HisaError, OperatorError, StoreError, UsageError
+from hisa.errors import UsageError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["answer_json", "answer_with", "whole_number"]
-
-Endpoint = Callable[["Request"], Awaitable["Response"]]
-_STATUS = ((UsageError, 400), (StoreError, 503), (OperatorError, 500), (HisaError, 500))
+__all__ = ["answer_with", "whole_number"]
 
 
-def answer_with(make: Callable[..., Any], *names: str) -> Endpoint:
-    """Returns an endpoint that answers what ``make`` returns for these parameters of the address.
+def answer_with(make: Callable[..., Any], *names: str) -> Callable[[Request], Awaitable[Response]]:
+    """Returns an endpoint that answers what ``make`` returns for these parameters, in a thread.
 
-    It is called in a thread; a parameter of the query that is not there is an empty text.
+    A parameter that the address lacks is an empty text; ``body`` is the body's bytes.
     """
 
     async def endpoint(request: Request) -> Response:
+        from starlette.responses import JSONResponse, Response
+
         values = {**request.query_params, **request.path_params}
-        return await answer_json(make, *(str(values.get(name, "")) for name in names))
+        if "body" in names:
+            values["body"] = await request.body()
+        found = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        return found if isinstance(found, Response) else JSONResponse(found)
 
     return endpoint
 
 
-async def answer_json(make: Callable[..., Any], *arguments: object) -> Response:
-    """Calls ``make`` in a thread, and returns the result or HiSA's error as JSON.
-
-    A result that is a response already stays as it is.
-    """
-    from starlette.responses import JSONResponse, Response
-
-    try:
-        found = await asyncio.to_thread(make, *arguments)
-    except HisaError as error:
-        status = next(number for kind, number in _STATUS if isinstance(error, kind))
-        told = {"error": str(error), "fix": getattr(error, "fix", "") or ""}
-        return JSONResponse(told, status_code=status)
-    return found if isinstance(found, Response) else JSONResponse(found)
-
-
 def whole_number(text: str, name: str, default: int, most: int) -> int:
-    """Returns the number that a query holds, from 1 to ``most``; of an empty text ``default``.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+    """Returns the number of a query, from 1 to ``most``; raises UsageError where it is none."""
+    if text and not (text.isdecimal() and text.isascii() and 1 <= int(text[:9]) <= most):
         raise UsageError(f"{name} {text[:40]!r}: want a number from 1 to {most}")
-    return int(text)
+    return int(text or default)

@@ -3,47 +3,158 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import os
+import re
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hisa.environments.kinds import RunningMachine, load_kind
+from pydantic import ValidationError
+
+from hisa.environments.kinds import load_kind
 from hisa.errors import HisaError, UsageError
+from hisa.events import Event, event_adapter
 from hisa.machine import plugins
-from hisa.plugins.live.server.run_tail import RunTail
 from hisa.plugins.live.server.server_context import ServerContext
-from hisa.plugins.live.server.thumbnails import Thumbnails
-from hisa.runs.read import MANIFEST, is_running
+from hisa.runs.read import EVENTS, IMAGES, is_running, read_manifest
 
-__all__ = ["TileBoard"]
-
-_FRESH = 0.5
-"""Seconds for which what was found serves everybody who asks."""
-_SCAN = 5.0
-"""Seconds between looks at all run folders, and at machines; new folders are seen at once."""
-_NEWEST = 1_000
-"""Run folders of a root that are looked at, by name: the name begins with the time."""
+__all__ = ["RunTail", "Thumbnails", "TileBoard"]
 
 Tile = dict[str, Any]
 
+_FRESH, _SCAN = 0.5, 3.0
+"""Seconds for which what was found serves everybody; and those between looks for what is new."""
+_NEWEST = 500
+"""Run folders of a root that are looked at, by name: the name begins with the time."""
+_KINDS = "observed|step_finished|model_called|person_acted|run_finished|run_resumed"
+_TYPE, _HEAD = re.compile(f'"type":"({_KINDS})"'.encode()), 200
+"""Lines with one of these types in their first bytes are parsed, and no others."""
+_CHUNK, _LONGEST = 1 << 22, 1 << 24
+"""Bytes read at once, and of a line that is kept while its end is not written."""
+_WIDTH = 320
+_PIXELS = 40_000_000
+"""Pixels of the largest picture that is opened: a screen of 8K has 33 million."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
-class TileBoard:
-    """Finds out what is at work, and what of it changed; shared by all viewers.
 
-    Args:
-        context: of the server.
+class RunTail:
+    """Follows the log of a run, reading only what was added; ``tile`` is what is known of it.
+
+    Raises:
+        UsageError: the run's manifest cannot be read.
     """
 
+    def __init__(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        self.folder = folder
+        self.tile: Tile = {
+            "id": folder.name, "kind": "run", "title": manifest.task.instruction[:200],
+            "task": manifest.task.id[:200], "step": 0, "cost": None, "state": "running",
+            "started": manifest.started_at, "hash": "",
+        }  # fmt: skip
+        self._offset, self._rest = 0, b""
+
+    def update(self) -> None:
+        """Takes in what was added to the log; ``tile`` is another object where it changed."""
+        path = self.folder / EVENTS
+        with suppress(OSError):
+            if path.stat().st_size == self._offset:
+                return
+            with path.open("rb") as file:
+                file.seek(self._offset)
+                while chunk := file.read(_CHUNK):
+                    self._offset += len(chunk)
+                    *lines, self._rest = (self._rest + chunk).split(b"\n")
+                    self._rest = self._rest if len(self._rest) < _LONGEST else b""
+                    for line in lines:
+                        if _TYPE.search(line, 0, _HEAD):
+                            self._count(line)
+
+    def _count(self, line: bytes) -> None:
+        with suppress(ValidationError):
+            if change := _change(self.tile, event_adapter.validate_json(line)):
+                self.tile = {**self.tile, **change}
+
+
+def _change(tile: Tile, event: Event) -> Tile:
+    match event.type:
+        case "observed":
+            return {"hash": event.image}
+        case "step_finished":
+            return {"step": max(tile["step"], event.step)}
+        case "model_called":
+            return {"cost": (tile["cost"] or 0.0) + event.usd} if event.usd else {}
+        case "person_acted":
+            states = {"paused": "paused", "took_over": "held", "acted": tile["state"]}
+            return {"state": states.get(event.did, "running")}
+        case "run_finished":
+            return {"state": event.exit_status}
+        case _:
+            return {"state": "running"}
+
+
+class Thumbnails:
+    """Small pictures of screens by their hash, each made once; the newest ``limit`` bytes stay."""
+
+    def __init__(self, limit: int = 8 << 20) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="thumbnails")
+        self._limit, self._size = limit, 0
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+
+    async def of(self, folder: Path, sha256: str) -> bytes | None:
+        """Returns a picture of a run as WebP; None where it is missing, damaged or too large.
+
+        They are made one after the other in one thread, so never with more than one core.
+        """
+        return await asyncio.get_running_loop().run_in_executor(
+            self._pool, self._of, folder / IMAGES / f"{sha256}.png"
+        )
+
+    def _of(self, path: Path) -> bytes | None:
+        if path.stem not in self._kept:
+            safe = _SHA256.fullmatch(path.stem) and not path.is_symlink()
+            made = _small(path) if safe else None
+            if made is None:
+                return None
+            self._kept[path.stem] = made
+            self._size += len(made)
+            while self._size > self._limit and len(self._kept) > 1:
+                self._size -= len(self._kept.popitem(last=False)[1])
+        self._kept.move_to_end(path.stem)
+        return self._kept[path.stem]
+
+
+def _small(path: Path) -> bytes | None:
+    buffer = io.BytesIO()
+    try:
+        from PIL import Image
+
+        with Image.open(path, formats=("PNG",)) as file:
+            if file.width * file.height > _PIXELS:
+                return None
+            picture = file if file.mode == "RGB" else file.convert("RGB")
+            # Averaging whole pixels takes a third of the time that scaling does.
+            picture = picture.reduce(max(1, picture.width // _WIDTH))
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+    picture.thumbnail((_WIDTH, picture.height))
+    picture.save(buffer, "WEBP", quality=70, method=1)
+    return buffer.getvalue()
+
+
+class TileBoard:
+    """Finds out what is at work, and what of it changed; all viewers share it."""
+
     def __init__(self, context: ServerContext) -> None:
-        self.thumbnails = Thumbnails()
         self._context = context
+        self._thumbnails = Thumbnails()
         self._tails: dict[str, RunTail] = {}
-        self._tiles: dict[str, Tile] = {}
         self._machines: dict[str, Tile] = {}
-        self._roots: dict[Path, int] = {}
-        self._names: dict[Path, frozenset[str]] = {}
         self._turn = asyncio.Lock()
         self._at = self._scanned = -_SCAN
 
@@ -53,105 +164,46 @@ class TileBoard:
             if time.monotonic() - self._at >= _FRESH:
                 await asyncio.to_thread(self._refresh)
                 self._at = time.monotonic()
-        return {**self._tiles, **self._machines}
+        return {**{name: tail.tile for name, tail in self._tails.items()}, **self._machines}
 
     async def picture(self, name: str, since: str) -> bytes | None:
-        """Returns the tile's picture as WebP; empty where its hash is ``since``.
-
-        None where there is no such tile, or it has no picture.
-        """
+        """Returns the tile's picture as WebP, empty where it still is ``since``; None: none."""
         tail = self._tails.get(name)
-        if tail is None:
-            return None
-        wanted = tail.picture
-        if wanted and wanted == since:
-            return b""
-        loop = asyncio.get_running_loop()
-        made = await loop.run_in_executor(
-            self.thumbnails.pool, self.thumbnails.of, tail.folder, wanted
-        )
-        if made is None:  # not written to the folder: the run itself may have it
-            request = {"do": "frame", "width": 320, "since": ""}
-            answer, made = await self._context.ask_run(name, request)
-            made = made if answer.get("type") == "image/webp" else None
+        if tail is None or tail.tile["hash"] == since != "":
+            return None if tail is None else b""
+        made = await self._thumbnails.of(tail.folder, tail.tile["hash"])
+        if made is None:  # not in the folder: the run itself may have it
+            answer, sent = await self._context.ask_run(name, {"do": "frame", "width": _WIDTH})
+            made = sent if answer.get("type") == "image/webp" else None
         return made
 
     def _refresh(self) -> None:
-        due = time.monotonic() - self._scanned >= _SCAN
-        for folder in self._candidates(whole=due):
-            if folder.name not in self._tails and is_running(folder):
-                with suppress(UsageError):
-                    self._tails[folder.name] = RunTail(folder)
-        for name, tail in list(self._tails.items()):
-            if not is_running(tail.folder):
-                del self._tails[name]
-                self._tiles.pop(name, None)
-            elif tail.update() or name not in self._tiles:
-                self._tiles[name] = _run_tile(tail)
-        if due:
+        if time.monotonic() - self._scanned >= _SCAN:
             self._scanned = time.monotonic()
-            self._machines = self._machine_tiles()
+            for folder in self._folders():
+                if folder.name not in self._tails and is_running(folder):
+                    with suppress(UsageError):
+                        self._tails[folder.name] = RunTail(folder)
+            tiles = {name: t for name, t in _machine_tiles() if t.pop("run") not in self._tails}
+            before = self._machines
+            self._machines = {n: before[n] if before.get(n) == t else t for n, t in tiles.items()}
+        self._tails = {name: t for name, t in self._tails.items() if is_running(t.folder)}
+        for tail in self._tails.values():
+            tail.update()
 
-    def _candidates(self, *, whole: bool) -> Iterator[Path]:
-        """Yields folders that may have become running ones; of those that were there, if whole."""
+    def _folders(self) -> Iterator[Path]:
         for root in self._context.roots:
-            try:
-                changed = root.stat().st_mtime_ns
-                if not whole and self._roots.get(root) == changed:
-                    continue
-                names = frozenset(sorted((f.name for f in root.iterdir()), reverse=True)[:_NEWEST])
-            except OSError:
-                continue
-            known = frozenset() if whole else self._names.get(root, frozenset())
-            ready = {name for name in names - known if (root / name / MANIFEST).is_file()}
-            # A folder without its manifest yet is looked at again.
-            self._roots[root], self._names[root] = changed, (names & known) | ready
-            if len(ready) < len(names - known):
-                self._roots[root] = 0
-            yield from (root / name for name in ready)
-
-    def _machine_tiles(self) -> dict[str, Tile]:
-        found = {}
-        for machine in _machines():
-            if machine.run and machine.run in self._tails:
-                continue
-            tile = _machine_tile(machine)
-            before = self._machines.get(machine.id)
-            found[machine.id] = before if before == tile else tile
-        return found
+            with suppress(OSError):
+                yield from (root / name for name in sorted(os.listdir(root))[-_NEWEST:])
 
 
-def _machines() -> Iterator[RunningMachine]:
+def _machine_tiles() -> Iterator[tuple[str, Tile]]:
     for point in plugins.points("environments"):
         with suppress(HisaError, OSError, ValueError, KeyError):
-            yield from list(load_kind(point).running())
-
-
-def _run_tile(tail: RunTail) -> Tile:
-    return {
-        "id": tail.id,
-        "kind": "run",
-        "title": tail.instruction[:200],
-        "task": tail.task[:200],
-        "step": tail.step,
-        "cost": round(tail.usd, 4) if tail.priced else None,
-        "state": tail.state,
-        "started": tail.started,
-        "hash": tail.picture,
-    }
-
-
-def _machine_tile(machine: RunningMachine) -> Tile:
-    used = "in use" if machine.run is None else f"of run {machine.run}" if machine.run else "up"
-    return {
-        "id": machine.id,
-        "kind": machine.kind,
-        "title": f"{machine.kind} {machine.id}",
-        "task": "",
-        "step": None,
-        "cost": None,
-        "state": used,
-        "started": machine.started,
-        "memory": machine.memory,
-        "hash": "",
-    }
+            for up in list(load_kind(point).running()):
+                state = "up" if up.run == "" else f"of run {up.run}" if up.run else "in use"
+                yield up.id, {
+                    "id": up.id, "kind": up.kind, "title": f"{up.kind} {up.id}", "task": "",
+                    "step": None, "cost": None, "state": state, "started": up.started, "hash": "",
+                    "memory": up.memory, "run": up.run,
+                }  # fmt: skip

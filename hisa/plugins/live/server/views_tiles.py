@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hisa.plugins.live.server.node_resources import NodeResources
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.plugins.live.server.tiles import TileBoard
+from hisa.plugins.live.server.views_benches import waiting_attempts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -20,29 +27,36 @@ __all__ = ["routes"]
 
 _PAUSE = 1.0
 """Seconds between two looks of a stream."""
+_FRESH = 5.0
+_RAY_FRESH = 30.0
+_RAY = """
+import json, sys, ray
+ray.init(address=sys.argv[1], log_to_driver=False, configure_logging=False)
+from ray._private.state import available_resources_per_node
+free = available_resources_per_node()
+print(json.dumps([[n["NodeManagerHostname"], n["NodeManagerAddress"], n["Resources"],
+                   free.get(n["NodeID"], {})] for n in ray.nodes() if n["Alive"]]))
+"""
 
 
 def routes(context: ServerContext) -> list[Route]:
     """Returns the routes of tiles and nodes."""
+    from sse_starlette import EventSourceResponse
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    board, resources = TileBoard(context), NodeResources(context)
+    board, nodes = TileBoard(context), _Nodes(context)
 
     async def desktops(_: Request) -> Response:
         tiles = await board.tiles()
-        nodes = await resources.nodes(len(tiles))
-        return JSONResponse({"tiles": list(tiles.values()), "nodes": nodes})
+        return JSONResponse({"tiles": list(tiles.values()), "nodes": await nodes.rows(len(tiles))})
 
     async def stream(_: Request) -> Response:
-        from sse_starlette import EventSourceResponse
-
-        return EventSourceResponse(_changes(board, resources), ping=15)
+        return EventSourceResponse(_changes(board, nodes), ping=15)
 
     async def picture(request: Request) -> Response:
-        made = await board.picture(
-            request.path_params["name"], request.query_params.get("since", "")
-        )
+        since = request.query_params.get("since", "")
+        made = await board.picture(request.path_params["name"], since)
         if made is None:
             return JSONResponse({"error": "no such tile, or it has no picture"}, status_code=404)
         return Response(made, 200 if made else 304, media_type="image/webp")
@@ -54,22 +68,83 @@ def routes(context: ServerContext) -> list[Route]:
     ]
 
 
-async def _changes(board: TileBoard, resources: NodeResources) -> AsyncIterator[dict[str, str]]:
-    """Yields all tiles first, then those that changed and the ids of those that are gone.
+async def _changes(board: TileBoard, nodes: _Nodes) -> AsyncIterator[dict[str, str]]:
+    """Yields all tiles, ``whole``, then those that changed and the ids of those that are ``gone``.
 
-    ``nodes`` is there whenever one of them changed.
+    ``nodes`` is there whenever a number of one changed.
     """
     sent: dict[str, dict[str, Any]] = {}
-    nodes: list[dict[str, Any]] | None = None
+    rows: list[dict[str, Any]] = []
     first = True
     while True:
         tiles = await board.tiles()
         changed = [tile for name, tile in tiles.items() if sent.get(name) is not tile]
-        gone = [name for name in sent if name not in tiles]
-        data: dict[str, Any] = {"tiles": changed, "gone": gone, "whole": first}
-        if (now := await resources.nodes(len(tiles))) != nodes:
-            data["nodes"] = nodes = now
-        if first or changed or gone or "nodes" in data:
-            yield {"event": "tiles", "data": json.dumps(data)}
+        data = {"tiles": changed, "gone": [name for name in sent if name not in tiles]}
+        if (now := await nodes.rows(len(tiles))) != rows:
+            data["nodes"] = rows = now
+        if first or any(data.values()):
+            yield {"event": "tiles", "data": json.dumps({**data, "whole": first})}
         sent, first = tiles, False
         await asyncio.sleep(_PAUSE)
+
+
+class _Nodes:
+    """Reads what this machine has, and Ray's other nodes where RAY_ADDRESS names a cluster.
+
+    A slot is a processor; of this machine as many are taken as runs and machines are at work, of
+    Ray's nodes as its books say. The queue is what benches at work have still to make.
+    """
+
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
+        self._at = self._ray_at = -_RAY_FRESH
+        self._ticks = [0, 0]
+        self._own: dict[str, Any] = {}
+        self._ray: list[dict[str, Any]] = []
+        self._asking: asyncio.Task[None] | None = None
+
+    async def rows(self, taken: int) -> list[dict[str, Any]]:
+        """Returns a row a node, this machine first; what is not known is None."""
+        now, address = time.monotonic(), os.environ.get("RAY_ADDRESS", "")
+        if now - self._at >= _FRESH:
+            self._at = now
+            self._own = await asyncio.to_thread(self._measure, taken)
+        if address and now - self._ray_at >= _RAY_FRESH:
+            self._ray_at = now
+            self._asking = asyncio.create_task(self._ask_ray(address))
+        return [self._own, *self._ray]
+
+    def _measure(self, taken: int) -> dict[str, Any]:
+        ticks = [int(field) for field in Path("/proc/stat").read_text("ascii").split()[1:9]]
+        both = [sum(ticks), sum(ticks[3:5])]
+        whole, idle = (after - before for after, before in zip(both, self._ticks, strict=True))
+        self._ticks = both
+        lines = [line.split() for line in Path("/proc/meminfo").read_text("ascii").splitlines()]
+        memory = {line[0]: int(line[1]) * 1024 for line in lines}
+        disk = shutil.disk_usage(next(filter(Path.is_dir, self._context.roots), Path.cwd()))
+        slots = os.cpu_count() or 1
+        return {
+            "name": socket.gethostname(), "slots": slots, "slots_free": max(0, slots - taken),
+            "cpu": round(1 - idle / whole, 2) if whole else None,
+            "memory": {"total": memory["MemTotal:"], "free": memory["MemAvailable:"]},
+            "disk": {"total": disk.total, "free": disk.free},
+            "queue": waiting_attempts(self._context),
+        }  # fmt: skip
+
+    async def _ask_ray(self, address: str) -> None:
+        """Asks in a process of its own: a driver of Ray has threads and state that stay."""
+        command = [sys.executable, "-c", _RAY, address]
+        try:
+            done = await asyncio.to_thread(
+                subprocess.run, command, capture_output=True, timeout=20, stdin=subprocess.DEVNULL
+            )
+            rows = json.loads(done.stdout.splitlines()[-1])
+            self._ray = [_ray_node(*row) for row in rows if row[0] != socket.gethostname()]
+        except (subprocess.TimeoutExpired, ValueError, IndexError):
+            self._ray = []  # no cluster there, or no Ray here
+
+
+def _ray_node(host: str, address: str, has: dict[str, Any], free: dict[str, Any]) -> dict[str, Any]:
+    memory = {"total": has.get("memory"), "free": free.get("memory")}
+    name, slots = f"{host} ({address})", {"slots": has.get("CPU"), "slots_free": free.get("CPU")}
+    return {"name": name, **slots, "cpu": None, "memory": memory, "disk": None, "queue": None}
