@@ -1,36 +1,43 @@
-"""What a function returns, as an answer; HiSA's errors are left to the application."""
+"""A route that answers what a function returns; HiSA's errors are left to the application."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hisa.errors import UsageError
+from hisa.errors import LibraryLacking, UsageError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
-__all__ = ["answer_with", "whole_number"]
+__all__ = ["Routes", "route", "whole_number"]
+
+Routes: TypeAlias = "list[Route]"
 
 
-def answer_with(make: Callable[..., Any], *names: str) -> Callable[[Request], Awaitable[Response]]:
-    """Returns an endpoint that answers what ``make`` returns for these parameters, in a thread.
+def route(path: str, make: Callable[..., Any], *names: str, method: str = "GET") -> Route:
+    """Returns a route that answers what ``make`` returns for these parameters, in a thread.
 
     A parameter that the address lacks is an empty text; ``body`` is the body's bytes.
     """
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
 
     async def endpoint(request: Request) -> Response:
-        from starlette.responses import JSONResponse, Response
-
         values = {**request.query_params, **request.path_params}
         if "body" in names:
             values["body"] = await request.body()
-        found = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        try:
+            found = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        except ImportError as error:
+            reason = f"a part of HiSA that this view needs is not there: {error}"
+            raise LibraryLacking(reason, fix="hisa doctor") from error
         return found if isinstance(found, Response) else JSONResponse(found)
 
-    return endpoint
+    return Route(path, endpoint, methods=[method])
 
 
 def whole_number(text: str, name: str, default: int, most: int) -> int:

@@ -7,23 +7,26 @@ import io
 import os
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from pydantic import ValidationError
 
 from hisa.environments.kinds import load_kind
 from hisa.errors import HisaError, UsageError
 from hisa.events import Event, event_adapter
 from hisa.machine import plugins
+from hisa.plugins.live.server.run_feed import EventTail
 from hisa.plugins.live.server.server_context import ServerContext
+from hisa.plugins.live.server.views_benches import running_benches
 from hisa.runs.read import EVENTS, IMAGES, is_running, read_manifest
 
-__all__ = ["RunTail", "Thumbnails", "TileBoard"]
+__all__ = ["RunTail", "TileBoard"]
 
 Tile = dict[str, Any]
 
@@ -32,18 +35,16 @@ _FRESH, _SCAN = 0.5, 3.0
 _NEWEST = 500
 """Run folders of a root that are looked at, by name: the name begins with the time."""
 _KINDS = "observed|step_finished|model_called|person_acted|run_finished|run_resumed"
-_TYPE, _HEAD = re.compile(f'"type":"({_KINDS})"'.encode()), 200
-"""Lines with one of these types in their first bytes are parsed, and no others."""
-_CHUNK, _LONGEST = 1 << 22, 1 << 24
-"""Bytes read at once, and of a line that is kept while its end is not written."""
+_TYPE, _HEAD = re.compile(f'"type":"({_KINDS})"'), 200
+"""Lines with one of these types in their first characters are parsed, and no others."""
 _WIDTH = 320
-_PIXELS = 40_000_000
-"""Pixels of the largest picture that is opened: a screen of 8K has 33 million."""
+_PIXELS = 40_000_000  # of the largest picture that is opened: a screen of 8K has 33 million
+_UNREADABLE = OSError, SyntaxError, ValueError, Image.DecompressionBombError
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class RunTail:
-    """Follows the log of a run, reading only what was added; ``tile`` is what is known of it.
+    """Follows the log of a run; ``tile`` is what is known of it, another object when it changes.
 
     Raises:
         UsageError: the run's manifest cannot be read.
@@ -57,28 +58,16 @@ class RunTail:
             "task": manifest.task.id[:200], "step": 0, "cost": None, "state": "running",
             "started": manifest.started_at, "hash": "",
         }  # fmt: skip
-        self._offset, self._rest = 0, b""
+        self._log = EventTail(folder / EVENTS)
 
     def update(self) -> None:
-        """Takes in what was added to the log; ``tile`` is another object where it changed."""
-        path = self.folder / EVENTS
-        with suppress(OSError):
-            if path.stat().st_size == self._offset:
-                return
-            with path.open("rb") as file:
-                file.seek(self._offset)
-                while chunk := file.read(_CHUNK):
-                    self._offset += len(chunk)
-                    *lines, self._rest = (self._rest + chunk).split(b"\n")
-                    self._rest = self._rest if len(self._rest) < _LONGEST else b""
-                    for line in lines:
-                        if _TYPE.search(line, 0, _HEAD):
-                            self._count(line)
-
-    def _count(self, line: bytes) -> None:
-        with suppress(ValidationError):
-            if change := _change(self.tile, event_adapter.validate_json(line)):
-                self.tile = {**self.tile, **change}
+        """Takes in what was added to the log."""
+        while lines := self._log.read_on():
+            for _, line in lines:
+                with suppress(ValidationError):
+                    if _TYPE.search(line, 0, _HEAD):
+                        change = _change(self.tile, event_adapter.validate_json(line))
+                        self.tile = {**self.tile, **change} if change else self.tile
 
 
 def _change(tile: Tile, event: Event) -> Tile:
@@ -98,51 +87,19 @@ def _change(tile: Tile, event: Event) -> Tile:
             return {"state": "running"}
 
 
-class Thumbnails:
-    """Small pictures of screens by their hash, each made once; the newest ``limit`` bytes stay."""
-
-    def __init__(self, limit: int = 8 << 20) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="thumbnails")
-        self._limit, self._size = limit, 0
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-
-    async def of(self, folder: Path, sha256: str) -> bytes | None:
-        """Returns a picture of a run as WebP; None where it is missing, damaged or too large.
-
-        They are made one after the other in one thread, so never with more than one core.
-        """
-        return await asyncio.get_running_loop().run_in_executor(
-            self._pool, self._of, folder / IMAGES / f"{sha256}.png"
-        )
-
-    def _of(self, path: Path) -> bytes | None:
-        if path.stem not in self._kept:
-            safe = _SHA256.fullmatch(path.stem) and not path.is_symlink()
-            made = _small(path) if safe else None
-            if made is None:
-                return None
-            self._kept[path.stem] = made
-            self._size += len(made)
-            while self._size > self._limit and len(self._kept) > 1:
-                self._size -= len(self._kept.popitem(last=False)[1])
-        self._kept.move_to_end(path.stem)
-        return self._kept[path.stem]
-
-
-def _small(path: Path) -> bytes | None:
+@lru_cache(512)
+def _small(path: Path) -> bytes:
+    """A PNG as WebP of 320 pixels at most; raises ValueError or OSError where it is no picture."""
+    if not _SHA256.fullmatch(path.stem) or path.is_symlink():
+        raise ValueError("not a picture of a run")
     buffer = io.BytesIO()
-    try:
-        from PIL import Image
-
-        with Image.open(path, formats=("PNG",)) as file:
-            if file.width * file.height > _PIXELS:
-                return None
-            picture = file if file.mode == "RGB" else file.convert("RGB")
-            # Averaging whole pixels takes a third of the time that scaling does.
-            picture = picture.reduce(max(1, picture.width // _WIDTH))
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        return None
-    picture.thumbnail((_WIDTH, picture.height))
+    with Image.open(path, formats=("PNG",)) as file:
+        if file.width * file.height > _PIXELS:
+            raise ValueError("too large")
+        picture = file if file.mode == "RGB" else file.convert("RGB")
+        # Averaging whole pixels takes a third of the time that scaling does.
+        picture = picture.reduce(max(1, picture.width // _WIDTH))
+    picture.thumbnail((_WIDTH, _WIDTH))
     picture.save(buffer, "WEBP", quality=70, method=1)
     return buffer.getvalue()
 
@@ -152,7 +109,7 @@ class TileBoard:
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        self._thumbnails = Thumbnails()
+        self._pool = ThreadPoolExecutor(1)  # pictures are never made with more than one core
         self._tails: dict[str, RunTail] = {}
         self._machines: dict[str, Tile] = {}
         self._turn = asyncio.Lock()
@@ -171,11 +128,12 @@ class TileBoard:
         tail = self._tails.get(name)
         if tail is None or tail.tile["hash"] == since != "":
             return None if tail is None else b""
-        made = await self._thumbnails.of(tail.folder, tail.tile["hash"])
-        if made is None:  # not in the folder: the run itself may have it
+        place = tail.folder / IMAGES / f"{tail.tile['hash']}.png"
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _small, place)
+        except _UNREADABLE:  # not in the folder, or none: the run itself may have one
             answer, sent = await self._context.ask_run(name, {"do": "frame", "width": _WIDTH})
-            made = sent if answer.get("type") == "image/webp" else None
-        return made
+            return sent if answer.get("type") == "image/webp" else None
 
     def _refresh(self) -> None:
         if time.monotonic() - self._scanned >= _SCAN:
@@ -192,7 +150,7 @@ class TileBoard:
             tail.update()
 
     def _folders(self) -> Iterator[Path]:
-        for root in self._context.roots:
+        for root in (*self._context.roots, *running_benches(self._context)):
             with suppress(OSError):
                 yield from (root / name for name in sorted(os.listdir(root))[-_NEWEST:])
 

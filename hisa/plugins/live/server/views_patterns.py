@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import UsageError
 from hisa.patterns.stores.base import VectorStore
-from hisa.plugins.live.server.json_answers import answer_with, whole_number
+from hisa.plugins.live.server.json_answers import Routes, route, whole_number
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.protocols import Embedder, Pattern
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.routing import Route
 
 __all__ = ["routes"]
 
@@ -26,17 +23,15 @@ _PATIENCE = 3.0
 _EDITED = ("lesson", "domain", "kind", "scope", "condition", "actions", "expected")
 
 
-def routes(context: ServerContext) -> list[Route]:
+def routes(context: ServerContext) -> Routes:
     """Returns the routes of patterns: list and search, show, edit, remove, export."""
-    from starlette.routing import Route
-
     shelf, place = _Shelf(context), "/api/patterns/{name}"
     return [
-        Route("/api/patterns", answer_with(shelf.listed, "q", "domain", "all", "limit")),
-        Route("/api/patterns/export", answer_with(shelf.exported, "domain", "vectors")),
-        Route(place, answer_with(shelf.shown, "name")),
-        Route(place, answer_with(shelf.edited, "name", "body"), methods=["PATCH"]),
-        Route(place, answer_with(shelf.removed, "name", "purge"), methods=["DELETE"]),
+        route("/api/patterns", shelf.listed, "q", "domain", "all", "limit"),
+        route("/api/patterns/export", shelf.exported, "domain", "vectors"),
+        route(place, shelf.shown, "name"),
+        route(place, shelf.edited, "name", "body", method="PATCH"),
+        route(place, shelf.removed, "name", "purge", method="DELETE"),
     ]
 
 
@@ -59,16 +54,14 @@ class _Shelf:
             hits = search(store, self._embedder, text, domain=name, limit=count, threshold=-1.0)
         return {"patterns": [{**asdict(hit.pattern), "score": hit.score} for hit in hits]}
 
-    def exported(self, domain: str, vectors: str) -> Response:
+    def exported(self, domain: str, vectors: str) -> object:
         from starlette.responses import Response
 
         from hisa.cli.pattern_files import export_lines
 
         with self._open() as store:
             lines = list(export_lines(store, vectors=bool(vectors), domain=domain or None))
-        attachment = {"content-disposition": 'attachment; filename="patterns.jsonl"'}
-        text = "".join(f"{line}\n" for line in lines)
-        return Response(text, media_type="application/jsonl", headers=attachment)
+        return Response("".join(f"{line}\n" for line in lines), media_type="application/jsonl")
 
     def shown(self, name: str) -> dict[str, Any]:
         """Returns a pattern, the chain it belongs to, oldest first, and the runs behind it."""
@@ -124,24 +117,20 @@ class _Shelf:
     @contextmanager
     def _open(self) -> Iterator[VectorStore]:
         from hisa.patterns.open_memory import open_store
+        from hisa.patterns.stores.edge import EdgeStore
 
-        place = self._settings.patterns
-        if place.engine == "server":
-            store = open_store(self._settings, self._embedder)
-        else:
-            from hisa.patterns.stores.edge import EdgeStore
-
-            store = EdgeStore(place.path, self._embedder, patience=_PATIENCE)
+        store, folder = open_store(self._settings, self._embedder), self._settings.patterns.path
+        if isinstance(store, EdgeStore):
+            store = EdgeStore(folder, self._embedder, patience=_PATIENCE)
         with closing(store):
             yield store
 
 
 def _changes(body: bytes) -> dict[str, str]:
     try:
-        changes = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the body is not JSON: {error}") from error
-    known = isinstance(changes, dict) and changes and set(changes) <= set(_EDITED)
-    if not known or not all(isinstance(text, str) for text in changes.values()):
+        changes = TypeAdapter(dict[str, str]).validate_json(body, strict=True)
+    except ValidationError:
+        changes = {}
+    if not changes or not set(changes) <= set(_EDITED):
         raise UsageError(f"a change: want an object of texts, with some of {', '.join(_EDITED)}")
-    return dict(changes)
+    return changes

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["routes"]
 
-_PAUSE = 1.0
-"""Seconds between two looks of a stream."""
-_FRESH = 5.0
-_RAY_FRESH = 30.0
+_PAUSE, _FRESH, _RAY_FRESH = 1.0, 5.0, 30.0
+"""Seconds between two looks of a stream, at this machine, and at Ray."""
 _RAY = """
 import json, sys, ray
-ray.init(address=sys.argv[1], log_to_driver=False, configure_logging=False)
 from ray._private.state import available_resources_per_node
+ray.init(address=sys.argv[1], log_to_driver=False, configure_logging=False)
 free = available_resources_per_node()
-print(json.dumps([[n["NodeManagerHostname"], n["NodeManagerAddress"], n["Resources"],
-                   free.get(n["NodeID"], {})] for n in ray.nodes() if n["Alive"]]))
+print(json.dumps([
+    {"name": node["NodeManagerHostname"], "cpu": None, "disk": None, "queue": None,
+     "slots": node["Resources"].get("CPU"), "slots_free": free.get(node["NodeID"], {}).get("CPU"),
+     "memory": {"total": node["Resources"].get("memory"),
+                "free": free.get(node["NodeID"], {}).get("memory")}}
+    for node in ray.nodes() if node["Alive"] and node["NodeManagerHostname"] != sys.argv[2]]))
 """
+"""Prints the rows of a cluster's nodes but this one."""
 
 
 def routes(context: ServerContext) -> list[Route]:
@@ -92,16 +96,15 @@ class _Nodes:
     """Reads what this machine has, and Ray's other nodes where RAY_ADDRESS names a cluster.
 
     A slot is a processor; of this machine as many are taken as runs and machines are at work, of
-    Ray's nodes as its books say. The queue is what benches at work have still to make.
+    Ray's nodes as its books say. The queue is what benches at work have still to make; ``cpu`` is
+    the load of the last minute as a share of the processors.
     """
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._at = self._ray_at = -_RAY_FRESH
-        self._ticks = [0, 0]
         self._own: dict[str, Any] = {}
         self._ray: list[dict[str, Any]] = []
-        self._asking: asyncio.Task[None] | None = None
 
     async def rows(self, taken: int) -> list[dict[str, Any]]:
         """Returns a row a node, this machine first; what is not known is None."""
@@ -111,40 +114,26 @@ class _Nodes:
             self._own = await asyncio.to_thread(self._measure, taken)
         if address and now - self._ray_at >= _RAY_FRESH:
             self._ray_at = now
-            self._asking = asyncio.create_task(self._ask_ray(address))
+            asyncio.get_running_loop().run_in_executor(None, self._ask_ray, address)
         return [self._own, *self._ray]
 
     def _measure(self, taken: int) -> dict[str, Any]:
-        ticks = [int(field) for field in Path("/proc/stat").read_text("ascii").split()[1:9]]
-        both = [sum(ticks), sum(ticks[3:5])]
-        whole, idle = (after - before for after, before in zip(both, self._ticks, strict=True))
-        self._ticks = both
         lines = [line.split() for line in Path("/proc/meminfo").read_text("ascii").splitlines()]
         memory = {line[0]: int(line[1]) * 1024 for line in lines}
         disk = shutil.disk_usage(next(filter(Path.is_dir, self._context.roots), Path.cwd()))
         slots = os.cpu_count() or 1
         return {
             "name": socket.gethostname(), "slots": slots, "slots_free": max(0, slots - taken),
-            "cpu": round(1 - idle / whole, 2) if whole else None,
+            "cpu": round(os.getloadavg()[0] / slots, 2),
             "memory": {"total": memory["MemTotal:"], "free": memory["MemAvailable:"]},
             "disk": {"total": disk.total, "free": disk.free},
             "queue": waiting_attempts(self._context),
         }  # fmt: skip
 
-    async def _ask_ray(self, address: str) -> None:
+    def _ask_ray(self, address: str) -> None:
         """Asks in a process of its own: a driver of Ray has threads and state that stay."""
-        command = [sys.executable, "-c", _RAY, address]
-        try:
-            done = await asyncio.to_thread(
-                subprocess.run, command, capture_output=True, timeout=20, stdin=subprocess.DEVNULL
-            )
-            rows = json.loads(done.stdout.splitlines()[-1])
-            self._ray = [_ray_node(*row) for row in rows if row[0] != socket.gethostname()]
-        except (subprocess.TimeoutExpired, ValueError, IndexError):
+        command = [sys.executable, "-c", _RAY, address, socket.gethostname()]
+        with suppress(subprocess.TimeoutExpired, ValueError, IndexError):
+            done = subprocess.run(command, capture_output=True, timeout=20, check=False)
             self._ray = []  # no cluster there, or no Ray here
-
-
-def _ray_node(host: str, address: str, has: dict[str, Any], free: dict[str, Any]) -> dict[str, Any]:
-    memory = {"total": has.get("memory"), "free": free.get("memory")}
-    name, slots = f"{host} ({address})", {"slots": has.get("CPU"), "slots_free": free.get("CPU")}
-    return {"name": name, **slots, "cpu": None, "memory": memory, "disk": None, "queue": None}
+            self._ray = json.loads(done.stdout.splitlines()[-1])

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hisa.errors import UsageError
 from hisa.events import PersonActed, PersonAsked
-from hisa.plugins.live.server.json_answers import answer_with, whole_number
+from hisa.plugins.live.server.json_answers import Routes, route, whole_number
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.runs.audit_view import audit_json
 from hisa.runs.read import EVENTS, is_running, list_runs, load_run
 
-if TYPE_CHECKING:
-    from starlette.routing import Route
-
 __all__ = ["routes"]
 
 _RUNS, _MOST = 20, 60
-_LARGEST = 1 << 26
-"""Bytes of a log that is read for it."""
+_LARGEST = 1 << 26  # bytes of a log that is read for it
 
 
-def routes(context: ServerContext) -> list[Route]:
+def routes(context: ServerContext) -> Routes:
     """Returns the route of tools and of what was asked and decided in the newest runs."""
-    from starlette.routing import Route
 
     def tools(limit: str) -> dict[str, Any]:
         count = whole_number(limit, "limit", _RUNS, _MOST)
@@ -33,7 +28,7 @@ def routes(context: ServerContext) -> list[Route]:
         newest = sorted(folders, key=lambda folder: folder.name, reverse=True)[:count]
         return {**_tools(context), "runs": [_decided(folder) for folder in newest]}
 
-    return [Route("/api/tools", answer_with(tools, "limit"))]
+    return [route("/api/tools", tools, "limit")]
 
 
 def _tools(context: ServerContext) -> dict[str, Any]:
@@ -50,11 +45,9 @@ def _tools(context: ServerContext) -> dict[str, Any]:
 
 def _decided(folder: Path) -> dict[str, Any]:
     """Returns decisions, questions and a person's deeds; ``error`` where the log is not read."""
-    log = folder / EVENTS
-    size = log.stat().st_size if log.is_file() else 0
     try:
-        return {**_audit(folder, size), "running": is_running(folder)}
-    except UsageError as error:
+        return {**_audit(folder, (folder / EVENTS).stat().st_size), "running": is_running(folder)}
+    except (OSError, UsageError) as error:
         return {"run": folder.name, "error": str(error)}
 
 
