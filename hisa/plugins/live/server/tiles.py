@@ -88,9 +88,10 @@ def _change(tile: Tile, event: Event) -> Tile:
 
 
 @lru_cache(512)
-def _small(path: Path) -> bytes:
-    """A PNG as WebP of 320 pixels at most; raises ValueError or OSError where it is no picture."""
-    if not _SHA256.fullmatch(path.stem) or path.is_symlink():
+def _small(folder: Path, sha256: str) -> bytes:
+    """A run's picture as WebP of 320 pixels at most; raises one of ``_UNREADABLE``."""
+    path = folder / IMAGES / f"{sha256}.png"
+    if not _SHA256.fullmatch(sha256) or path.is_symlink():
         raise ValueError("not a picture of a run")
     buffer = io.BytesIO()
     with Image.open(path, formats=("PNG",)) as file:
@@ -125,12 +126,13 @@ class TileBoard:
 
     async def picture(self, name: str, since: str) -> bytes | None:
         """Returns the tile's picture as WebP, empty where it still is ``since``; None: none."""
-        tail = self._tails.get(name)
-        if tail is None or tail.tile["hash"] == since != "":
-            return None if tail is None else b""
-        place = tail.folder / IMAGES / f"{tail.tile['hash']}.png"
+        if (tail := self._tails.get(name)) is None:
+            return None
+        if (sha256 := tail.tile["hash"]) == since != "":
+            return b""
+        loop = asyncio.get_running_loop()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _small, place)
+            return await loop.run_in_executor(self._pool, _small, tail.folder, sha256)
         except _UNREADABLE:  # not in the folder, or none: the run itself may have one
             answer, sent = await self._context.ask_run(name, {"do": "frame", "width": _WIDTH})
             return sent if answer.get("type") == "image/webp" else None

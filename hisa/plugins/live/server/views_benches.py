@@ -75,23 +75,37 @@ def _row(folder: Path) -> dict[str, Any]:
 
 @lru_cache(_MOST)
 def _summed(folder: Path, _: Age) -> dict[str, Any]:
-    """Plan and sums of a bench, and the attempts that have not ended."""
+    """Plan and sums of a bench, its first variant's rate over tasks, and what is at work."""
+    from hisa.outcomes.endings import is_success
     from hisa.plugins.benchmarks.bench.ledger import SlotState, read_attempts, read_plan
+    from hisa.plugins.benchmarks.bench.stats import rate_over_tasks
     from hisa.plugins.benchmarks.bench.summary import summarise
 
     plan, found = read_plan(folder), read_attempts(folder)
     states = [found.get(slot) or SlotState(slot) for slot in plan.slots]
     tries = [attempt for state in states for attempt in state.attempts if attempt.open]
     work = [{**t.slot._asdict(), "run": t.run, "started": t.started_at} for t in tries]
+    done: dict[str, list[bool]] = {}
+    for slot, state in zip(plan.slots, states, strict=True):
+        end = state.result.finished if state.result else None
+        if end and end.score_state == "scored" and slot.variant == next(iter(plan.variants)):
+            won = is_success(end.status, end.score_state, end.score)
+            done.setdefault(slot.task, []).append(won)
+    rate = rate_over_tasks([sum(won) / len(won) for won in done.values()])
     about = {"suite": plan.suite, "started": plan.started_at, "variants": list(plan.variants)}
-    return {**summarise(states).as_dict(), **about, "at_work": work}
+    rates = {"rate": rate.value, "low": rate.low, "high": rate.high, "rated": rate.n}
+    return {**summarise(states).as_dict(), **about, **rates, "at_work": work}
 
 
 @lru_cache(16)
 def _report(folder: Path, against: Path | None, *_: Age) -> dict[str, Any]:
     from hisa.plugins.benchmarks.bench.bench_report import build_report
 
-    return build_report(folder, against).model_dump(mode="json")
+    found = build_report(folder, against).model_dump(mode="json")
+    for group in found["variants"]:
+        names = {"value": "rate", "low": "low", "high": "high", "n": "rated"}
+        group["success"] = {name: group[of] for name, of in names.items()}
+    return found
 
 
 def _age(folder: Path) -> Age:

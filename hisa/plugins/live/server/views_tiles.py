@@ -32,13 +32,14 @@ _RAY = """
 import json, sys, ray
 from ray._private.state import available_resources_per_node
 ray.init(address=sys.argv[1], log_to_driver=False, configure_logging=False)
-free = available_resources_per_node()
-print(json.dumps([
-    {"name": node["NodeManagerHostname"], "cpu": None, "disk": None, "queue": None,
-     "slots": node["Resources"].get("CPU"), "slots_free": free.get(node["NodeID"], {}).get("CPU"),
-     "memory": {"total": node["Resources"].get("memory"),
-                "free": free.get(node["NodeID"], {}).get("memory")}}
-    for node in ray.nodes() if node["Alive"] and node["NodeManagerHostname"] != sys.argv[2]]))
+free, rows = available_resources_per_node(), []
+for node in ray.nodes():
+    has, left = node["Resources"], free.get(node["NodeID"], {})
+    if node["Alive"] and node["NodeManagerHostname"] != sys.argv[2]:
+        taken = round(1 - left.get("memory", 0) / has["memory"], 2) if has.get("memory") else None
+        rows.append({"name": node["NodeManagerHostname"], "slots": has.get("CPU", 0), "cpu": None,
+            "slots_free": left.get("CPU", 0), "memory": taken, "disk": None, "queue": None})
+print(json.dumps(rows))
 """
 """Prints the rows of a cluster's nodes but this one."""
 
@@ -96,8 +97,8 @@ class _Nodes:
     """Reads what this machine has, and Ray's other nodes where RAY_ADDRESS names a cluster.
 
     A slot is a processor; of this machine as many are taken as runs and machines are at work, of
-    Ray's nodes as its books say. The queue is what benches at work have still to make; ``cpu`` is
-    the load of the last minute as a share of the processors.
+    Ray's nodes as its books say. The queue is what benches at work have still to make; ``cpu``,
+    memory and disk are shares taken, the first by the load of the last minute.
     """
 
     def __init__(self, context: ServerContext) -> None:
@@ -119,14 +120,14 @@ class _Nodes:
 
     def _measure(self, taken: int) -> dict[str, Any]:
         lines = [line.split() for line in Path("/proc/meminfo").read_text("ascii").splitlines()]
-        memory = {line[0]: int(line[1]) * 1024 for line in lines}
+        memory = {line[0]: int(line[1]) for line in lines}
         disk = shutil.disk_usage(next(filter(Path.is_dir, self._context.roots), Path.cwd()))
         slots = os.cpu_count() or 1
         return {
             "name": socket.gethostname(), "slots": slots, "slots_free": max(0, slots - taken),
             "cpu": round(os.getloadavg()[0] / slots, 2),
-            "memory": {"total": memory["MemTotal:"], "free": memory["MemAvailable:"]},
-            "disk": {"total": disk.total, "free": disk.free},
+            "memory": round(1 - memory["MemAvailable:"] / memory["MemTotal:"], 2),
+            "disk": round(1 - disk.free / disk.total, 2),
             "queue": waiting_attempts(self._context),
         }  # fmt: skip
 
