@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from hisa.testing import Received
-from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
+from tests.plugins.live.watching import DONE, WAIT, watched
 
 FIELD = {"x": 300, "y": 136}
 
