@@ -110,7 +110,8 @@ def test_runs_of_benches_are_listed_with_theirs(tmp_path: Path) -> None:
     }  # fmt: skip
     assert folders.find(of_bench)[1] == "first"
     newest, oldest = folders.newest(10)
-    assert folders.newest(1) == [newest] and folders.newest(5, before=newest["id"]) == [oldest]
+    assert folders.newest(1) == [newest]
+    assert folders.newest(5, before=newest["id"]) == [oldest]
     damaged = tmp_path / "runs" / "20990101-000000-0000"
     damaged.mkdir()
     (damaged / "run.json").write_text("{")

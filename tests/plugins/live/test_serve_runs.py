@@ -44,7 +44,8 @@ def heard(viewer: websocket.WebSocket) -> tuple[dict[str, Any], int]:
         code, data = viewer.recv_data()
         if code == websocket.ABNF.OPCODE_TEXT:
             return json.loads(data), pictures
-        assert code == websocket.ABNF.OPCODE_BINARY and data[:4] in (b"\x89PNG", b"RIFF")
+        assert code == websocket.ABNF.OPCODE_BINARY
+        assert data[:4] in (b"\x89PNG", b"RIFF")
         pictures += 1
 
 
@@ -84,7 +85,8 @@ async def test_one_viewer_holds_the_machine_and_others_do_nothing(tmp_path: Path
         with serving(tmp_path) as served:
             line = await asyncio.to_thread(two_viewers, served, name, run)
         assert (await run.result()).status == "succeeded"
-        assert line in run.prompts()[-1] and "Mallory" not in run.prompts()[-1]
+        assert line in run.prompts()[-1]
+        assert "Mallory" not in run.prompts()[-1]
     assert run.did() == ["took_over", "acted", "acted", "gave_back"]
 
 
@@ -105,7 +107,8 @@ def two_viewers(served: Served, name: str, run: Watched) -> str:
     assert run.form.text == "Grace"
     holder.send(json.dumps({"give": True}))
     last, pictures = heard(holder)
-    assert "Grace" in last["line"] and pictures >= 0
+    assert "Grace" in last["line"]
+    assert pictures >= 0
     assert served.get(f"/runs/{name}")["dropped"] == 3
     assert "error" in say(holder, acts=[evil])
     for viewer in (holder, other):
@@ -159,7 +162,8 @@ def test_the_servers_own_runs_end_with_it_and_others_go_on(tmp_path: Path, numbe
             terminal = wait_for(lambda: list_runs(runs))[0]
             own = start(served, guest)
             record = served.get(f"/runs/{own}")
-            assert record["mine"] and record["state"] == "running"
+            assert record["mine"]
+            assert record["state"] == "running"
             assert (record["max_steps"], record["budget_usd"]) == (3, 0.5)
             assert not served.get(f"/runs/{terminal.name}")["mine"]
             pid = int(Lock.holder(runs / own / "lock"))
@@ -206,9 +210,11 @@ def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         said = command.refused("serve", "--port", port)
-        assert f"port {port} of 127.0.0.1 cannot be had" in said and "--port 0" in said
+        assert f"port {port} of 127.0.0.1 cannot be had" in said
+        assert "--port 0" in said
     said = command.refused("serve", "--host", "0.0.0.0")
-    assert "TLS" in said and "--tls-cert" in said
+    assert "TLS" in said
+    assert "--tls-cert" in said
     assert "does not exist" in command.refused("serve", "--root", str(tmp_path / "no"))
     assert "cannot be had" in command.refused("serve", "--host", "host.invalid")
 
@@ -219,4 +225,5 @@ def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
         os.kill(served.process.pid, signal.SIGINT)
         _, said = served.process.communicate(timeout=60)
     assert served.process.returncode == 0
-    assert "no runs yet" in said and "Traceback" not in said
+    assert "no runs yet" in said
+    assert "Traceback" not in said

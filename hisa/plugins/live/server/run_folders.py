@@ -23,8 +23,7 @@ from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, read_manifes
 __all__ = ["RunFolders", "RunMissing", "is_regular"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_KEPT_RUNS = 4
-"""Runs whose events are held; a person looks at one or two."""
+_KEPT_RUNS = 4  # whose events are held: a person looks at one or two
 _TEXT = 4_000  # characters of an instruction in a list; chosen by hand
 
 
@@ -35,8 +34,7 @@ class RunMissing(UsageError):
 class RunFolders:
     """The run folders below the roots and in benches; links are never followed.
 
-    Args:
-        context: names the roots.
+    Each method that is given a folder raises a `UsageError` where its manifest is gone or damaged.
     """
 
     def __init__(self, context: ServerContext) -> None:
@@ -68,50 +66,27 @@ class RunFolders:
         raise RunMissing(f"no run is called {run_id[:100]!r}", fix="hisa runs ls")
 
     def record(self, folder: Path, bench: str = "") -> dict[str, Any]:
-        """Returns the run as lists show it, by its manifest.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
+        """Returns the run as lists show it, by its manifest."""
         manifest, state = self.manifest(folder), self.state(folder)
-        totals, settings = manifest.totals, manifest.settings
-        limits = settings.get("run") or {}
+        totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
-            "id": folder.name,
-            "task": manifest.task.id,
-            "instruction": manifest.task.instruction[:_TEXT],
-            "state": state,
-            "exit_status": manifest.exit_status,
-            "message": manifest.message[:_TEXT],
-            "score": manifest.score,
-            "step": totals.steps,
-            "max_steps": limits.get("max_steps"),
-            "usd": totals.usd,
-            "budget_usd": limits.get("budget_usd"),
-            "tokens": totals.tokens,
-            "seconds": totals.seconds,
-            "started": manifest.started_at,
-            "environment": manifest.environment,
+            "id": folder.name, "task": manifest.task.id, "bench": bench, "state": state,
+            "instruction": manifest.task.instruction[:_TEXT], "message": manifest.message[:_TEXT],
+            "exit_status": manifest.exit_status, "score": manifest.score,
+            "step": totals.steps, "max_steps": limits.get("max_steps"), "tokens": totals.tokens,
+            "usd": totals.usd, "budget_usd": limits.get("budget_usd"), "seconds": totals.seconds,
+            "started": manifest.started_at, "environment": manifest.environment,
             "models": manifest.models,
-            "bench": bench,
-        }
+        }  # fmt: skip
 
     def state(self, folder: Path) -> str:
-        """How the run ended; "running" or "unfinished" where it has not.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
+        """How the run ended; "running" or "unfinished" where it has not."""
         ended = self.manifest(folder).exit_status
         locked = not ended and is_regular(folder / LOCK) and is_running(folder)
         return ended or ("running" if locked else "unfinished")
 
     def run(self, folder: Path) -> Run:
-        """Returns the run as far as it is written; a line is parsed once.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
+        """Returns the run as far as it is written; a line is parsed once."""
         manifest, path = self.manifest(folder), folder / EVENTS
         with self._lock:
             end, events = self._events.pop(folder, (0, []))
@@ -131,11 +106,7 @@ class RunFolders:
             return Run(folder, manifest, tuple(events), running=self.state(folder) == "running")
 
     def manifest(self, folder: Path) -> Manifest:
-        """Returns what the run is.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
+        """Returns what the run is."""
         path = folder / MANIFEST
         if not is_regular(path):
             raise RunMissing(f"run {folder.name!r} is gone", fix="hisa runs ls")
@@ -155,15 +126,12 @@ class RunFolders:
 
 def is_regular(path: Path) -> bool:
     """Whether it is a file, and no link to one."""
-    try:
+    with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
+    return False
 
 
 def _folders(root: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(root) as entries:
-            return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    with suppress(OSError), os.scandir(root) as entries:
+        return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+    return []

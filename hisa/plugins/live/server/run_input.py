@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_input"]
 
-_TAKE_SECONDS, _GIVE_SECONDS, _SEND_SECONDS = 150.0, 60.0, 10.0
-"""To take: an act that has begun is awaited. To give: the machine is looked at once more."""
-_FRAME_PAUSE = 0.2
+_TAKE_SECONDS, _SECONDS = 150.0, 60.0  # to take the machine, an act that has begun is awaited
+_FRAME_PAUSE, _SEND_SECONDS = 0.2, 10.0
 
 
 class _Message(BaseModel):
@@ -31,17 +30,12 @@ class _Message(BaseModel):
 async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
     """Serves one viewer; the machine is given back when it goes.
 
-    Args:
-        socket: of the viewer, whose token is checked.
-        run_id: of the run.
-        dropped: counts, by run, the acts of viewers who do not hold the machine.
+    ``dropped`` counts, by run, the acts of viewers who do not hold the machine.
     """
     await socket.accept()
     viewer = _Viewer(socket, run_id, dropped)
     try:
-        with suppress(
-            KeyError, OSError, RuntimeError
-        ):  # bytes in place of text; a viewer that left
+        with suppress(KeyError, OSError, RuntimeError):  # bytes in place of text; a viewer that left
             async for text in socket.iter_text():
                 await socket.send_json(await viewer.answer(text))
     finally:
@@ -64,18 +58,18 @@ class _Viewer:
             return {"error": f"no message: {error.errors()[0]['msg']}"}
         if message.take is not None:
             answer = await self._ask(_TAKE_SECONDS, do="take", viewer=message.take)
-            if answer.get("ok") and self._lease is None:
-                self._lease = answer["lease"]
-                self._looking = asyncio.create_task(self._look_on())
-            return answer | ({"lease": True} if answer.get("ok") else {})
+            if answer.get("ok"):
+                self._lease, answer["lease"] = answer.get("lease"), True
+                self._looking = self._looking or asyncio.create_task(self._look_on())
+            return answer
         if self._lease is None:
             self._dropped[self._run_id] += len(message.acts)
             return {"error": "you do not hold the machine"}
         if message.give:
-            answer = await self._ask(_GIVE_SECONDS, do="give", lease=self._lease)
+            answer = await self._ask(_SECONDS, do="give", lease=self._lease)
             self.give_back()
             return {"line": answer.get("line", "")} if answer.get("ok") else answer
-        answer = await self._ask(_GIVE_SECONDS, do="input", lease=self._lease, acts=message.acts)
+        answer = await self._ask(_SECONDS, do="input", lease=self._lease, acts=message.acts)
         if not self._line.connected:
             self.give_back()
         return answer
@@ -93,13 +87,13 @@ class _Viewer:
                 try:
                     await asyncio.wait_for(self._socket.send_bytes(picture), _SEND_SECONDS)
                 except Exception:  # noqa: BLE001 - the viewer is gone, however a library says so
-                    self._line.close()
-                    return
+                    return self._line.close()
             await asyncio.sleep(_FRAME_PAUSE)
 
     def give_back(self) -> None:
         self._lease = None
         if self._looking is not None:
             self._looking.cancel()
+            self._looking = None
         self._line.close()
         self._frames.close()
