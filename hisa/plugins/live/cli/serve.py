@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import examples, say
 from hisa.errors import UsageError
 
-if TYPE_CHECKING:
-    from hisa.config import Settings
-
 __all__ = ["serve"]
 
-_HOST = "The address to listen on; another than this machine's own wants --tls-cert and --tls-key."
+_HOST = "The address to listen on; another than loopback wants --tls-cert and --tls-key."
 _PORT = "The port to listen on; 0: any that is free."
 _ROOT = "A folder of runs or of benches; may be given again. By default runs and benches."
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -56,60 +51,54 @@ def serve(
 
     Exit status: 0 ended by Ctrl-C; 2 wrong usage, such as a port that is taken.
     """
+    import asyncio
+    import secrets
+
     from hisa.machine.parts import install_command, missing
 
     if lacking := missing("live"):
         raise UsageError(f"the page needs {', '.join(lacking)}", fix=install_command("live"))
-    address = _address(host)
-    if bool(tls_cert) != bool(tls_key) or not (
-        tls_cert or ipaddress.ip_address(address).is_loopback
-    ):
+    from hisa.plugins.live.server.live_server import serve_page
+    from hisa.plugins.live.server.server_context import ServerContext
+
+    bound = _bound(host.strip("[]"), port, secure=bool(tls_cert and tls_key))
+    name, token = f"[{host.strip('[]')}]" if ":" in host else host, secrets.token_urlsafe(32)
+    runs = tuple(root.absolute() for root in roots or (ctx.obj.run.folder,))
+    benches = runs if roots else (Path("benches").absolute(),)
+    file, assignments = ctx.meta["hisa.settings"]
+    arguments = [f"--config={file}"] * bool(file) + [f"--set={each}" for each in assignments]
+    url = f"http{'s' * bool(tls_cert)}://{name}:{bound.getsockname()[1]}/#token={token}"
+    if not any(root.is_dir() and any(root.iterdir()) for root in runs):
+        say('no runs yet: start one on the page, or by hisa run "TASK"', err=True)
+    say(f"serving {url}")
+    say("Ctrl-C ends it; the address lets anybody in who has it", err=True)
+    if opens:
+        click.launch(url)
+    context = ServerContext(ctx.obj, runs, benches)
+    tls = tls_cert, tls_key
+    asyncio.run(serve_page(context, bound, token, host=name, arguments=arguments, tls=tls))
+
+
+def _bound(host: str, port: int, *, secure: bool) -> socket.socket:
+    """Listens; what comes waits until the server is there.
+
+    Raises:
+        UsageError: the port is taken, or others would read along.
+    """
+    import ipaddress
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {host} cannot be had: {error.strerror}",
+            fix="hisa serve --port 0" if port else "hisa serve --host 127.0.0.1",
+        ) from error
+    if not secure and not ipaddress.ip_address(bound.getsockname()[0]).is_loopback:
+        bound.close()
         raise UsageError(
             f"--host {host}: who listens to the network would read the token; TLS hides it",
             fix=f"hisa serve --host {host} --tls-cert FILE --tls-key FILE; or without --host",
         )
-    from hisa.plugins.live.server.live_server import LiveServer
-
-    bound = _bound(address, port)
-    settings: Settings = ctx.obj
-    server = LiveServer(settings, ctx.meta["hisa.settings"], roots, tls=(tls_cert, tls_key))
-    url = server.address(host, bound.getsockname()[1])
-    if not server.has_runs():
-        say('no runs yet: start one on the page, or by hisa run "TASK"', err=True)
-    say(f"serving {url}", err=False)
-    say("Ctrl-C ends it; keep the address to yourself", err=True)
-    if opens:
-        import webbrowser
-
-        webbrowser.open(url)
-    server.serve(bound)
-
-
-def _address(host: str) -> str:
-    """The number of an address.
-
-    Raises:
-        UsageError: the name is not known here.
-    """
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise UsageError(
-            f"--host {host}: {error.strerror or error}", fix="hisa serve --host 127.0.0.1"
-        ) from error
-    return str(found[0][4][0])
-
-
-def _bound(address: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    made = socket.socket(family)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((address, port))
-    except OSError as error:
-        made.close()
-        raise UsageError(
-            f"port {port} of {address} cannot be had: {error.strerror}", fix="hisa serve --port 0"
-        ) from error
-    made.listen(128)
-    return made
+    return bound

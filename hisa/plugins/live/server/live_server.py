@@ -1,99 +1,80 @@
-"""Serves the page until a signal comes."""
+"""Serves the page on a socket that listens, until a signal comes."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import signal
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hisa.cli.out import say_error
-from hisa.config import Settings
-from hisa.plugins.live.server.application import LiveParts, application
-from hisa.plugins.live.server.run_folders import RunFolders
+from hisa.plugins.live.server.application import application
+from hisa.plugins.live.server.run_client import RunLines
 from hisa.plugins.live.server.security import BODY_LIMIT
 from hisa.plugins.live.server.server_context import ServerContext
+from hisa.plugins.live.server.started_runs import StartedRuns
 
-__all__ = ["LiveServer"]
+__all__ = ["serve_page"]
 
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_GRACE = 1
-"""Seconds that open connections have at the end; streams end by themselves before."""
+_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-class LiveServer:
-    """One server with a token of its own.
+async def serve_page(
+    context: ServerContext,
+    bound: socket.socket,
+    token: str,
+    *,
+    host: str,
+    arguments: Sequence[str] = (),
+    tls: tuple[Path | None, Path | None] = (None, None),
+) -> None:
+    """Serves until SIGINT or SIGTERM; the runs that it started end with it, as stopped.
 
     Args:
-        settings: the effective settings.
-        source: file and assignments that the settings were made of, for runs that it starts.
-        roots: folders of runs or benches; empty: those of the settings.
-        tls: files of the certificate and of its key; None: no TLS.
+        context: settings and folders; new runs go into the first of its roots.
+        bound: listens already.
+        token: that requests have to show.
+        host: a name of the server, besides those of loopback, as a Host header has it.
+        arguments: of ``hisa`` for runs that are started, such as ``--config FILE``.
+        tls: files of a certificate and its key.
     """
+    import uvicorn
 
-    def __init__(
-        self,
-        settings: Settings,
-        source: tuple[Path | None, Sequence[str]],
-        roots: Sequence[Path],
-        *,
-        tls: tuple[Path | None, Path | None] = (None, None),
-    ) -> None:
-        given = tuple(root.absolute() for root in roots)
-        runs = given or (settings.run.folder.absolute(),)
-        context = ServerContext(settings, runs, given or (Path.cwd() / "benches",))
-        self._parts = LiveParts(context, RunFolders(context))
-        self._tls = tls
-        self._hosts = set(_LOOPBACK)
-        self.token = secrets.token_urlsafe(32)
+    class Server(uvicorn.Server):
+        """Leaves signals to us: the library's own handler ends the process before our end."""
 
-    def has_runs(self) -> bool:
-        """Whether there is anything to show."""
-        return bool(self._parts.folders.newest(1))
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
 
-    def address(self, host: str, port: int) -> str:
-        """The address for a browser, with the token; from now on the server answers for it."""
-        name = f"[{host.strip('[]')}]" if ":" in host else host
-        self._hosts.add(name)
-        return f"{'https' if self._tls[0] else 'http'}://{name}:{port}/#token={self.token}"
+    complaints = logging.getLogger("uvicorn.error")
+    complaints.addHandler(_SafeLines())
+    lines, started = RunLines(), StartedRuns(context.roots[0], arguments)
+    app = application(replace(context, ask_run=lines.look), started, lines, token, (*_HOSTS, host))
+    server = Server(uvicorn.Config(
+        app, log_config=None, access_log=False, log_level="warning", lifespan="off", ws="wsproto",
+        ws_max_size=BODY_LIMIT, server_header=False, proxy_headers=False,
+        timeout_graceful_shutdown=1, ssl_certfile=tls[0], ssl_keyfile=tls[1],
+    ))  # fmt: skip
 
-    def serve(self, bound: socket.socket) -> None:
-        """Serves on a socket that listens, until SIGINT or SIGTERM."""
-        asyncio.run(self._serve(bound))
+    def end(number: int) -> None:
+        complaints.setLevel(logging.CRITICAL)  # of streams that are cut off
+        server.handle_exit(number, None)  # as late as this: the library of streams puts its own in
 
-    async def _serve(self, bound: socket.socket) -> None:
-        import uvicorn
-
-        class Server(uvicorn.Server):
-            """Leaves signals to us: the library's own handler ends the process before our end."""
-
-            @contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                yield
-
-        logging.getLogger("uvicorn.error").addHandler(_SafeLines())
-        certificate, key = self._tls
-        config = uvicorn.Config(
-            application(self._parts, self.token, self._hosts), log_config=None, access_log=False,
-            log_level="warning", lifespan="off", ws="wsproto", ws_max_size=BODY_LIMIT,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE,
-            ssl_certfile=certificate, ssl_keyfile=key,
-        )  # fmt: skip
-        server, loop = Server(config), asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            # Looked up late: the library of streams puts its own in, which ends them.
-            loop.add_signal_handler(number, lambda n=number: server.handle_exit(n, None))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    try:
         await server.serve(sockets=[bound])
+    finally:
+        await started.stop()
 
 
 class _SafeLines(logging.Handler):
-    """Prints what the libraries complain of; requests in it steer no terminal."""
+    """Prints what the libraries complain of, so that no request in it steers the terminal."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Prints a record, but for a request that was cut off at the end of the server."""
-        if record.exc_info is None or record.exc_info[0] is not asyncio.CancelledError:
-            say_error(self.format(record))
+        say_error(self.format(record))

@@ -23,10 +23,8 @@ from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, read_manifes
 __all__ = ["RunFolders", "RunMissing", "is_regular"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_KEPT_RUNS = 4
-"""Runs whose events are held; a person looks at one or two."""
-_TEXT = 4_000
-"""Characters of an instruction in a list; chosen by hand."""
+_KEPT_RUNS = 4  # whose events are held: a person looks at one or two
+_TEXT = 4_000  # characters of an instruction in a list; chosen by hand
 
 
 class RunMissing(UsageError):
@@ -36,24 +34,21 @@ class RunMissing(UsageError):
 class RunFolders:
     """The run folders below the roots and in benches; links are never followed.
 
-    Args:
-        context: names the roots.
+    Each method that is given a folder raises a `UsageError` where its manifest is gone or damaged.
     """
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._lock = threading.Lock()
         self._manifests: dict[Path, tuple[tuple[int, int, int], Manifest]] = {}
-        self._runs: OrderedDict[Path, _ReadEvents] = OrderedDict()
+        self._events: OrderedDict[Path, tuple[int, list[Event]]] = OrderedDict()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
         places = [(e.name, root, bench) for root, bench in self._roots() for e in _folders(root)]
         records: list[dict[str, Any]] = []
         for name, root, bench in sorted(places, key=lambda place: place[0], reverse=True):
-            if len(records) == limit:
-                break
-            if not before or name < before:
+            if len(records) < limit and (not before or name < before):
                 with suppress(UsageError):
                     records.append(self.record(root / name, bench))
         return records
@@ -66,72 +61,58 @@ class RunFolders:
         """
         for root, bench in self._roots() if _ID.fullmatch(run_id) else ():
             folder = root / run_id
-            if folder.is_dir() and not folder.is_symlink() and is_regular(folder / MANIFEST):
+            if is_regular(folder / MANIFEST) and not folder.is_symlink():
                 return folder, bench
         raise RunMissing(f"no run is called {run_id[:100]!r}", fix="hisa runs ls")
 
     def record(self, folder: Path, bench: str = "") -> dict[str, Any]:
-        """Returns the run as lists show it, by its manifest.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
-        manifest = self._manifest(folder)
-        totals, settings = manifest.totals, manifest.settings
+        """Returns the run as lists show it, by its manifest."""
+        manifest, state = self.manifest(folder), self.state(folder)
+        totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
-            "id": folder.name,
-            "task": manifest.task.id,
-            "instruction": manifest.task.instruction[:_TEXT],
-            "state": self.state(folder),
-            "exit_status": manifest.exit_status,
-            "score": manifest.score,
-            "step": totals.steps,
-            "max_steps": _setting(settings, "run", "max_steps"),
-            "usd": totals.usd,
-            "tokens": totals.tokens,
-            "seconds": totals.seconds,
-            "started": manifest.started_at,
-            "environment": manifest.environment or _setting(settings, "environment", "kind") or "",
+            "id": folder.name, "task": manifest.task.id, "bench": bench, "state": state,
+            "instruction": manifest.task.instruction[:_TEXT], "message": manifest.message[:_TEXT],
+            "exit_status": manifest.exit_status, "score": manifest.score,
+            "step": totals.steps, "max_steps": limits.get("max_steps"), "tokens": totals.tokens,
+            "usd": totals.usd, "budget_usd": limits.get("budget_usd"), "seconds": totals.seconds,
+            "started": manifest.started_at, "environment": manifest.environment,
             "models": manifest.models,
-            "bench": bench,
-        }
+        }  # fmt: skip
 
     def state(self, folder: Path) -> str:
-        """How the run ended; "running" or "unfinished" where it has not.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
-        ended = self._manifest(folder).exit_status
+        """How the run ended; "running" or "unfinished" where it has not."""
+        ended = self.manifest(folder).exit_status
         locked = not ended and is_regular(folder / LOCK) and is_running(folder)
         return ended or ("running" if locked else "unfinished")
 
     def run(self, folder: Path) -> Run:
-        """Returns the run as far as it is written.
-
-        Raises:
-            UsageError: the manifest is gone or damaged.
-        """
-        manifest = self._manifest(folder)
+        """Returns the run as far as it is written; a line is parsed once."""
+        manifest, path = self.manifest(folder), folder / EVENTS
         with self._lock:
-            kept = self._runs.pop(folder, None) or _ReadEvents()
-            kept.read_on(folder / EVENTS)
-            self._runs[folder] = kept
-            while len(self._runs) > _KEPT_RUNS:
-                self._runs.popitem(last=False)
-            return Run(folder, manifest, tuple(kept.events), running=is_running(folder))
+            end, events = self._events.pop(folder, (0, []))
+            if is_regular(path):
+                end, events = (end, events) if path.stat().st_size >= end else (0, [])
+                with path.open("rb") as file:
+                    file.seek(end)
+                    for line in file:
+                        if not line.endswith(b"\n"):
+                            break
+                        end += len(line)
+                        with suppress(ValidationError):  # of another version, or damaged
+                            events.append(event_adapter.validate_json(line))
+            self._events[folder] = end, events
+            while len(self._events) > _KEPT_RUNS:
+                self._events.popitem(last=False)
+            return Run(folder, manifest, tuple(events), running=self.state(folder) == "running")
 
-    def _manifest(self, folder: Path) -> Manifest:
+    def manifest(self, folder: Path) -> Manifest:
+        """Returns what the run is."""
         path = folder / MANIFEST
-        try:
-            about = path.lstat()
-        except OSError as error:
-            raise RunMissing(f"run {folder.name!r} is gone", fix="hisa runs ls") from error
-        if not stat.S_ISREG(about.st_mode):
-            raise RunMissing(f"{MANIFEST} of run {folder.name!r} is no file", fix="hisa runs ls")
+        if not is_regular(path):
+            raise RunMissing(f"run {folder.name!r} is gone", fix="hisa runs ls")
+        about = path.stat()
         mark = about.st_ino, about.st_mtime_ns, about.st_size
-        kept = self._manifests.get(folder)
-        if kept is None or kept[0] != mark:
+        if (kept := self._manifests.get(folder)) is None or kept[0] != mark:
             kept = self._manifests[folder] = mark, read_manifest(folder)
         return kept[1]
 
@@ -143,44 +124,14 @@ class RunFolders:
                     yield bench / "runs", bench.name
 
 
-class _ReadEvents:
-    """The events of one file, of which each line is parsed once."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self._end = 0
-
-    def read_on(self, path: Path) -> None:
-        if not is_regular(path):
-            return
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size < self._end:  # another run of this name
-                self.events, self._end = [], 0
-            file.seek(self._end)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self._end += len(line)
-                with suppress(ValidationError):  # of another version, or damaged
-                    self.events.append(event_adapter.validate_json(line))
-
-
 def is_regular(path: Path) -> bool:
     """Whether it is a file, and no link to one."""
-    try:
+    with suppress(OSError):
         return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
+    return False
 
 
 def _folders(root: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(root) as entries:
-            return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-
-
-def _setting(settings: dict[str, Any], section: str, name: str) -> Any:
-    values = settings.get(section)
-    return values.get(name) if isinstance(values, dict) else None
+    with suppress(OSError), os.scandir(root) as entries:
+        return [e for e in entries if _ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+    return []

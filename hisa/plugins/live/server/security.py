@@ -13,8 +13,8 @@ __all__ = ["BODY_LIMIT", "Guard"]
 
 BODY_LIMIT = 1 << 20
 """Bytes of the body of a request."""
-_FIRST_MESSAGE_SECONDS = 5.0
-_FIRST_MESSAGE_LIMIT = 4096  # characters; chosen by hand
+_FIRST_SECONDS = 5.0
+"""For the first message of a WebSocket, which holds the token."""
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
 _HEADERS = {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -24,7 +24,6 @@ _HEADERS = {
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
     b"cross-origin-resource-policy": b"same-origin",
-    b"cross-origin-opener-policy": b"same-origin",
 }
 
 _Message = MutableMapping[str, Any]
@@ -49,47 +48,40 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Passes on a request or a WebSocket that is allowed; answers every other itself."""
-        if scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._request(scope, receive, send)
+        guarded = {"websocket": self._websocket, "http": self._request}[scope["type"]]
+        await guarded(scope, receive, send)
 
     async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
-        async def send_with_headers(message: _Message) -> None:
+        async def send_safely(message: _Message) -> None:
             if message["type"] == "http.response.start":
                 others = [pair for pair in message["headers"] if pair[0].lower() not in _HEADERS]
                 message = {**message, "headers": [*others, *_HEADERS.items()]}
             await send(message)
 
-        status, message = self._refusal(scope)
+        status, reason = self._wrong_address(scope) or self._wrong_request(scope) or (0, "")
         if not status:
-            await self._app(scope, _limited(receive), send_with_headers)
+            await self._app(scope, _limited(receive), send_safely)
             return
-        body = json.dumps({"error": message}).encode()
-        length = str(len(body)).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
-        await send_with_headers(
-            {"type": "http.response.start", "status": status, "headers": headers}
-        )
+        body = json.dumps({"error": reason}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send_safely({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     async def _websocket(self, scope: Any, receive: _Receive, send: _Send) -> None:
-        """Accepts a WebSocket of ours and waits for the token in its first message."""
-        await receive()  # "websocket.connect"
-        if self._wrong_address(scope)[0]:
+        """Accepts a WebSocket of ours, and waits for the token in its first message."""
+        waiting = [await receive()]  # "websocket.connect"
+        if self._wrong_address(scope):
             await send({"type": "websocket.close", "code": 1008})
             return
         await send({"type": "websocket.accept"})
         try:
-            first = await asyncio.wait_for(receive(), _FIRST_MESSAGE_SECONDS)
-        except TimeoutError:
-            first = {}
-        if first.get("type") == "websocket.disconnect":
-            return
-        if not self._is_token(_token_in(first.get("text") or "")):
+            first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
+            token = json.loads((first.get("text") or "")[:4096])["token"]
+        except (TimeoutError, ValueError, TypeError, LookupError):
+            token = None
+        if not isinstance(token, str) or not self._is_token(token.encode("utf-8", "replace")):
             await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
             return
-        waiting: list[_Message] = [{"type": "websocket.connect"}]
 
         async def receive_on() -> _Message:
             return waiting.pop() if waiting else await receive()
@@ -100,30 +92,22 @@ class Guard:
 
         await self._app(scope, receive_on, send_on)
 
-    def _refusal(self, scope: Any) -> tuple[int, str]:
-        """Returns the status and the reason with which a request is refused; 0 where it is not."""
-        status, message = self._wrong_address(scope)
-        if status:
-            return status, message
+    def _wrong_request(self, scope: Any) -> tuple[int, str] | None:
+        """Returns the status and the reason to refuse a request; None where there is none."""
         free = scope["path"] == "/" or scope["path"].startswith("/static/")
-        shown = _header(scope, b"authorization")
-        if not free and not self._is_token(shown.removeprefix(b"Bearer ")):
+        if not free and not self._is_token(_header(scope, b"authorization")[len("Bearer ") :]):
             return 401, "wrong token: open the address that hisa serve printed"
-        length = _header(scope, b"content-length")
-        if length and not (length.isdigit() and len(length) < 12 and int(length) <= BODY_LIMIT):
-            return 413, f"more than {BODY_LIMIT} bytes"
-        return 0, ""
+        return None
 
-    def _wrong_address(self, scope: Any) -> tuple[int, str]:
+    def _wrong_address(self, scope: Any) -> tuple[int, str] | None:
         host = _header(scope, b"host").decode("latin-1").lower()
         name = _HOST.fullmatch(host)
         if name is None or name[1] not in self._hosts:
             return 421, "this server does not answer for that host"
-        secure = scope["scheme"] in ("https", "wss")
-        origin = _header(scope, b"origin").decode("latin-1").lower()
-        if origin and origin != f"{'https' if secure else 'http'}://{host}":
+        scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
+        if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"{scheme}://{host}"):
             return 403, "a page of another origin asked"
-        return 0, ""
+        return None
 
     def _is_token(self, shown: bytes) -> bool:
         return hmac.compare_digest(shown, self._token)
@@ -134,17 +118,8 @@ def _header(scope: Any, name: bytes) -> bytes:
     return b", ".join(value for key, value in scope["headers"] if key.lower() == name)
 
 
-def _token_in(text: str) -> bytes:
-    try:
-        message = json.loads(text[:_FIRST_MESSAGE_LIMIT])
-    except ValueError:
-        return b""
-    token = message.get("token") if isinstance(message, dict) else None
-    return token.encode("utf-8", "replace") if isinstance(token, str) else b""
-
-
 def _limited(receive: _Receive) -> _Receive:
-    """Refuses a body that turns out longer than allowed, whatever its length header said."""
+    """Refuses a body longer than allowed, whatever its length header says."""
     total = 0
 
     async def receive_part() -> _Message:
