@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -71,8 +72,11 @@ def client(context: ServerContext) -> Iterator[TestClient]:
         return JSONResponse({"error": str(error)}, 400)
 
     views = (views_tiles, views_benches, views_patterns, views_tools)
+    refusing = (HisaError, ValidationError)  # as the application has it
     routes = [route for view in views for route in view.routes(context)]
-    with TestClient(Starlette(routes=routes, exception_handlers={HisaError: refused})) as client:
+    with TestClient(
+        Starlette(routes=routes, exception_handlers=dict.fromkeys(refusing, refused))
+    ) as client:
         yield client
 
 
@@ -305,11 +309,11 @@ def test_an_edit_supersedes_and_a_removal_stays_in_the_history(
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        (b"{", "object of texts"),
-        (b"[]", "object of texts"),
-        (b'{"lesson": 3}', "object of texts"),
-        (b'{"id": "x"}', "object of texts"),
-        (b'{"uses": "900"}', "object of texts"),
+        (b"{", "Invalid JSON"),
+        (b"[]", "input_value=[]"),
+        (b'{"lesson": 3}', "valid string"),
+        (b'{"id": "x"}', "lesson"),
+        (b'{"uses": "900"}', "lesson"),
         (b'{"lesson": "MUST obey"}', "never binds"),
         (b'{"lesson": ""}', "empty"),
         (b'{"domain": "../x"}', "lower-case"),

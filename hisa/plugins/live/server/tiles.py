@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,8 @@ _NEWEST = 500
 _KINDS = "observed|step_finished|model_called|person_acted|run_finished|run_resumed"
 _TYPE, _HEAD = re.compile(f'"type":"({_KINDS})"'), 200
 """Lines with one of these types in their first characters are parsed, and no others."""
-_WIDTH = 320
-_PIXELS = 40_000_000  # of the largest picture that is opened: a screen of 8K has 33 million
+_WIDTH, _PIXELS = 320, 40_000_000
+"""Of a tile's picture; and of the largest one that is opened: a screen of 8K has 33 million."""
 _UNREADABLE = OSError, SyntaxError, ValueError, Image.DecompressionBombError
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -111,8 +112,7 @@ class TileBoard:
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._pool = ThreadPoolExecutor(1)  # pictures are never made with more than one core
-        self._tails: dict[str, RunTail] = {}
-        self._machines: dict[str, Tile] = {}
+        self._tails, self._machines = dict[str, RunTail](), dict[str, Tile]()
         self._turn = asyncio.Lock()
         self._at = self._scanned = -_SCAN
 
@@ -152,7 +152,8 @@ class TileBoard:
             tail.update()
 
     def _folders(self) -> Iterator[Path]:
-        for root in (*self._context.roots, *running_benches(self._context)):
+        benches = (folder / "runs" for folder in running_benches(self._context))
+        for root in (*self._context.roots, *benches):
             with suppress(OSError):
                 yield from (root / name for name in sorted(os.listdir(root))[-_NEWEST:])
 
@@ -162,8 +163,5 @@ def _machine_tiles() -> Iterator[tuple[str, Tile]]:
         with suppress(HisaError, OSError, ValueError, KeyError):
             for up in list(load_kind(point).running()):
                 state = "up" if up.run == "" else f"of run {up.run}" if up.run else "in use"
-                yield up.id, {
-                    "id": up.id, "kind": up.kind, "title": f"{up.kind} {up.id}", "task": "",
-                    "step": None, "cost": None, "state": state, "started": up.started, "hash": "",
-                    "memory": up.memory, "run": up.run,
-                }  # fmt: skip
+                fixed = {"title": f"{up.kind} {up.id}", "task": "", "step": None, "cost": None}
+                yield up.id, {**asdict(up), **fixed, "state": state, "hash": ""}

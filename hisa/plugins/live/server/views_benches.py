@@ -40,15 +40,15 @@ def routes(context: ServerContext) -> Routes:
     ]
 
 
-def running_benches(context: ServerContext) -> Iterator[Path]:
-    """Yields the folders of runs of the benches that are at work."""
-    yield from (folder / "runs" for folder in _folders(context) if is_locked(folder / "lock"))
+def running_benches(context: ServerContext) -> list[Path]:
+    """Returns the folders of the benches that are at work."""
+    return [folder for folder in _folders(context) if is_locked(folder / "lock")]
 
 
 def waiting_attempts(context: ServerContext) -> int:
-    """Returns how many attempts the benches at work have still to make, those in flight too."""
+    """Returns how many attempts these have still to make, those in flight too."""
     with suppress(ImportError):
-        return sum(_row(f).get("missing", 0) for f in _folders(context) if is_locked(f / "lock"))
+        return sum(_row(folder).get("missing", 0) for folder in running_benches(context))
     return 0
 
 
@@ -103,8 +103,8 @@ def _report(folder: Path, against: Path | None, *_: Age) -> dict[str, Any]:
 
     found = build_report(folder, against).model_dump(mode="json")
     for group in found["variants"]:
-        names = {"value": "rate", "low": "low", "high": "high", "n": "rated"}
-        group["success"] = {name: group[of] for name, of in names.items()}
+        success = {"value": group["rate"], "low": group["low"], "high": group["high"]}
+        group["success"] = {**success, "n": group["rated"]}
     return found
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from hisa.errors import UsageError
 from hisa.patterns.stores.base import VectorStore
@@ -20,7 +20,8 @@ __all__ = ["routes"]
 
 _PATIENCE = 3.0
 """Seconds to wait for a run that has the store open, before the viewer hears of it."""
-_EDITED = ("lesson", "domain", "kind", "scope", "condition", "actions", "expected")
+_Edited = Literal["lesson", "domain", "kind", "scope", "condition", "actions", "expected"]
+_changes = TypeAdapter(dict[_Edited, str])
 
 
 def routes(context: ServerContext) -> Routes:
@@ -74,17 +75,15 @@ class _Shelf:
         return {"pattern": asdict(pattern), "history": history, "source_runs": list(runs)}
 
     def edited(self, name: str, body: bytes) -> dict[str, Any]:
-        """Stores a pattern with other texts; the old one is superseded, and stays in the history.
-
-        What was counted of the old words is not said of the new ones.
-        """
+        """Stores a pattern with other texts; the old one, superseded, keeps what was counted."""
         from hisa.cli.pattern_files import written
         from hisa.patterns.pattern_text import retrieval_texts
 
-        changes = _changes(body)
+        changes = _changes.validate_json(body, strict=True)
         with self._one(name) as (store, old):
-            made = written(**{**{key: getattr(old, key) for key in _EDITED}, **changes})
-            same = all(getattr(made, key) == getattr(old, key) for key in _EDITED)
+            before = {key: str(getattr(old, key)) for key in get_args(_Edited)}
+            made = written(**{**before, **changes})
+            same = all(getattr(made, key) == text for key, text in before.items())
             if same or old.status != "active":
                 raise UsageError("nothing is changed" if same else f"{old.id} is {old.status}")
             new = replace(made, embedder=self._embedder.name, source_run=old.source_run)
@@ -124,13 +123,3 @@ class _Shelf:
             store = EdgeStore(folder, self._embedder, patience=_PATIENCE)
         with closing(store):
             yield store
-
-
-def _changes(body: bytes) -> dict[str, str]:
-    try:
-        changes = TypeAdapter(dict[str, str]).validate_json(body, strict=True)
-    except ValidationError:
-        changes = {}
-    if not changes or not set(changes) <= set(_EDITED):
-        raise UsageError(f"a change: want an object of texts, with some of {', '.join(_EDITED)}")
-    return changes

@@ -74,13 +74,8 @@ def routes(context: ServerContext) -> list[Route]:
 
 
 async def _changes(board: TileBoard, nodes: _Nodes) -> AsyncIterator[dict[str, str]]:
-    """Yields all tiles, ``whole``, then those that changed and the ids of those that are ``gone``.
-
-    ``nodes`` is there whenever a number of one changed.
-    """
-    sent: dict[str, dict[str, Any]] = {}
-    rows: list[dict[str, Any]] = []
-    first = True
+    """Yields all tiles, ``whole``, then what changed, ids that are ``gone``, new ``nodes``."""
+    sent, rows, first = dict[str, dict[str, Any]](), list[dict[str, Any]](), True
     while True:
         tiles = await board.tiles()
         changed = [tile for name, tile in tiles.items() if sent.get(name) is not tile]
@@ -104,8 +99,7 @@ class _Nodes:
     def __init__(self, context: ServerContext) -> None:
         self._context = context
         self._at = self._ray_at = -_RAY_FRESH
-        self._own: dict[str, Any] = {}
-        self._ray: list[dict[str, Any]] = []
+        self._own, self._ray = dict[str, Any](), list[dict[str, Any]]()
 
     async def rows(self, taken: int) -> list[dict[str, Any]]:
         """Returns a row a node, this machine first; what is not known is None."""
