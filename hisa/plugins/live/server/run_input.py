@@ -1,0 +1,96 @@
+"""The WebSocket by which one person acts on a run's machine; everybody else's input is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hisa.plugins.live.server.run_client import RunLine
+
+if TYPE_CHECKING:
+    from starlette.websockets import WebSocket
+
+__all__ = ["serve_input"]
+
+_TAKE_SECONDS, _SECONDS = 150.0, 60.0  # to take the machine, an act that has begun is awaited
+_FRAME_PAUSE, _SEND_SECONDS = 0.2, 10.0
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    take: Annotated[str, Field(min_length=1, max_length=60)] | None = None
+    acts: Annotated[list[dict[str, Any]], Field(max_length=50)] = []
+    give: bool = False
+
+
+async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
+    """Serves one viewer; the machine is given back when it goes.
+
+    ``dropped`` counts, by run, the acts of viewers who do not hold the machine.
+    """
+    await socket.accept()
+    viewer = _Viewer(socket, run_id)
+    try:
+        with suppress(
+            KeyError, OSError, RuntimeError
+        ):  # bytes in place of text; a viewer that left
+            async for text in socket.iter_text():
+                answer = await viewer.answer(text)
+                dropped[run_id] += answer.pop("dropped", 0)
+                await socket.send_json(answer)
+    finally:
+        viewer.give_back()
+
+
+class _Viewer:
+    """The lease of one viewer, which never leaves the server."""
+
+    def __init__(self, socket: WebSocket, run_id: str) -> None:
+        self._socket, self._line, self._frames = socket, RunLine(run_id), RunLine(run_id)
+        self._lease: Any = None
+        self._looking: asyncio.Task[None] | None = None
+
+    async def answer(self, text: str) -> dict[str, Any]:
+        try:
+            message = _Message.model_validate_json(text)
+        except ValidationError as error:
+            return {"error": f"no message: {error.errors()[0]['msg']}"}
+        if message.take is not None:
+            wish = {"do": "take", "viewer": message.take}
+            answer = (await self._line.ask(wish, _TAKE_SECONDS))[0]
+            if answer.get("ok"):
+                self._lease, answer["lease"] = answer.get("lease"), True
+                self._looking = self._looking or asyncio.create_task(self._look_on())
+            return answer
+        if self._lease is None:
+            return {"error": "you do not hold the machine", "dropped": len(message.acts)}
+        wish = {"do": "give"} if message.give else {"do": "input", "acts": message.acts}
+        answer = (await self._line.ask({**wish, "lease": self._lease}, _SECONDS))[0]
+        if message.give or self._line.streams is None:
+            self.give_back()
+        return answer
+
+    async def _look_on(self) -> None:
+        """Sends a picture whenever the screen changed; who does not take it loses the machine."""
+        shown = ""
+        while True:
+            answer, picture = await self._frames.ask({"do": "frame", "width": 0, "since": shown})
+            if picture:
+                shown = str(answer.get("hash", ""))
+                try:
+                    await asyncio.wait_for(self._socket.send_bytes(picture), _SEND_SECONDS)
+                except Exception:  # noqa: BLE001 - the viewer is gone, however a library says so
+                    return self._line.close()
+            await asyncio.sleep(_FRAME_PAUSE)
+
+    def give_back(self) -> None:
+        self._lease = None
+        if self._looking is not None:
+            self._looking.cancel()
+        self._looking = None
+        self._line.close()
+        self._frames.close()
