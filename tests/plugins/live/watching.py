@@ -72,9 +72,9 @@ class Client:
         """The status, once a step was begun."""
         return await self._once(lambda status: status["step"] >= least)
 
-    async def question(self) -> dict[str, Any]:
-        """The question that waits, once one does."""
-        status = await self._once(lambda status: status["question"] is not None)
+    async def question(self, kind: str) -> dict[str, Any]:
+        """The question that waits, once one of a kind does."""
+        status = await self._once(lambda status: (status["question"] or {}).get("kind") == kind)
         question: dict[str, Any] = status["question"]
         return question
 

@@ -13,20 +13,13 @@ from hisa.text.prompt_text import clean, field_text
 
 __all__ = ["change_line"]
 
-_SENTENCES, _TOKENS = 4, 120  # chosen by hand
-
 
 def change_line(before: Observation, after: Observation) -> str:
-    """Returns what is seen to be other, by the elements, else by the changed part of the picture.
-
-    Args:
-        before: the look when it was taken over, with elements where the machine tells them.
-        after: that when it was given back.
-    """
+    """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
     pair = whole_pair(before, after)
     box = pair.box if pair else None
-    sentences = change_sentences(describe_changes(before, after, box) or ())
-    seen = cut_at_sentence(field_text(clean(" ".join(islice(sentences, _SENTENCES)))), _TOKENS)
+    told = " ".join(islice(change_sentences(describe_changes(before, after, box) or ()), 4))
+    seen = cut_at_sentence(field_text(clean(told)), 120)  # sentences and tokens: chosen by hand
     if seen or box is None:
         return seen or "Nothing on the screen is other than before."
     (left, top), (right, bottom) = (box.left, box.top), (box.right, box.bottom)

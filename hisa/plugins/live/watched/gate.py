@@ -1,7 +1,4 @@
-"""The states of a run that is watched; holds the agent at its safe points while a person wants it.
-
-running -> pausing -> paused or held -> running
-"""
+"""Holds the agent at its safe points while a person wants it: paused, or held by a lease."""
 
 from __future__ import annotations
 
@@ -12,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from hisa.screen.observation import Observation
 
 __all__ = ["Gate", "Lease", "Refused"]
 
@@ -32,62 +31,63 @@ class Lease:
 
 
 class Gate:
-    """Parks the agent's task, and knows who wants it parked; owners are connections."""
+    """Parks the agent's task. Owners are connections; what persons ask for may be `Refused`."""
+
+    newest: Observation | None = None
+    """The newest look that anybody took."""
+    returned: Observation | None = None
+    """That at which a person gave the machine back last."""
+    phase, over, cut = "", False, False
+    """What the agent does; whether it has ended; whether its plan was ended by a take-over."""
+    stale = 1.0
+    """Seconds after which the agent looks again before it plans."""
+    lease: Lease | None = None
+    plan: asyncio.Future[Any] | None = None
+    _run: asyncio.Task[Any] | None = None
+    _sitting = 0
 
     def __init__(self) -> None:
-        self.phase, self.over = "", False
-        self.stale = 1.0
-        """Seconds after which the agent looks again before it plans."""
-        self.lease: Lease | None = None
-        self.lines: list[str] = []
-        """One for each time that a person had the machine: what is other since."""
-        self.plan: asyncio.Future[Any] | None = None
-        """It is ended, and so ``cut``, once a person takes over."""
-        self.cut = False
+        self.lines: list[tuple[int, str]] = []
+        """Step and what is other since, for each time that a person had the machine."""
         self._pauses: dict[object, float] = {}
-        self._sitting = 0
         self._open, self._sat = asyncio.Event(), asyncio.Event()
         self._open.set()
-        self._run: asyncio.Task[object] | None = None
 
     @property
     def state(self) -> str:
         """The state, as persons are shown it."""
         if self._open.is_set():
             return "running"
-        if self.lease is not None:
-            return "held" if self.lease.ready else "pausing"
-        return "paused" if self._sat.is_set() else "pausing"
+        if self.lease is None:
+            return "paused" if self._sat.is_set() else "pausing"
+        return "held" if self.lease.ready else "pausing"
 
     def enter(self, phase: str) -> None:
         """Note what the agent does now, and in which task: for the loop's own parts alone."""
         self.phase, self._run = phase, asyncio.current_task()
 
-    async def park(self) -> tuple[float, str]:
-        """Wait while a person wants it; returns the seconds, and lines on what persons did."""
-        if self._open.is_set():
-            return 0.0, ""
+    async def park(self) -> str:
+        """Wait while a person wants it; returns lines on what persons did meanwhile."""
         began, known = time.monotonic(), len(self.lines)
-        with self.sitting():
+        with self.sitting(not self._open.is_set()):
             while not self._open.is_set():
                 await self._open.wait()
                 if len(self.lines) > known:  # so that the look before is stale
-                    await asyncio.sleep(max(0.0, began + self.stale - time.monotonic()))
-        return time.monotonic() - began, " Then ".join(self.lines[known:])
+                    await asyncio.sleep(began + self.stale - time.monotonic())
+        return " Then ".join(line for _, line in self.lines[known:])
 
     @contextmanager
-    def sitting(self) -> Iterator[None]:
+    def sitting(self, really: bool = True) -> Iterator[None]:
         """Inside, the agent does nothing: it is parked, or waits for a person's answer."""
-        self._sitting += 1
-        self._sat.set()
+        self._sitting += really
+        if really:
+            self._sat.set()
         try:
             yield
         finally:
-            self._sitting -= 1
+            self._sitting -= really
             if not self._sitting:
                 self._sat.clear()
-
-    # ---------------------------------------------------------------- persons; each may be Refused
 
     def pause(self, owner: object) -> bool:
         """Park the agent at its next safe point; returns whether nobody had asked for that yet."""
@@ -129,10 +129,10 @@ class Gate:
             return lease
         raise Refused("this lease does not hold: take over first")
 
-    def drop(self, lease: Lease, line: str = "") -> None:
+    def drop(self, lease: Lease, *line: tuple[int, str]) -> None:
         """End a lease; the agent reads the line, where there is one."""
         if self.lease is lease:
-            self.lines += [line] if line else []
+            self.lines += line
             self.lease = None
             self._reopen()
 

@@ -27,24 +27,28 @@ from hisa.tools.policy.deciding import Policy
 from hisa.tools.policy.named_facts import CallFacts
 from hisa.tools.policy.screen_part import apps_of, screen_parts
 
-__all__ = ["Act", "PersonActs", "strict"]
+__all__ = ["Act", "PersonActs", "Strict"]
 
 _SETTLE = 3.0
 """Longest wait, in seconds, for the screen to come to rest after a text that may be hidden."""
 _SHIFTS = frozenset(("shift", "shiftleft", "shiftright", "altright"))
-_FIELDS = {
-    "click": {"x", "y", "button", "count"}, "move": {"x", "y"}, "drag": {"path"},
-    "scroll": {"x", "y", "dx", "dy"}, "type": {"text"}, "press": {"keys"},
-}  # fmt: skip
+_NEEDS = {"drag": {"path"}, "type": {"text"}, "press": {"keys"}}
+"""Fields of an act without a single place."""
+_KEYS = {"\n": gui.Press("enter"), "\t": gui.Press("tab")}
 Pixel = Annotated[float, Field(ge=0, lt=100_000, allow_inf_nan=False)]
 Wheel = Annotated[int, Field(ge=-100, le=100)]
-strict = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+Key = Annotated[str, Field(min_length=1, max_length=20)]
 
 
-class Act(BaseModel):
+class Strict(BaseModel):
+    """What comes by the socket."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class Act(Strict):
     """One act; places are in pixels of the screen, the wheel turns right and up as in PyAutoGUI."""
 
-    model_config = strict
     kind: Literal["click", "move", "drag", "scroll", "type", "press"]
     x: Pixel = 0
     y: Pixel = 0
@@ -54,35 +58,37 @@ class Act(BaseModel):
     dx: Wheel = 0
     dy: Wheel = 0
     text: Annotated[str, Field(min_length=1, max_length=2_000)] = ""
-    keys: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=20)], ...],
-        Field(min_length=1, max_length=4),
-    ] = ()
+    keys: Annotated[tuple[Key, ...], Field(min_length=1, max_length=4)] = ()
 
-    def actions(self, screen: Size) -> list[gui.Action]:
+    def actions(self, screen: Size) -> Sequence[gui.Action]:
         """The actions that it stands for.
 
         Raises:
-            ActionRefused: a place off the screen, an unknown key, or fields of another kind.
+            ActionRefused: a place off the screen, an unknown key, or a field that it lacks.
         """
-        optional = {"button", "count", "dx", "dy", "kind"}
-        given, takes = self.model_fields_set - {"kind"}, _FIELDS[self.kind]
-        if given - takes or takes - given - optional:
-            raise ActionRefused(f"{self.kind} takes {', '.join(sorted(takes))}")
+        if lacking := _NEEDS.get(self.kind, {"x", "y"}) - self.model_fields_set:
+            raise ActionRefused(f"{self.kind} needs {', '.join(sorted(lacking))}")
         places = [Point(x, y, "screen") for x, y in self.path or [(self.x, self.y)]]
         if any(place.x >= screen.width or place.y >= screen.height for place in places):
             raise ActionRefused(f"a place is off the screen of {screen.width}x{screen.height}")
-        if self.kind == "drag":
-            moves = map(gui.Move, places[1:])
-            return [gui.MouseDown(places[0]), *moves, gui.MouseUp(places[-1])]
-        made: dict[str, Callable[[], list[gui.Action]]] = {
-            "click": lambda: [gui.Click(places[0], self.button, self.count)],
-            "move": lambda: [gui.Move(places[0])],
-            "scroll": lambda: [gui.Scroll(self.dy, self.dx, places[0])],
-            "type": lambda: _typing(self.text),
-            "press": lambda: _pressing(self.keys),
-        }
-        return made[self.kind]()
+        match self.kind:
+            case "click":
+                return [gui.Click(places[0], self.button, self.count)]
+            case "move":
+                return [gui.Move(places[0])]
+            case "drag":
+                moves = map(gui.Move, places[1:])
+                return [gui.MouseDown(places[0]), *moves, gui.MouseUp(places[-1])]
+            case "scroll":
+                return [gui.Scroll(self.dy, self.dx, places[0])]
+            case "type":  # keys for line breaks and tabs end what is typed into a field
+                pieces = re.split(
+                    rf"(\n|\t|{PLACEHOLDER.pattern})", self.text.replace("\r\n", "\n")
+                )
+                names = {*pieces[2::3]}
+                return [_KEYS.get(p, gui.Write(p)) for p in pieces if p and p not in names]
+            case "press":
+                return [_pressed(self.keys)]
 
 
 class PersonActs:
@@ -95,6 +101,8 @@ class PersonActs:
         emit: gets a `PersonActed` for what was done or refused.
     """
 
+    _text, _kind = "", "plain"
+
     def __init__(
         self,
         machine: Any,
@@ -103,14 +111,11 @@ class PersonActs:
         emit: Emit,
     ) -> None:
         self._machine, self._secrets, self._policy, self._emit = machine, secrets, policy, emit
-        self._text, self._kind = "", "plain"
 
-    async def look(
-        self, machine: Any = None, *, elements: bool = True, settle: float = 0.0
-    ) -> Observation:
-        """A look, with elements where the machine tells them."""
+    async def look(self, machine: Any = None, *, settle: float = _SETTLE) -> Observation:
+        """A look, with elements where the machine tells them and it need not be at once."""
         machine = machine or self._machine
-        elements = elements and "elements" in machine.capabilities
+        elements = settle > 0 and "elements" in machine.capabilities
         look: Observation = await machine.observe(elements=elements, settle=settle)
         return look
 
@@ -123,32 +128,34 @@ class PersonActs:
         actions: list[gui.Action] = []
         try:
             for action in (action for act in acts for action in act.actions(screen)):
-                if actions and isinstance(action, gui.Write) and isinstance(actions[-1], gui.Write):
-                    action = gui.Write(actions.pop().text + action.text)
-                actions.append(action)
+                last = actions[-1] if actions else None
+                if _is_typing(action) and isinstance(last, gui.Write) and _is_typing(last):
+                    actions[-1] = gui.Write(last.text + action.text)  # type: ignore[union-attr]
+                else:
+                    actions.append(action)
             await self._check(actions)
             await self._do(actions)
         except HisaError as error:
             self.flush()
             plain = [gui.Write("…") if isinstance(a, gui.Write) else a for a in actions]
-            self._tell(gui.to_source(plain), error=str(error))
+            self._tell(plain, error=str(error))
             raise Refused(str(error)) from None
 
     def flush(self) -> None:
         """Log what was typed; what nobody may read is hidden before."""
         text, kind, self._text = self._text, self._kind, ""
+        shown = text if kind == "plain" or not text else self._secrets.hide(text)
         if text and kind == "unknown":
-            self._secrets.hide(text)
-            self._tell(f"typed {len(text)} characters")
+            self._emit(PersonActed(did="acted", text=f"typed {len(text)} characters"))
         elif text:
-            shown = self._secrets.hide(text) if kind == "password" else text
-            self._tell(gui.to_source([gui.Write(shown)]))
+            self._tell([gui.Write(shown)])
 
     async def _do(self, actions: Sequence[gui.Action]) -> None:
         done: list[gui.Action] = []
         for action in actions:
-            if isinstance(action, gui.Write) and not PLACEHOLDER.search(action.text):
-                self._told(done)
+            if _is_typing(action):
+                self._tell(done)
+                done = []
                 await self._type(action)
                 continue
             if isinstance(action, gui.Press) and action.key == "backspace" and self._text:
@@ -157,30 +164,27 @@ class PersonActs:
                 self.flush()
                 done.append(action)
             await self._machine.act([action])
-        self._told(done)
+        self._tell(done)
 
-    def _told(self, done: list[gui.Action]) -> None:
-        if any(not isinstance(action, gui.Move) for action in done):  # hovering says nothing
-            self._tell(gui.to_source(done))
-        done.clear()
-
-    async def _type(self, action: gui.Write) -> None:
+    async def _type(self, action: gui.Action) -> None:
         """Type, and hide it unless it is seen that everybody may read it."""
-        before = await self.look(self._secrets.machine)
+        text, machine = getattr(action, "text", ""), self._secrets.machine
+        before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
         await self._machine.act([action])
         if kind != "plain":
-            after = await self.look(self._secrets.machine, settle=_SETTLE)
-            if kind == "unknown" and is_echoed(action.text, before, after):
+            after = await self.look(machine)
+            if kind == "unknown" and is_echoed(text, before, after):
                 kind = "plain"
             else:
                 self._secrets.cover(before, after)
         if kind != self._kind:
             self.flush()
-        self._text, self._kind = self._text + action.text, kind
+        self._text, self._kind = self._text + text, kind
 
-    def _tell(self, source: str, *, error: str = "") -> None:
-        self._emit(PersonActed(did="acted", text=source, error=error))
+    def _tell(self, done: Sequence[gui.Action], *, error: str = "") -> None:
+        if error or any(not isinstance(action, gui.Move) for action in done):  # not for hovering
+            self._emit(PersonActed(did="acted", text=gui.to_source(done), error=error))
 
     async def _check(self, actions: Sequence[gui.Action]) -> None:
         """Refuse what the policy denies; what it would ask about is done.
@@ -203,21 +207,25 @@ class PersonActs:
             raise ActionRefused(f"the policy forbids this: {ruling.rule}. {ruling.why}".strip())
 
 
-def _typing(text: str) -> list[gui.Action]:
-    """Text, with keys for line breaks and tabs: these end what is typed into a field."""
-    keys: dict[str, gui.Action] = {"\n": gui.Press("enter"), "\t": gui.Press("tab")}
-    pieces = re.split(r"([\n\t])", text.replace("\r\n", "\n"))
-    return [keys.get(piece, gui.Write(piece)) for piece in pieces if piece]
+def _is_typing(action: gui.Action) -> bool:
+    """Whether it is text of a person's own: secrets by their names are put in by the machine."""
+    return isinstance(action, gui.Write) and not PLACEHOLDER.search(action.text)
 
 
-def _pressing(keys: Sequence[str]) -> list[gui.Action]:
-    """Keys; a letter by itself, or with Shift, is typed text."""
-    names, last = tuple(map(normalise_key, keys)), keys[-1]
+def _pressed(keys: Sequence[str]) -> gui.Action:
+    """Keys; a letter by itself, or with Shift, is typed text.
+
+    Raises:
+        ActionRefused: there is no such key, or a character is made of several.
+    """
+    last = keys[-1]
+    if len(keys) == 1 and len(last) == 1 and last.isprintable():
+        return gui.Write(last)
+    names = tuple(map(normalise_key, keys))
     if len(keys) == 1:
-        typed = " " if names == ("space",) else last if len(last) == 1 else ""
-        return [gui.Write(typed) if typed.isprintable() and typed else gui.Press(names[0])]
+        return gui.Write(" ") if names == ("space",) else gui.Press(names[0])
     if not _SHIFTS.issuperset(names[:-1]) or len(last) > 1:
-        return [gui.Hotkey(names)]
+        return gui.Hotkey(names)
     if "altright" in names or not last.isalpha():
         raise ActionRefused("send the character itself, not the keys that make it")
-    return [gui.Write(last.upper())]
+    return gui.Write(last.upper())

@@ -15,16 +15,13 @@ __all__ = ["Questions"]
 
 T = TypeVar("T")
 R = TypeVar("R")
-_TEXT = 20_000
-"""Characters of a question that are sent."""
 
 
 class Questions:
     """Asks whoever watches; while a question waits the agent does nothing, as when parked."""
 
     def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-        self._count = 0
+        self._gate, self._count = gate, 0
         self._waiting: dict[str, tuple[dict[str, Any], asyncio.Future[Any]]] = {}
 
     async def ask(self, question: Question) -> Answer:
@@ -62,17 +59,14 @@ class Questions:
         told, answer = self._waiting.get(question, ({}, None))
         if answer is None or answer.done():
             raise Refused(f"question {question!r} does not wait for an answer")
-        if told["deadline"] is None:
-            if not kind:
-                raise Refused("an approval is answered by kind: once, kind, stop or refuse")
-            answer.set_result(Answer(kind, text if kind == "refuse" else ""))  # type: ignore[arg-type]
-            return
-        text = text or told["default"]
-        if kind or (told["kind"] == "question" and not text):
-            raise Refused("this question is answered by a text alone")
-        if told["choices"] and text not in told["choices"]:
+        approval, said = told["deadline"] is None, text or told["default"]
+        if approval != bool(kind) or (told["kind"] == "question" and not said):
+            wanted = "kind: once, kind, stop or refuse" if approval else "a text alone"
+            raise Refused(f"this is answered by {wanted}")
+        if told["choices"] and said not in told["choices"]:
             raise Refused(f"the answers to choose from are: {', '.join(told['choices'])}")
-        answer.set_result(text)
+        word: Any = kind
+        answer.set_result(Answer(word, text * (kind == "refuse")) if approval else said)
 
     def given_back(self) -> None:
         """Answer a hand-over: the person had the machine, and gave it back."""
@@ -84,15 +78,15 @@ class Questions:
         self._count += 1
         name, answer = f"q{self._count}", asyncio.get_running_loop().create_future()
         told = {
-            "id": name, "kind": kind, "text": text[:_TEXT], "default": more.default if more else "",
-            "choices": list(more.choices) if more else [],
+            "id": name, "kind": kind, "text": text[:20_000],
+            "default": more.default if more else "", "choices": list(more.choices) if more else [],
             "deadline": time.time() + more.seconds if more else None,
         }  # fmt: skip
         self._waiting[name] = told, answer
         try:
             await asyncio.wait([answer], timeout=more.seconds if more else None)
             if self._gate.lease is not None and kind == "hand_over":
-                await asyncio.wait([answer])
+                await asyncio.wait([answer])  # it is being done
         finally:
             del self._waiting[name]
         return answer.result() if answer.done() else None

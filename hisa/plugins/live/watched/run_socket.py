@@ -12,29 +12,25 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from hisa.plugins.live.watched.gate import Refused
-from hisa.plugins.live.watched.person_acts import Act, strict
+from hisa.plugins.live.watched.person_acts import Act, Strict
 
-__all__ = ["Request", "serving", "socket_path"]
+__all__ = ["Answer", "Request", "serving", "socket_path"]
 
 _LIMIT = 64 * 1024
 """Bytes of the longest request, its line break included."""
 _CONNECTIONS, _WAITING = 100, 8
 """Connections at once, and requests of one that wait."""
-_FIELDS = {
-    "take": {"viewer"}, "give": {"lease"}, "input": {"lease", "acts"}, "frame": {"width", "since"},
-    "answer": {"question", "kind", "text"},
-}  # fmt: skip
 Word = Annotated[str, Field(max_length=200)]
 Answer = tuple[dict[str, Any], bytes]
+Handle = Callable[["Request", object], Awaitable[Answer]]
 
 
-class Request(BaseModel):
-    """A request; each has the fields of its own kind alone."""
+class Request(Strict):
+    """A request."""
 
-    model_config = strict
     do: Literal["status", "pause", "resume", "stop", "take", "give", "input", "answer", "frame"]
     viewer: Annotated[str, Field(min_length=1, max_length=80)] = "somebody"
     lease: Word = ""
@@ -46,25 +42,6 @@ class Request(BaseModel):
     since: Word = ""
 
 
-def _read(line: bytes) -> Request:
-    """The request of a line.
-
-    Raises:
-        Refused: it is none; what it held is not told again, since it may be a password.
-    """
-    if not line:
-        raise Refused(f"a request has at most {_LIMIT} bytes")
-    try:
-        request = Request.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        place = ".".join(str(part)[:40] for part in first["loc"])
-        raise Refused(f"not a request: {place} {first['msg']}"[:300]) from None
-    if wrong := request.model_fields_set - {"do"} - _FIELDS.get(request.do, set()):
-        raise Refused(f"not a request: {request.do} takes no {', '.join(sorted(wrong))}")
-    return request
-
-
 def socket_path(run_id: str) -> Path:
     """The path of the socket that a run has while it lives."""
     name = f"hisa-{os.getuid()}/live/{run_id}.sock"
@@ -74,9 +51,7 @@ def socket_path(run_id: str) -> Path:
 
 @asynccontextmanager
 async def serving(
-    path: Path,
-    handle: Callable[[Request, object], Awaitable[Answer]],
-    left: Callable[[object], Awaitable[object]],
+    path: Path, handle: Handle, left: Callable[[object], Awaitable[object]]
 ) -> AsyncIterator[None]:
     """Listen at a path until the end; everybody is let go then.
 
@@ -132,11 +107,16 @@ async def serving(
             await asyncio.wait([*tasks], timeout=2.0)
 
 
-async def _answered(
-    line: bytes, handle: Callable[[Request, object], Awaitable[Answer]], owner: object
-) -> Answer:
+async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
+    """The answer to a line; none tells again what the line held, which may be a password."""
     try:
-        told, data = await handle(_read(line), owner)
+        if not line:
+            raise Refused(f"a request has at most {_LIMIT} bytes")
+        told, data = await handle(Request.model_validate_json(line), owner)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part)[:40] for part in first["loc"])
+        return {"ok": False, "error": f"not a request: {place} {first['msg']}"[:300]}, b""
     except Refused as error:
         return {"ok": False, "error": str(error)}, b""
     except Exception as error:  # noqa: BLE001 - a watcher's trouble is not the run's

@@ -6,12 +6,11 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from hisa.agent import Agent
 from hisa.config import Settings
-from hisa.events import Decided, Event, Noted
+from hisa.events import Decided, Event, Noted, PersonActed
 from hisa.plugins.live.watched import parked_parts as parked
 from hisa.plugins.live.watched.gate import Gate
 from hisa.plugins.live.watched.person_acts import PersonActs
@@ -21,7 +20,6 @@ from hisa.plugins.live.watched.steering import Steering
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets
 from hisa.protocols import Emit
 from hisa.runs.log import RunLog
-from hisa.tools.policy.deciding import Policy
 from hisa.wiring import RunContext
 from hisa.wiring.decision_parts import open_policy
 
@@ -34,12 +32,12 @@ _ASK = "HISA_LIVE_ASK"
 class RunSupervisor:
     """Watches over one run; see `hisa.wiring.base.Supervisor`."""
 
+    _can_ask = False
+
     def __init__(self, log: RunLog, emit: Emit) -> None:
         self._log, self._emit, self._gate = log, emit, Gate()
         self._secrets, self._questions = TypedSecrets(log, emit), Questions(self._gate)
-        self._events: list[Event] = []
         self._decisions: list[Decided] = []
-        self._can_ask = False
 
     def context(self, run_context: RunContext, /) -> RunContext:
         """Returns the parts of the run, with a machine that can be masked and a person to ask."""
@@ -47,7 +45,11 @@ class RunSupervisor:
         if os.environ.get(_ASK) == "1":
             self._can_ask = ask is None or inquire is None
             ask, inquire = ask or own.ask, inquire or own.inquire
-        self._events, self._decisions = [*run_context.events], [*run_context.decisions]
+        self._decisions += run_context.decisions
+        gave = [
+            e for e in run_context.events if isinstance(e, PersonActed) and e.did == "gave_back"
+        ]
+        self._gate.lines += [(event.step, event.text) for event in gave]
         return replace(
             run_context,
             around=self._secrets.around,
@@ -59,17 +61,25 @@ class RunSupervisor:
     @asynccontextmanager
     async def over(self, agent: Agent, /) -> AsyncIterator[Agent]:
         """Watches over an agent."""
-        gate, plain = self._gate, agent.environment
-        machine: Any = getattr(plain, "unasked", lambda: plain)()
-        acts = PersonActs(machine, self._secrets, partial(self._policy, machine), self._emit)
+        gate, machine = self._gate, agent.environment
+        machine = getattr(machine, "unasked", lambda: agent.environment)()
+
+        async def policy() -> Any:
+            settings = Settings.model_validate(self._log.manifest.settings)
+            return await open_policy(settings, machine, self._decisions)
+
+        acts = PersonActs(machine, self._secrets, policy, self._emit)
         steering = Steering(self._log, gate, self._questions, acts, self._emit)
-        steering.max_steps, steering.can_ask = agent.max_steps, self._can_ask
-        seen, gate.stale = steering.seen, agent.stale
-        agent.scorer = parked.ParkedScorer.around(agent.scorer, gate, seen)
-        vars(agent.scorer)["environment"] = plain
-        agent.environment = parked.ParkedEnvironment.around(plain, gate, seen)
-        agent.planner = parked.ParkedPlanner.around(agent.planner, gate, seen)
-        agent.state = parked.ParkedState.around(agent.state, gate, seen, self._events)
+        steering.max_steps, steering.can_ask, gate.stale = (
+            agent.max_steps,
+            self._can_ask,
+            agent.stale,
+        )
+        parts: Any = agent
+        parts.scorer = parked.ParkedScorer(agent.scorer, gate)
+        parts.environment = parked.ParkedEnvironment(agent.environment, gate)
+        parts.planner = parked.ParkedPlanner(agent.planner, gate)
+        parts.state = parked.ParkedState(agent.state, gate)
         async with AsyncExitStack() as stack:
             try:
                 path = socket_path(self._log.id)
@@ -83,7 +93,3 @@ class RunSupervisor:
     def _hear(self, event: Event) -> None:
         if isinstance(event, Decided):
             self._decisions.append(event)
-
-    async def _policy(self, machine: Any) -> Policy:
-        settings = Settings.model_validate(self._log.manifest.settings)
-        return await open_policy(settings, machine, self._decisions)

@@ -11,7 +11,6 @@ from hisa.errors import HisaError
 from hisa.events import PersonActed
 from hisa.plugins.live.watched.change_line import change_line
 from hisa.plugins.live.watched.gate import Gate, Lease, Refused
-from hisa.plugins.live.watched.parked_parts import Seen
 from hisa.plugins.live.watched.person_acts import PersonActs
 from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import Answer, Request
@@ -21,33 +20,29 @@ from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["Steering"]
 
-_SETTLE = 1.0
-"""Longest wait, in seconds, for the screen to come to rest before a person is told of it."""
-_APART = 0.2
-"""Seconds between two looks that watchers cause, at least."""
+_SETTLE, _APART = 1.0, 0.2
+"""Longest wait for the screen to come to rest; least time between two looks that watchers cause."""
 
 
 class Steering:
     """Steers one run; each request has a method, which raises `Refused` where it is not done."""
 
     max_steps, can_ask = 0, False
+    _taken: Observation | None = None
+    _looked = 0.0
 
     def __init__(
         self, log: RunLog, gate: Gate, questions: Questions, acts: PersonActs, emit: Emit
     ) -> None:
         self._log, self._gate, self._questions = log, gate, questions
-        self._acts, self._emit = acts, emit
-        self.seen = Seen(lambda: acts.look(elements=False))
-        self._taken: Observation | None = None
-        self._looked = 0.0
-        self._encoded: dict[int, tuple[str, bytes]] = {}
-        self._machine = asyncio.Lock()
+        self._acts, self._emit, self._machine = acts, emit, asyncio.Lock()
 
     async def handle(self, request: Request, owner: object) -> Answer:
         """Answer a request of a connection."""
         if request.do == "frame":
             return await self._frame(request.width, request.since)
-        return await getattr(self, f"_{request.do}")(request, owner), b""
+        told = await getattr(self, f"_{request.do}")(request, owner)
+        return {"state": self._gate.state} if told is None else told, b""
 
     async def left(self, owner: object) -> None:
         """Let go of what a connection that is gone had asked for."""
@@ -56,7 +51,7 @@ class Steering:
             await self._returned(lease)
         await self._resume(None, owner)
 
-    async def _status(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _status(self, *_: object) -> dict[str, Any]:
         gate, spent = self._gate, self._log.manifest.totals
         return {
             "state": gate.state, "holder": gate.lease.viewer if gate.lease else "",
@@ -65,26 +60,22 @@ class Steering:
             "usd": None if spent.unpriced else round(spent.usd, 6), "tokens": spent.tokens,
         }  # fmt: skip
 
-    async def _pause(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _pause(self, _: Request, owner: object) -> None:
         if self._gate.pause(owner):
             self._tell("paused")
-        return {"state": self._gate.state}
 
-    async def _resume(self, request: Request | None, *owners: object) -> dict[str, Any]:
+    async def _resume(self, request: Request | None, *owners: object) -> None:
         seconds = self._gate.resume(*(() if request else owners))
         if seconds is not None and not self._gate.over:
             self._tell("resumed", seconds=seconds)
-        return {"state": self._gate.state}
 
-    async def _stop(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _stop(self, *_: object) -> None:
         self._gate.stop()
         self._acts.flush()
         self._tell("stopped")
-        return {"state": self._gate.state}
 
-    async def _answer(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _answer(self, request: Request, _: object) -> None:
         self._questions.answer(request.question, request.kind, request.text)
-        return {}
 
     async def _take(self, request: Request, owner: object) -> dict[str, Any]:
         lease = await self._gate.take(request.viewer, owner)
@@ -97,14 +88,14 @@ class Steering:
         self._tell("took_over", request.viewer)
         return {"lease": lease.token, "width": look.screen.width, "height": look.screen.height}
 
-    async def _input(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _input(self, request: Request, _: object) -> dict[str, Any]:
         async with self._machine:
             self._gate.leased(request.lease)
             assert self._taken is not None, "a lease is ready once there was a look"
             await self._acts.do(request.acts, self._taken.screen)
         return {}
 
-    async def _give(self, request: Request, owner: object) -> dict[str, Any]:
+    async def _give(self, request: Request, _: object) -> dict[str, Any]:
         return {"line": await self._returned(self._gate.leased(request.lease))}
 
     async def _returned(self, lease: Lease) -> str:
@@ -116,41 +107,39 @@ class Steering:
         line = f"a person had the machine for {seconds:.0f} s and gave it back. "
         try:
             self._acts.flush()
-            self.seen.returned = look = await self._look(_SETTLE)
+            self._gate.returned = look = await self._look(_SETTLE)
             line += change_line(self._taken or look, look)
-        except (HisaError, Refused):
+        except HisaError:
             line += "Nobody could look at what is other since."
         finally:
-            self._tell("gave_back", line, seconds)
-            self._gate.drop(lease, line)
+            self._gate.drop(lease, (self._log.step, line))
             self._questions.given_back()
+            self._tell("gave_back", line, seconds)
         return line
 
     async def _look(self, settle: float = 0.0) -> Observation:
         async with self._machine:
-            self.seen.newest = look = await self._acts.look(elements=settle > 0, settle=settle)
+            self._gate.newest = look = await self._acts.look(settle=settle)
             self._looked = time.monotonic()
             return look
 
     async def _frame(self, width: int, known: str) -> Answer:
         """The newest look's picture, 320 pixels wide or whole; a fresh one while it is held."""
-        held = self._gate.lease is not None and self._gate.lease.ready
-        if held and time.monotonic() - self._looked >= _APART:
-            await self._look()
-        look = self.seen.newest
+        fresh = self._gate.state == "held" and time.monotonic() - self._looked >= _APART
+        look = await self._look() if fresh else self._gate.newest
         if look is None:
             raise Refused("the run has not looked at its machine yet")
         digest = await asyncio.to_thread(lambda: look.screenshot.sha256)
         if digest == known:
             return {"same": True}, b""
-        if self._encoded.get(width, ("",))[0] != digest:
-            data = await asyncio.to_thread(_encoded, look.screenshot, width)
-            self._encoded[width] = digest, data
-        data, size = self._encoded[width][1], look.image
-        height = round(size.height * width / size.width) if width else size.height
+        size = look.image
+        wide, high = (width, round(size.height * width / size.width)) if width else (
+            size.width, size.height,
+        )  # fmt: skip
+        data = await asyncio.to_thread(_encoded, look.screenshot, (wide, high) if width else None)
         return {
-            "same": False, "hash": digest, "bytes": len(data), "width": width or size.width,
-            "height": height, "screen": [look.screen.width, look.screen.height],
+            "same": False, "hash": digest, "bytes": len(data), "width": wide, "height": high,
+            "screen": [look.screen.width, look.screen.height],
             "type": "image/webp" if width else "image/png",
         }, data  # fmt: skip
 
@@ -158,9 +147,9 @@ class Steering:
         self._emit(PersonActed(did=did, text=text, seconds=seconds))
 
 
-def _encoded(picture: Screenshot, width: int) -> bytes:
-    if not width:
+def _encoded(picture: Screenshot, size: tuple[int, int] | None) -> bytes:
+    if size is None:
         return picture.png
-    out, height = io.BytesIO(), round(picture.size.height * width / picture.size.width)
-    picture.pixels.resize((width, height)).save(out, "WEBP", quality=70, method=2)
+    out = io.BytesIO()
+    picture.pixels.resize(size).save(out, "WEBP", quality=70, method=2)
     return out.getvalue()

@@ -33,17 +33,15 @@ class _GrowingScrubber(Scrubber):
     def add(self, name: str, value: str) -> dict[str, str]:
         """Learn a value; returns what is shown in place of each of its forms."""
         self.values[name] = value
-        shown = {form: placeholder(name) for form in forms(value)}
-        self._shown |= shown
+        self._shown |= (shown := dict.fromkeys(forms(value), placeholder(name)))
         for cached in ("_pattern", "_bytes"):
             self.__dict__.pop(cached, None)
         return shown
 
 
 class _Machine(Passing):
-    """The machine as all parts of a run have it: itself, or masked once that is needed."""
-
     masked: Any = None
+    """What all parts of a run use in its place, once something was typed."""
 
     def _passed(self, name: str) -> Any:
         return getattr(self.masked if hasattr(self.masked, name) else self._inner, name)
@@ -57,21 +55,17 @@ class TypedSecrets:
         emit: takes notes on pictures that could not be searched.
     """
 
+    machine: Any = None
+    """The machine itself, with nothing masked."""
+
     def __init__(self, log: RunLog, emit: Emit) -> None:
         self._log, self._emit = log, emit
         self._scrubber, self._names = _GrowingScrubber({}), dict[str, str]()
-        self._machine: Any = None
 
     def around(self, environment: Environment) -> Environment:
         """The environment, so that it can be masked later for all who use it."""
-        self._machine = _Machine.around(environment)
-        made: Environment = self._machine
-        return made
-
-    @property
-    def machine(self) -> Any:
-        """The machine itself, with nothing masked."""
-        return self._machine._inner
+        self.machine, self._wrapped = environment, _Machine(environment)
+        return self._wrapped  # type: ignore[return-value]
 
     def hide(self, value: str) -> str:
         """Hide a value everywhere from now on; returns what is written in its place."""
@@ -85,12 +79,12 @@ class TypedSecrets:
         """Mask what came onto the screen between two looks, and its field, in all later looks."""
         from hisa.environments.secret_environment import SecretEnvironment  # few runs need it
 
-        machine = self._machine
-        if machine.masked is None:
+        if self._wrapped.masked is None:
             store = SecretStore({})  # nothing can be put in from it
             store.__dict__["scrubber"] = self._scrubber
-            machine.masked = SecretEnvironment(self.machine, store, emit=self._emit, live=True)
-        machine.masked._mask.typed(before, after)
+            masked = SecretEnvironment(self.machine, store, emit=self._emit, live=True)
+            self._wrapped.masked = masked
+        self._wrapped.masked._mask.typed(before, after)
 
 
 def kind_of_focus(look: Observation) -> str:
