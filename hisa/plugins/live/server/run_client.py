@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,9 +12,6 @@ from hisa.plugins.live.watched.run_socket import socket_path
 __all__ = ["RunLine", "RunLines"]
 
 _LINE, _PICTURE = 1 << 20, 1 << 25  # bytes of an answer and of a picture at most
-_FRESH = 0.4  # seconds for which a status serves every viewer; chosen by hand
-
-Answer = tuple[dict[str, Any], bytes]
 
 
 class RunLine:
@@ -24,14 +19,11 @@ class RunLine:
 
     def __init__(self, run_id: str) -> None:
         self._run_id, self._turn = run_id, asyncio.Lock()
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    @property
-    def connected(self) -> bool:
-        """Whether pause and lease that were got by it are still held."""
-        return self._streams is not None
-
-    async def ask(self, request: Mapping[str, Any], seconds: float = 5.0) -> Answer:
+    async def ask(
+        self, request: Mapping[str, Any], seconds: float = 5.0
+    ) -> tuple[dict[str, Any], bytes]:
         """Returns the answer, and the picture that follows it, if any.
 
         Where nobody listens or the time is over, its ``ok`` is false and the connection closed.
@@ -48,11 +40,11 @@ class RunLine:
                 self.close()
                 raise
 
-    async def _ask(self, line: bytes) -> Answer:
-        if self._streams is None:
+    async def _ask(self, line: bytes) -> tuple[dict[str, Any], bytes]:
+        if self.streams is None:
             path = str(socket_path(self._run_id))
-            self._streams = await asyncio.open_unix_connection(path, limit=_LINE)
-        reader, writer = self._streams
+            self.streams = await asyncio.open_unix_connection(path, limit=_LINE)
+        reader, writer = self.streams
         writer.write(line)
         await writer.drain()
         answer = json.loads(await reader.readline())
@@ -63,31 +55,23 @@ class RunLine:
 
     def close(self) -> None:
         """Lets go of the run: what was paused or held by this connection is given back."""
-        if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
+        if self.streams is not None:
+            self.streams[1].close()
+        self.streams = None
 
 
 class RunLines:
-    """The connections that all viewers share: to steer a run, to look at it, to know how it is."""
+    """The connections that all viewers share: to look at a run, to steer it, to know how it is."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], RunLine] = {}
-        self._known: dict[str, Any] = defaultdict(dict)
-        self._asked: dict[str, float] = {}
 
-    async def ask(self, run_id: str, request: Mapping[str, Any], purpose: str = "look") -> Answer:
+    async def ask(
+        self, run_id: str, request: Mapping[str, Any], purpose: str = "look"
+    ) -> tuple[dict[str, Any], bytes]:
         """Asks a run; a pause lasts until the server's end or the run is asked to go on."""
         line = self._lines.setdefault((run_id, purpose), RunLine(run_id))
         answer = await line.ask(request)
-        if not line.connected:
+        if line.streams is None:
             self._lines.pop((run_id, purpose), None)
         return answer
-
-    async def status(self, run_id: str) -> dict[str, Any] | None:
-        """Returns how the run is, as of half a second ago at most; None where nobody says so."""
-        if time.monotonic() - self._asked.get(run_id, 0.0) > _FRESH:
-            self._asked[run_id] = time.monotonic()  # others do not ask meanwhile
-            self._known[run_id] = (await self.ask(run_id, {"do": "status"}, "status"))[0]
-        known = self._known[run_id]
-        return {name: known[name] for name in known if name != "ok"} if known.get("ok") else None

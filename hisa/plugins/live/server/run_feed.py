@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import UsageError
-from hisa.plugins.live.server.run_folders import is_regular
 from hisa.runs.read import EVENTS
 
-__all__ = ["EventTail", "run_stream"]
+__all__ = ["EventTail", "is_regular", "run_stream"]
 
 _CHUNK = 1 << 21  # bytes that are read at once; HiSA writes no longer line
 _PAUSES = 0.1, 0.5  # seconds between two looks, just after the file grew and when it is quiet
@@ -66,6 +65,11 @@ async def run_stream(
             await asyncio.sleep(0 if lines else pause)
     except (OSError, UsageError):
         yield {"event": "gone", "data": "{}"}
+
+
+def is_regular(path: Path) -> bool:
+    """Whether it is a file, and no link to one."""
+    return path.is_file() and not path.is_symlink()
 
 
 def _is_object(line: bytes) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -16,11 +15,12 @@ from pydantic import ValidationError
 
 from hisa.errors import UsageError
 from hisa.events import Event, event_adapter
+from hisa.plugins.live.server.run_feed import EventTail, is_regular
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.runs.manifest import Manifest
 from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, read_manifest
 
-__all__ = ["RunFolders", "RunMissing", "is_regular"]
+__all__ = ["RunFolders", "RunMissing"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _KEPT_RUNS = 4  # whose events are held: a person looks at one or two
@@ -41,7 +41,7 @@ class RunFolders:
         self._context = context
         self._lock = threading.Lock()
         self._manifests: dict[Path, tuple[tuple[int, int, int], Manifest]] = {}
-        self._events: OrderedDict[Path, tuple[int, list[Event]]] = OrderedDict()
+        self._read: OrderedDict[Path, tuple[EventTail, list[Event]]] = OrderedDict()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
@@ -87,22 +87,16 @@ class RunFolders:
 
     def run(self, folder: Path) -> Run:
         """Returns the run as far as it is written; a line is parsed once."""
-        manifest, path = self.manifest(folder), folder / EVENTS
+        manifest = self.manifest(folder)
         with self._lock:
-            end, events = self._events.pop(folder, (0, []))
-            if is_regular(path):
-                end, events = (end, events) if path.stat().st_size >= end else (0, [])
-                with path.open("rb") as file:
-                    file.seek(end)
-                    for line in file:
-                        if not line.endswith(b"\n"):
-                            break
-                        end += len(line)
-                        with suppress(ValidationError):  # of another version, or damaged
-                            events.append(event_adapter.validate_json(line))
-            self._events[folder] = end, events
-            while len(self._events) > _KEPT_RUNS:
-                self._events.popitem(last=False)
+            tail, events = self._read.pop(folder, (EventTail(folder / EVENTS), []))
+            while lines := tail.read_on():
+                for _, line in lines:
+                    with suppress(ValidationError):  # of another version, or damaged
+                        events.append(event_adapter.validate_json(line))
+            self._read[folder] = tail, events
+            while len(self._read) > _KEPT_RUNS:
+                self._read.popitem(last=False)
             return Run(folder, manifest, tuple(events), running=self.state(folder) == "running")
 
     def manifest(self, folder: Path) -> Manifest:
@@ -122,13 +116,6 @@ class RunFolders:
             for bench in (place, *(place / entry.name for entry in _folders(place))):
                 if is_regular(bench / "bench.json"):
                     yield bench / "runs", bench.name
-
-
-def is_regular(path: Path) -> bool:
-    """Whether it is a file, and no link to one."""
-    with suppress(OSError):
-        return stat.S_ISREG(path.lstat().st_mode)
-    return False
 
 
 def _folders(root: Path) -> list[os.DirEntry[str]]:

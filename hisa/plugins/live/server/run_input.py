@@ -33,11 +33,15 @@ async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> 
     ``dropped`` counts, by run, the acts of viewers who do not hold the machine.
     """
     await socket.accept()
-    viewer = _Viewer(socket, run_id, dropped)
+    viewer = _Viewer(socket, run_id)
     try:
-        with suppress(KeyError, OSError, RuntimeError):  # bytes in place of text; a viewer that left
+        with suppress(
+            KeyError, OSError, RuntimeError
+        ):  # bytes in place of text; a viewer that left
             async for text in socket.iter_text():
-                await socket.send_json(await viewer.answer(text))
+                answer = await viewer.answer(text)
+                dropped[run_id] += answer.pop("dropped", 0)
+                await socket.send_json(answer)
     finally:
         viewer.give_back()
 
@@ -45,9 +49,8 @@ async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> 
 class _Viewer:
     """The lease of one viewer, which never leaves the server."""
 
-    def __init__(self, socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
-        self._socket, self._run_id, self._dropped = socket, run_id, dropped
-        self._line, self._frames = RunLine(run_id), RunLine(run_id)
+    def __init__(self, socket: WebSocket, run_id: str) -> None:
+        self._socket, self._line, self._frames = socket, RunLine(run_id), RunLine(run_id)
         self._lease: Any = None
         self._looking: asyncio.Task[None] | None = None
 
@@ -57,25 +60,19 @@ class _Viewer:
         except ValidationError as error:
             return {"error": f"no message: {error.errors()[0]['msg']}"}
         if message.take is not None:
-            answer = await self._ask(_TAKE_SECONDS, do="take", viewer=message.take)
+            wish = {"do": "take", "viewer": message.take}
+            answer = (await self._line.ask(wish, _TAKE_SECONDS))[0]
             if answer.get("ok"):
                 self._lease, answer["lease"] = answer.get("lease"), True
                 self._looking = self._looking or asyncio.create_task(self._look_on())
             return answer
         if self._lease is None:
-            self._dropped[self._run_id] += len(message.acts)
-            return {"error": "you do not hold the machine"}
-        if message.give:
-            answer = await self._ask(_SECONDS, do="give", lease=self._lease)
-            self.give_back()
-            return {"line": answer.get("line", "")} if answer.get("ok") else answer
-        answer = await self._ask(_SECONDS, do="input", lease=self._lease, acts=message.acts)
-        if not self._line.connected:
+            return {"error": "you do not hold the machine", "dropped": len(message.acts)}
+        wish = {"do": "give"} if message.give else {"do": "input", "acts": message.acts}
+        answer = (await self._line.ask({**wish, "lease": self._lease}, _SECONDS))[0]
+        if message.give or self._line.streams is None:
             self.give_back()
         return answer
-
-    async def _ask(self, seconds: float, **request: Any) -> dict[str, Any]:
-        return (await self._line.ask(request, seconds))[0]
 
     async def _look_on(self) -> None:
         """Sends a picture whenever the screen changed; who does not take it loses the machine."""
@@ -94,6 +91,6 @@ class _Viewer:
         self._lease = None
         if self._looking is not None:
             self._looking.cancel()
-            self._looking = None
+        self._looking = None
         self._line.close()
         self._frames.close()

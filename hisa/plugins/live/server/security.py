@@ -6,15 +6,14 @@ import asyncio
 import hmac
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias
 
 __all__ = ["BODY_LIMIT", "Guard"]
 
 BODY_LIMIT = 1 << 20
 """Bytes of the body of a request."""
-_FIRST_SECONDS = 5.0
-"""For the first message of a WebSocket, which holds the token."""
+_FIRST_SECONDS = 5.0  # for the first message of a WebSocket, which holds the token
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
 _HEADERS = {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -25,25 +24,19 @@ _HEADERS = {
     b"cache-control": b"no-store",
     b"cross-origin-resource-policy": b"same-origin",
 }
-
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-_App = Callable[[Any, Any, Any], Awaitable[None]]
+_Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
+_Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Guard:
     """Wraps an ASGI application: what it refuses never reaches it.
 
-    Args:
-        app: the application inside.
-        token: that requests have to show, but for ``/`` and ``/static/``, which hold no data.
-        hosts: names by which the server may be addressed, as a Host header has them, no ports.
+    Requests have to show ``token``, but for ``/`` and ``/static/``, which hold no data; ``hosts``
+    are the names by which the server may be addressed, as a Host header has them, no ports.
     """
 
-    def __init__(self, app: _App, token: str, hosts: Iterable[str]) -> None:
-        self._app = app
-        self._token = token.encode()
+    def __init__(self, app: Any, token: str, hosts: Iterable[str]) -> None:
+        self._app, self._token = app, token.encode()
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
@@ -52,7 +45,7 @@ class Guard:
         await guarded(scope, receive, send)
 
     async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
-        async def send_safely(message: _Message) -> None:
+        async def send_safely(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 others = [pair for pair in message["headers"] if pair[0].lower() not in _HEADERS]
                 message = {**message, "headers": [*others, *_HEADERS.items()]}
@@ -60,33 +53,29 @@ class Guard:
 
         status, reason = self._wrong_address(scope) or self._wrong_request(scope) or (0, "")
         if not status:
-            await self._app(scope, _limited(receive), send_safely)
-            return
-        body = json.dumps({"error": reason}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            return await self._app(scope, receive, send_safely)
+        headers = [(b"content-type", b"application/json")]
         await send_safely({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await send({"type": "http.response.body", "body": json.dumps({"error": reason}).encode()})
 
     async def _websocket(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Accepts a WebSocket of ours, and waits for the token in its first message."""
         waiting = [await receive()]  # "websocket.connect"
         if self._wrong_address(scope):
-            await send({"type": "websocket.close", "code": 1008})
-            return
+            return await send({"type": "websocket.close", "code": 1008})
         await send({"type": "websocket.accept"})
         try:
             first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
-            token = json.loads((first.get("text") or "")[:4096])["token"]
-        except (TimeoutError, ValueError, TypeError, LookupError):
-            token = None
-        if not isinstance(token, str) or not self._is_token(token.encode("utf-8", "replace")):
-            await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
-            return
+            token = json.loads((first.get("text") or "")[:4096])["token"].encode()
+        except (TimeoutError, ValueError, TypeError, LookupError, AttributeError):
+            token = b""
+        if not self._is_token(token):
+            return await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
 
-        async def receive_on() -> _Message:
+        async def receive_on() -> dict[str, Any]:
             return waiting.pop() if waiting else await receive()
 
-        async def send_on(message: _Message) -> None:
+        async def send_on(message: dict[str, Any]) -> None:
             if message["type"] != "websocket.accept":
                 await send(message)
 
@@ -97,7 +86,10 @@ class Guard:
         free = scope["path"] == "/" or scope["path"].startswith("/static/")
         if not free and not self._is_token(_header(scope, b"authorization")[len("Bearer ") :]):
             return 401, "wrong token: open the address that hisa serve printed"
-        return None
+        length = _header(scope, b"content-length") or b"0"
+        if not length.isdigit() or len(length) > 12 or int(length) > BODY_LIMIT:
+            return 413, f"more than {BODY_LIMIT} bytes"
+        return (411, "a body of unknown length") if _header(scope, b"transfer-encoding") else None
 
     def _wrong_address(self, scope: Any) -> tuple[int, str] | None:
         host = _header(scope, b"host").decode("latin-1").lower()
@@ -116,20 +108,3 @@ class Guard:
 def _header(scope: Any, name: bytes) -> bytes:
     """The value of a header; where it came twice, both, which fits nothing."""
     return b", ".join(value for key, value in scope["headers"] if key.lower() == name)
-
-
-def _limited(receive: _Receive) -> _Receive:
-    """Refuses a body longer than allowed, whatever its length header says."""
-    total = 0
-
-    async def receive_part() -> _Message:
-        nonlocal total
-        message = await receive()
-        total += len(message.get("body", b""))
-        if total > BODY_LIMIT:
-            from starlette.exceptions import HTTPException
-
-            raise HTTPException(413, f"more than {BODY_LIMIT} bytes")
-        return message
-
-    return receive_part

@@ -1,12 +1,18 @@
-"""Starts runs for the page, and takes them up again; they are stopped with the server."""
+"""Starts runs for the page, and takes them up again; they are stopped with the server.
+
+Each is this file as a program, whose standard input the server holds and never writes to: its end,
+by kill -9 too, is Ctrl-C for the run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+import threading
 import time
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,9 +30,8 @@ __all__ = ["RunOrder", "StartedRuns"]
 
 _MOST = 16  # at work at once; chosen by hand
 _START_SECONDS = 60.0
-_STDERR = 8_000
-"""Characters kept of what a run says on its standard error."""
-_ENDING_SECONDS = 0.5
+_GRACE = 20.0  # seconds that a run has to end as stopped; chosen by hand
+_SAID = 8_000  # characters kept of what a run says on its standard error
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -39,7 +44,7 @@ class _Options(BaseModel):
 
 
 class RunOrder(BaseModel):
-    """A task, in words or by its file, and the options of ``hisa run`` that a page may give."""
+    """A task, in words or by its file, and options of ``hisa run``."""
 
     model_config = ConfigDict(extra="forbid")
     task: Annotated[str, Field(min_length=2, max_length=20_000)]
@@ -47,25 +52,15 @@ class RunOrder(BaseModel):
 
 
 class StartedRuns:
-    """The runs that this server started, as processes of their own.
-
-    Args:
-        root: the folder of new runs.
-        arguments: of ``hisa``, such as ``--config FILE``.
-    """
+    """The runs of this server; new ones go into ``root``, ``arguments`` are those of ``hisa``."""
 
     def __init__(self, root: Path, arguments: Sequence[str] = ()) -> None:
         self._root, self._arguments = root, arguments
-        self._processes: dict[str, asyncio.subprocess.Process] = {}
+        self._processes: dict[str, Process] = {}
         self._said: dict[int, str] = {}
-        self._readers: set[asyncio.Task[None]] = set()
 
     async def start(self, order: RunOrder) -> str:
-        """Returns the id of a new run.
-
-        Raises:
-            UsageError: it did not begin; says why, as the run did.
-        """
+        """Returns the id of a new run; raises UsageError with its own words where it ends first."""
         named = order.options.model_dump(exclude_none=True)
         options = [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
         options += [f"--runs={self._root}", "--no-report", "--json", "--", order.task]
@@ -81,27 +76,23 @@ class StartedRuns:
         process = self._processes.get(run_id)
         return None if process is None else self._said.get(process.pid, "")
 
-    async def stop(self, run_id: str | None = None) -> None:
-        """Has a run, or each of them, end as stopped; waits half a second for that."""
-        running = [p for name, p in self._processes.items() if run_id in (None, name)]
-        for process in running:
-            if process.stdin is not None:
-                process.stdin.close()
-        ends = [asyncio.ensure_future(process.wait()) for process in running]
-        if ends:
-            await asyncio.wait(ends, timeout=_ENDING_SECONDS)
+    def stop(self, run_id: str) -> bool:
+        """Has a run end as stopped; returns whether it is of this server."""
+        process = self._processes.get(run_id)
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+        return process is not None
 
     async def _begin(self, root: Path, *command: str) -> str:
         if sum(process.returncode is None for process in self._processes.values()) >= _MOST:
             raise UsageError(f"{_MOST} runs of this page are at work", fix="stop one of them")
         begun = time.time()
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "hisa.plugins.live.server.child_run"),
+            *(sys.executable, "-m", "hisa.plugins.live.server.started_runs"),
             *(*self._arguments, *command), stdin=PIPE, stdout=DEVNULL, stderr=PIPE,
             env={**os.environ, "HISA_LIVE_ASK": "1"}, start_new_session=True,
         )  # fmt: skip
-        reading = asyncio.create_task(self._read_errors(process))
-        self._readers.add(reading)
+        reading = asyncio.create_task(self._listen(process))
         while time.time() < begun + _START_SECONDS:
             ended = process.returncode is not None
             if run_id := await asyncio.to_thread(_run_of, root, process.pid, begun):
@@ -114,12 +105,12 @@ class StartedRuns:
         process.kill()
         raise UsageError(f"the run did not begin within {_START_SECONDS:.0f} seconds")
 
-    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
+    async def _listen(self, process: Process) -> None:
         while process.stderr and (chunk := await process.stderr.read(4096)):
-            text = self._said.get(process.pid, "") + safe_text(
+            said = self._said.get(process.pid, "") + safe_text(
                 redact(chunk.decode(errors="replace"))
             )
-            self._said[process.pid] = text[-_STDERR:]
+            self._said[process.pid] = said[-_SAID:]
 
 
 def _run_of(root: Path, pid: int, begun: float) -> str:
@@ -129,3 +120,23 @@ def _run_of(root: Path, pid: int, begun: float) -> str:
             if lock.stat().st_mtime >= begun - 1 and Lock.holder(lock) == str(pid):
                 return lock.parent.name
     return ""
+
+
+def _end_with_input(descriptor: int) -> None:
+    while os.read(descriptor, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(_GRACE)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a server in the background ignores it
+    held = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nothing that the run starts takes what it holds
+    threading.Thread(target=_end_with_input, args=(held,), daemon=True).start()
+    from hisa.cli import main
+
+    main(sys.argv[1:])
