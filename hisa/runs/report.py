@@ -143,6 +143,7 @@ def _template() -> jinja2.Template:
     }
     environment.globals |= {
         "boxes": _boxes,
+        "by_person": wording.by_person,
         "clicks": _clicks,
         "decision_tone": decision_tone,
         "crop": _crop,

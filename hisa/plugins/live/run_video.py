@@ -2,202 +2,169 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from hisa.errors import UsageError
 from hisa.events import Observed
 from hisa.outcomes.verdicts import verdict_words
-from hisa.plugins.live.canvas import TONES, Box, Canvas, Words
-from hisa.plugins.live.video_file import find_encoder, write_gif, write_webm
+from hisa.plugins.live.video_file import Frames, find_ffmpeg, write_gif, write_webm
 from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
+from hisa.runs.terminal_view import summary
+from hisa.text.safe_text import safe_line
 
-__all__ = ["MAX_STEPS", "write_video"]
+__all__ = ["write_video"]
 
-MAX_STEPS = 500
-_MAX_PIXELS = 40_000_000  # of a picture; larger ones are left out
-_BEFORE = 0.6  # share of a step's time
-_CARD = 2.5  # seconds
-_GIF_TOLD = (
-    "a GIF, since there is no ffmpeg here; for a WebM: apt install ffmpeg, or pip install "
-    "imageio-ffmpeg"
-)
-Frames = Iterator[tuple[Image.Image, float]]
+_MAX_STEPS, _MAX_PIXELS = 500, 40_000_000
+_BEFORE, _CARD = 0.6, 2.5  # share of a step's time; seconds
+_COLOURS = {
+    "good": "#6ddc9b", "bad": "#ff9a92", "warn": "#f5c26b", "calm": "#e5e9ee", "live": "#9ab4ff",
+    "soft": "#98a3b0",
+}  # fmt: skip
+_GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#2f5bd8"
+_TELL = "a GIF; for a WebM: apt install ffmpeg, or pip install imageio-ffmpeg"
+Words = Sequence[tuple[str, str, int]]
+"""Texts, each with its tone and the most lines that it may take."""
 
 
 def write_video(
-    runs: Sequence[Run],
-    path: Path | None,
-    *,
-    seconds: float,
-    width: int,
-    progress: Callable[[str], None],
-) -> Path:
-    """Write one run, or several side by side, as a video of ``width`` pixels; returns its path.
-
-    Args:
-        runs: what is shown, from left to right.
-        path: ends in .webm or .gif; None: in the first run's folder.
-        seconds: of each step.
-        width: of a frame, in pixels.
-        progress: gets a line now and then.
+    runs: Sequence[Run], say: Callable[[str], None], *,
+    output: Path | None, seconds: float, width: int,
+) -> Path:  # fmt: skip
+    """Write runs side by side as a video, and return its path; ``seconds`` are those of a step.
 
     Raises:
-        UsageError: the file cannot be written, or is of another kind, or ffmpeg failed.
+        UsageError: it cannot be written, or is to be something else than a .webm or .gif.
     """
-    encoder = find_encoder()
-    if path is None:
-        path = runs[0].folder / ("video.gif" if encoder is None else "video.webm")
-        if encoder is None:
-            progress(_GIF_TOLD)
-    if path.suffix not in (".webm", ".gif") or (path.suffix == ".webm" and encoder is None):
-        lacks = "nothing here encodes WebM" if path.suffix == ".webm" else "give .webm or .gif"
-        raise UsageError(
-            f"cannot write {str(path)!r}: {lacks}",
-            fix="apt install ffmpeg, or -o FILE.gif",
-        )
-    film = _Film(runs, seconds, width, progress)
+    ffmpeg = find_ffmpeg()
+    path = output or runs[0].folder / ("video.webm" if ffmpeg else "video.gif")
+    say(_TELL) if ffmpeg is None else None
+    if path.suffix not in (".gif", ".webm" if ffmpeg else ".gif"):
+        raise UsageError(f"{str(path)!r}: no video that can be made here", fix="-o FILE.gif")
+    panes = [_Pane(run, seconds, width // len(runs) // 2 * 2) for run in runs]
+    size = panes[0].size[0] * len(runs), max(pane.size[1] for pane in panes)
+    frames = _side_by_side(panes, size, say)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".gif" or encoder is None:
-            write_gif(path, film.frames())
+        if path.suffix == ".gif" or ffmpeg is None:
+            write_gif(path, frames)
         else:
-            write_webm(path, film.frames(), film.size, encoder)
+            write_webm(path, frames, size, ffmpeg)
     except OSError as error:
-        raise UsageError(
-            f"cannot write {str(path)!r}: {error.strerror}", fix="choose another file with -o"
-        ) from error
-    progress(film.told())
+        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="-o ANOTHER.gif") from error
+    missing = sum(len(pane.missing) for pane in panes)
+    say(f"{size[0]} x {size[1]} pixels; {missing} pictures were missing and are left out")
     return path
 
 
-class _Film:
-    """The frames of runs, drawn one after the other; counts those that it had to leave out."""
-
-    def __init__(
-        self, runs: Sequence[Run], seconds: float, width: int, progress: Callable[[str], None]
-    ) -> None:
-        self._panes: list[_Pane] = []
-        looks = [event for run in runs for event in run.events if isinstance(event, Observed)]
-        aspect = max((look.width / look.height for look in looks[:1] if look.height > 0), default=1.6)
-        self._canvas = Canvas(width, aspect, len(runs))
-        self._panes = [_Pane(run, self._canvas, seconds) for run in runs]
-        self._progress = progress
-        self.size = self._canvas.size[0] * len(runs), self._canvas.size[1]
-        self._shown = 0
-
-    def frames(self) -> Frames:
-        """Yields pictures and their seconds; a run that waits for the others keeps its last."""
-        held: list[tuple[Image.Image, float]] = [(Image.new("RGB", (2, 2)), 0.0)] * len(self._panes)
-        for number, parts in enumerate(zip_longest(*(pane.parts() for pane in self._panes))):
-            for frames in zip_longest(*(part or iter(()) for part in parts)):
-                held = [new or old for new, old in zip(frames, held, strict=True)]
-                self._shown += 1
-                lasts = max(frame[1] for frame in frames if frame is not None)
-                yield self._canvas.beside([picture for picture, _ in held]), lasts
-            if number and number % 20 == 0:
-                self._progress(f"step {number} of {max(len(p.run.steps) for p in self._panes)}")
-
-    def told(self) -> str:
-        """What was written, on one line."""
-        missing = sum(pane.missing for pane in self._panes)
-        left = sum(max(0, len(pane.run.steps) - MAX_STEPS) for pane in self._panes)
-        said = f"{self._shown} frames of {self.size[0]} x {self.size[1]} pixels"
-        said += f"; {missing} pictures are missing and were left out" if missing else ""
-        return said + (f"; the last {left} steps were left out" if left else "")
+def _side_by_side(panes: list[_Pane], size: tuple[int, int], say: Callable[[str], None]) -> Frames:
+    """Yields frames; a run that waits for the other one's step keeps its last."""
+    whole = Image.new("RGB", size, _GROUND)
+    parts = zip_longest(*(pane.parts() for pane in panes), fillvalue=iter(()))
+    for number, part in enumerate(parts):
+        for frames in zip_longest(*part):
+            for place, frame in enumerate(frames):
+                if frame is not None:
+                    whole.paste(frame[0], (place * panes[0].size[0], 0))
+            yield whole.copy(), max(frame[1] for frame in frames if frame is not None)
+        say(f"step {number} is drawn") if number and number % 20 == 0 else None
 
 
 class _Pane:
-    """One run's part of the frames."""
+    """One run's part of the frames, so many pixels wide."""
 
-    def __init__(self, run: Run, canvas: Canvas, seconds: float) -> None:
-        self.run = run
-        self.missing = 0
-        self._canvas = canvas
-        self._seconds = seconds
-        self._last: tuple[str, Image.Image | None] = ("", None)
+    def __init__(self, run: Run, seconds: float, width: int) -> None:
+        self.missing: set[str] = set()
+        self._run, self._seconds = run, seconds
+        look = next((event for event in run.events if isinstance(event, Observed)), None)
+        aspect = look.width / look.height if look and look.height > 0 else 1.6
+        self._letter = max(10, min(22, width // 55))  # pixels
+        self._line, self._font = round(1.4 * self._letter), _font(self._letter)
+        self._below = round(width / min(4.0, max(0.4, aspect)))
+        self.size = width, (self._below + 7 * self._line) // 2 * 2
 
     def parts(self) -> Iterator[Frames]:
         """Yields the frames of the title, of each step and of the end."""
-        yield iter([(self._canvas.card(self._title()), _CARD)])
-        for record in self.run.steps[:MAX_STEPS]:
-            yield self._step(record)
-        yield self._end()
-
-    def _title(self) -> list[Words]:
-        manifest = self.run.manifest
-        models = ", ".join(f"{role} {name}" for role, name in islice(manifest.models.items(), 6))
-        return [
-            (f"HiSA run {self.run.id}", TONES["soft"], 1),
-            (manifest.task.instruction, TONES["calm"], 8),
-            (f"{manifest.environment or 'no environment'} · {models or 'no model'}", TONES["soft"], 3),
-        ]
-
-    def _end(self) -> Frames:
-        run, totals = self.run, self.run.totals
-        scored = f", {wording.score(run.score_state, run.score)}" if run.ended else ""
-        spent = f"{totals.steps} steps · {wording.duration(totals.seconds)} · "
-        spent += f"{wording.count(totals.tokens)} tokens · {wording.total_money(totals.roles)}"
-        card = self._canvas.card([
-            (f"{run.status}{scored}", TONES[wording.tone(run.status)], 1),
-            (run.message, TONES["calm"], 6),
-            (run.scoring.detail, TONES["soft"], 3),
-            (spent, TONES["soft"], 1),
-        ])  # fmt: skip
-        yield card, _CARD + 0.5
+        head, *end = (line.plain for line in islice(summary(self._run, 100), 4))
+        title = [(f"HiSA run {self._run.id}", "soft", 1), (head, "calm", 9)]
+        yield iter([(self._frame(title), _CARD)])
+        yield from map(self._step, self._run.steps[:_MAX_STEPS])
+        tones = (wording.tone(self._run.status), "soft", "soft")
+        card = [(line, tone, 4) for line, tone in zip(end, tones, strict=False)]
+        yield iter([(self._frame(card), _CARD)])
 
     def _step(self, record: StepRecord) -> Frames:
-        head = f"Step {record.number} of {len(self.run.steps)}"
+        head = f"Step {record.number} of {len(self._run.steps)} · "
+        person = [(line, "live", 2) for line in wording.by_person(record)[:30]]
         before = self._picture(record.before)
+        for first in range(0, len(person), 3):
+            yield self._frame(person[first : first + 3], before), _CARD
         if before is not None:
-            yield self._before(record, before, head), self._seconds * _BEFORE
-        after = self._picture(record.after)
-        if after is not None and record.acts:
-            yield self._after(record, after, head), self._seconds * (1 - _BEFORE)
+            thought = record.planned.thought if record.planned else ""
+            words = [(head + record.tool, "soft", 1), (thought, "calm", 3)]
+            frame = self._frame([*words, (record.source, "warn", 2)], _marked(before, record))
+            yield frame, self._seconds * _BEFORE
+        if record.acts and (after := self._picture(record.after)) is not None:
+            verdict = verdict_words(record.verdict) if record.verdict else "not judged"
+            words = [(f"{head}after: {verdict}", wording.verdict_tone(record.verdict), 1)]
+            words += [(record.abstracted.result if record.abstracted else "", "calm", 5)]
+            frame = self._frame(words, _marked(after, record, after=True))
+            yield frame, self._seconds * (1 - _BEFORE)
 
-    def _before(self, record: StepRecord, picture: Image.Image, head: str) -> Image.Image:
-        thought = record.planned.thought if record.planned else ""
-        words: list[Words] = [
-            (f"{head} · {record.tool or 'no call'}", TONES["soft"], 1),
-            (thought, TONES["calm"], 3),
-            (record.source, TONES["warn"], 2),
-        ]
-        elements = [place.element for place in record.places if place.chosen and place.element]
-        chosen: list[Box] = [element.box for element in elements]
-        clicks = [point for act in record.acts for point in act.points]
-        return self._canvas.screen(picture, words, clicks=clicks[:50], chosen=chosen[:50])
-
-    def _after(self, record: StepRecord, picture: Image.Image, head: str) -> Image.Image:
-        verdict = verdict_words(record.verdict) if record.verdict else "not judged"
-        told = record.abstracted
-        errors = " ".join(act.error for act in record.acts if act.error)
-        words: list[Words] = [
-            (f"{head} · after: {verdict}", TONES[wording.verdict_tone(record.verdict)], 1),
-            (told.result if told else "", TONES["calm"], 3),
-            (errors, TONES["bad"], 2),
-        ]
-        return self._canvas.screen(picture, words, changed=told.roi if told else None)
+    def _frame(self, words: Words, picture: Image.Image | None = None) -> Image.Image:
+        """A screen above what is said of it, or words alone."""
+        frame = Image.new("RGB", self.size, _GROUND)
+        top = self._below + self._line // 2 if picture else self.size[1] // 4
+        if picture is not None:
+            scale = min(self.size[0] / picture.width, self._below / picture.height)
+            frame.paste(picture.resize([max(1, int(n * scale)) for n in picture.size]))
+        pen, width = ImageDraw.Draw(frame), self.size[0] - 2 * self._letter
+        for text, tone, most in words:
+            line = safe_line(text[:2000], 1000)
+            columns = int(0.95 * width * len(line) / max(1.0, self._font.getlength(line)))
+            for wrapped in textwrap.wrap(line, max(5, columns), max_lines=most, placeholder=" …"):
+                pen.text((self._letter, top), wrapped, _COLOURS[tone], self._font)
+                top += self._line
+        return frame
 
     def _picture(self, look: Observed | None) -> Image.Image | None:
-        """The picture of a look; one that is missing or damaged is counted."""
         if look is None:
             return None
-        if look.image != self._last[0]:
-            self._last = (look.image, self._read(look.image))
-            self.missing += self._last[1] is None
-        return self._last[1]
+        with suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            picture = Image.open(self._run.image(look.image) or "", formats=("PNG",))
+            if picture.width * picture.height <= _MAX_PIXELS:
+                return picture.convert("RGB")
+        self.missing.add(look.image)
+        return None
 
-    def _read(self, name: str) -> Image.Image | None:
-        path = self.run.image(name)
-        try:
-            if path is None:
-                return None
-            with Image.open(path, formats=("PNG",)) as file:
-                return file.convert("RGB") if file.width * file.height <= _MAX_PIXELS else None
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-            return None
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    for name in ("NotoSansCJK-Regular.ttc", "DejaVuSans.ttf"):
+        with suppress(OSError):
+            return ImageFont.truetype(name, size)
+    return ImageFont.load_default(size)
+
+
+def _marked(picture: Image.Image, record: StepRecord, *, after: bool = False) -> Image.Image:
+    """The picture with what changed, or the clicks and what was chosen; a log has any place."""
+    pen, unit = ImageDraw.Draw(picture), picture.width / 960
+    boxes = [place.element.box for place in record.places if place.chosen and place.element]
+    if after:
+        boxes = [record.abstracted.roi] if record.abstracted and record.abstracted.roi else []
+    for box in boxes[:50]:
+        left, top, right, bottom = (max(-99, min(9999, edge)) for edge in box)
+        edges, colour = (left, top, right, bottom), _CHANGED if after else _CHOSEN
+        if left <= right and top <= bottom:
+            pen.rectangle(edges, None, colour, round(2 * unit) or 1)
+    points = [point for act in record.acts for point in act.points][: 0 if after else 50]
+    for x, y in points:
+        at = max(-99, min(9999, x)), max(-99, min(9999, y))
+        for size, colour, width in ((15, "white", 5), (14, _CLICK, 3), (2, _CLICK, 2)):
+            pen.circle(at, size * unit, None, colour, round(width * unit) or 1)
+    return picture
