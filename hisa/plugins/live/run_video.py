@@ -30,8 +30,7 @@ _COLOURS = {
 }  # fmt: skip
 _GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#2f5bd8"
 _TELL = "a GIF; for a WebM: apt install ffmpeg, or pip install imageio-ffmpeg"
-Words = Sequence[tuple[str, str, int]]
-"""Texts, each with its tone and the most lines that it may take."""
+Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines they may take
 
 
 def write_video(
@@ -57,9 +56,10 @@ def write_video(
         else:
             write_webm(path, frames, size, ffmpeg)
     except OSError as error:
-        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="-o ANOTHER.gif") from error
-    missing = sum(len(pane.missing) for pane in panes)
-    say(f"{size[0]} x {size[1]} pixels; {missing} pictures were missing and are left out")
+        fix = "another -o, or a smaller --width"
+        raise UsageError(f"{str(path)!r}: {error.strerror}", fix=fix) from error
+    missing, left = sum(len(p.missing) for p in panes), sum(len(r.steps[_MAX_STEPS:]) for r in runs)
+    say(f"{size[0]} x {size[1]} pixels; left out: {missing} missing pictures, {left} steps")
     return path
 
 
@@ -136,10 +136,13 @@ class _Pane:
     def _picture(self, look: Observed | None) -> Image.Image | None:
         if look is None:
             return None
-        with suppress(OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-            picture = Image.open(self._run.image(look.image) or "", formats=("PNG",))
-            if picture.width * picture.height <= _MAX_PIXELS:
-                return picture.convert("RGB")
+        path, bomb = self._run.image(look.image) or "", Image.DecompressionBombError
+        with (
+            suppress(OSError, SyntaxError, ValueError, bomb),
+            Image.open(path, "r", ["PNG"]) as file,
+        ):
+            if file.width * file.height <= _MAX_PIXELS:
+                return file.convert("RGB")
         self.missing.add(look.image)
         return None
 

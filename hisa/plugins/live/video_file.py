@@ -16,9 +16,8 @@ from hisa.machine.storage import replace_file
 
 __all__ = ["Frames", "find_ffmpeg", "write_gif", "write_webm"]
 
-Frames = Iterator[tuple[Image.Image, float]]
-"""RGB pictures of one even size, and for how many seconds each is shown."""
-_MAX_BYTES = 200_000_000  # of a GIF; one that grows beyond it ends there
+Frames = Iterator[tuple[Image.Image, float]]  # RGB pictures of one even size; their seconds
+_MAX_BYTES = 200_000_000  # of a GIF
 _RATE = 4  # frames a second of a WebM; nothing in it moves
 
 
@@ -38,18 +37,17 @@ def write_gif(path: Path, frames: Frames) -> None:
 def _gif(frames: Frames) -> Iterator[bytes]:
     shown, size = None, 0
     for frame, seconds in frames:
-        box = (0, 0, *frame.size)
         if shown is None:  # and it goes on without end
             yield b"GIF89a" + struct.pack("<HHBBB", *frame.size, 0, 0, 0)
             yield b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
-        else:
-            box = ImageChops.difference(shown, frame).getbbox() or (0, 0, 1, 1)
+        changed = ImageChops.difference(shown, frame).getbbox() if shown else (0, 0, *frame.size)
+        box = changed or (0, 0, 1, 1)
         part = frame.crop(box).quantize(255, dither=Image.Dither.NONE)
         how = {"duration": round(seconds * 1000), "include_color_table": True}
         data = b"".join(GifImagePlugin.getdata(part, box[:2], **how))
         size += len(data)
         if size > _MAX_BYTES:
-            break
+            raise OSError(0, f"a GIF of more than {_MAX_BYTES} bytes")
         yield data
         shown = frame
     yield b";"

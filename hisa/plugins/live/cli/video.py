@@ -31,10 +31,9 @@ def video(
 ) -> None:
     """Write run ID as a video, and print its path.
 
-    Each step is shown before its act, with the clicks and the chosen element marked, and after it,
-    with what changed; what a person did comes between. A WebM needs the program ffmpeg, or the
-    Python package imageio-ffmpeg that brings one; without them a GIF is written. Ctrl-C leaves no
-    half file. The exit status is 0, and 2 where a run or a file is not as it should be.
+    Each step is shown before its act, with clicks and the chosen element, and after it, with what
+    changed; what a person did comes between. A WebM needs ffmpeg, or the Python package
+    imageio-ffmpeg; else it is a GIF. Exit status: 2 where a run or a file is not as it should be.
     """
     from hisa.plugins.live.run_video import write_video
     from hisa.runs.read import load_run
