@@ -27,7 +27,7 @@ from hisa.patterns.stores.base import VectorStore
 from hisa.protocols import Pattern, Task
 from hisa.text.safe_text import safe_text
 
-__all__ = ["patterns"]
+__all__ = ["chain_of", "find_pattern", "patterns"]
 
 
 _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
@@ -51,8 +51,8 @@ def patterns() -> None:
 # ---------------------------------------------------------------- helpers
 
 
-def _find(store: VectorStore, prefix: str) -> Pattern:
-    """The one pattern whose id begins so."""
+def find_pattern(store: VectorStore, prefix: str) -> Pattern:
+    """The one pattern whose id begins so; raises UsageError where there is none, or several."""
     exact = store.get(prefix)
     if exact:
         return exact
@@ -202,7 +202,7 @@ def search(
 def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
     """Show all of one pattern."""
     with closing(open_store(settings)) as store:
-        pattern = _find(store, pattern_id)
+        pattern = find_pattern(store, pattern_id)
     if as_json:
         print_json(_as_dict(pattern))
         return
@@ -216,7 +216,7 @@ def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
         say(f"{name:<18}{value}")
 
 
-def _chain(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
+def chain_of(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
     """Returns ``one`` with its predecessors and successors, direct or not, oldest first."""
     linked = {one.id}
     grown = True
@@ -240,7 +240,7 @@ def history(
     with closing(open_store(settings)) as store, store.session():
         every = store.list(domain=domain, status=None)
         if pattern_id:
-            found = _chain(every, _find(store, pattern_id))
+            found = chain_of(every, find_pattern(store, pattern_id))
         else:
             found = [pattern for pattern in every if pattern.status != "active"]
     if as_json:
@@ -398,7 +398,7 @@ def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> 
 def remove(settings: Settings, pattern_ids: tuple[str, ...], purge: bool) -> None:
     """Take patterns out of use; "history" still shows them."""
     with closing(open_store(settings)) as store, store.session():
-        found = [_find(store, pattern_id) for pattern_id in pattern_ids]
+        found = [find_pattern(store, pattern_id) for pattern_id in pattern_ids]
         for pattern in found:
             if purge:
                 store.delete(pattern.id)

@@ -15,10 +15,22 @@ from hisa.machine import plugins
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 
-__all__ = ["EnvironmentKind", "Note", "find_kind", "load_kind", "probe_kinds"]
+__all__ = ["EnvironmentKind", "Note", "RunningMachine", "find_kind", "load_kind", "probe_kinds"]
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
+
+
+@dataclass(frozen=True)
+class RunningMachine:
+    """A machine of this user that is up; ``started`` in seconds since 1970, memory in bytes."""
+
+    id: str
+    kind: str
+    run: str | None
+    """Id of the run that uses it; empty: of none; None: it is not known which."""
+    started: float
+    memory: int
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,8 @@ class EnvironmentKind:
     its machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
+    running: Callable[[], Iterable[RunningMachine]] = tuple
+    """Its machines that are up; may raise EnvironmentFailed."""
     system: Callable[[str], Path] | None = None
     """Folder of the built system of a profile, which a private desktop shows in place of this
     machine's own; raises UsageError where there is none."""

@@ -96,6 +96,11 @@ PARTS: Mapping[str, Part] = {
     "gguf": Part(
         "running a language model on this machine (llama.cpp)", modules=("xllamacpp",), extra="gguf"
     ),
+    "live": Part(
+        "the live page (hisa serve)",
+        modules=("sse_starlette", "starlette", "uvicorn", "wsproto"),
+        extra="live",
+    ),
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
     "mcp": Part("tools of MCP servers, HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"),
     "train": Part("training policies (PyTorch)", modules=("torch", "safetensors"), extra="train"),

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ from hisa.runs.templates import templates
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "render_steps", "write_report"]
 
 _HERE = Path(__file__).resolve().parent
 _PHASES = ("plan", "ground", "act", "observe", "abstract", "refine")
@@ -96,7 +97,7 @@ def render_report(run: Run) -> str:
     pictures = embed(_wanted(run))
     names = {sha: f"i{number}" for number, sha in enumerate(pictures, 1)}
     script = _text("report.js")
-    return _template().render(
+    return _template("report.html.j2").render(
         run=run,
         manifest=run.manifest,
         pictures=pictures,
@@ -111,6 +112,25 @@ def render_report(run: Run) -> str:
     )
 
 
+def render_steps(run: Run, after: int, address: Callable[[str], str]) -> str:
+    """The steps after a number, as a part of a page that fetches the pictures itself.
+
+    Args:
+        run: whose steps they are; one that is not finished is one of them.
+        after: number of the last step that is left out.
+        address: of a picture, by its hash.
+    """
+    records = (record for record in run.steps if record.number > after)
+    looks = {look.image: look for record in records for look in _looks(record) if look}
+    pictures = {
+        sha: Picture(look.width, look.height, address(sha), "")
+        for sha, look in looks.items()
+        if run.image(sha) is not None
+    }
+    names = {sha: f"i{number}" for number, sha in enumerate(pictures, 1)}
+    return _template("steps.html.j2").render(run=run, after=after, pictures=pictures, names=names)
+
+
 def _looks(record: StepRecord) -> tuple[Observed | None, ...]:
     return record.before, record.judged_from, record.after
 
@@ -123,8 +143,8 @@ def _wanted(run: Run) -> list[tuple[str, Path]]:
     return [(sha, path) for sha, path in paths.items() if path is not None]
 
 
-@lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
+@lru_cache(maxsize=2)
+def _template(name: str) -> jinja2.Template:
     environment = templates(_HERE)
     environment.filters |= {
         "clock": wording.clock,
@@ -161,7 +181,7 @@ def _template() -> jinja2.Template:
         "verdict_tone": wording.verdict_tone,
         "verdict_words": verdict_words,
     }
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def _text(name: str) -> str:

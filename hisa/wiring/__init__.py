@@ -103,6 +103,8 @@ class RunContext:
     """Decisions so far, those of steps that were cut off too: their calls may have been made."""
     ended: Outcome | None = None
     """The outcome of the last step, where that ended the run: `Agent.run` takes it."""
+    around: Callable[[Environment], Environment] | None = None
+    """Put around the machine, beneath secrets, questions and everybody who looks at it."""
 
 
 def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
@@ -228,6 +230,7 @@ async def _opened(
         served = await stack.enter_async_context(open_served_tools(settings, emit))
         environment = await _environment(settings, run_context, emit, stack)
         _mark_as_ours(environment, log)
+        environment = run_context.around(environment) if run_context.around else environment
         kept = "throw_away" not in environment.capabilities
         environment = secrets.machine(environment, live=kept or bool(run_context.events))
         results = Results(task, environment, log)

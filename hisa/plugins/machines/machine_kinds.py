@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.kinds import EnvironmentKind, Note
+from hisa.environments.kinds import EnvironmentKind, Note, RunningMachine
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
@@ -60,6 +60,15 @@ def _virtual_machines() -> Probe:
     return Probe(name, True, detail, needed=False)
 
 
+def _running() -> Iterator[RunningMachine]:
+    from hisa.plugins.machines.qemu.runtime import list_machines
+
+    for path, known in list_machines():
+        pages = Path(f"/proc/{known['pid']}/statm").read_text("ascii").split()[1]
+        run = "" if known.get("stays") else None
+        yield RunningMachine(path.name, "vm", run, known["created"], int(pages) * 4096)
+
+
 def _system(profile: str) -> Path:
     from hisa.plugins.machines.tree import built_tree
 
@@ -67,5 +76,6 @@ def _system(profile: str) -> Path:
 
 
 VM = EnvironmentKind(
-    _open, spellings=("vm:NAME",), takes=frozenset({"fork"}), probes=_probes, system=_system
-)
+    _open, spellings=("vm:NAME",), takes=frozenset({"fork"}), probes=_probes, running=_running,
+    system=_system,
+)  # fmt: skip

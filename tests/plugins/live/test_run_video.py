@@ -134,7 +134,7 @@ def test_hostile_texts_and_places_are_drawn_within_the_frame(tmp_path: Path, tex
         points = ((1e308, -1e308), (float("inf"), 0.0), (3.0, 4.0))
         log.emit(Acted(tool="gui_action", input=text, ok=False, error=text, points=points))
         log.emit(Observed(image=name, width=300, height=200, screen_width=1, screen_height=1))
-        log.emit(Abstracted(result=text, roi=(10**15, -(10**15), -1, 10**12)))
+        log.emit(Abstracted(result=text, line=text, roi=(10**15, -(10**15), -1, 10**12)))
         log.emit(Evaluated(score=0.0, score_state="scored", detail=text))
     started = time.monotonic()
     frames, _, _ = film(load_run(log.folder), tmp_path / "run.gif", width=320)

@@ -1,0 +1,47 @@
+"""A route that answers what a function returns; HiSA's errors are left to the application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hisa.errors import LibraryLacking, UsageError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+__all__ = ["Routes", "route", "whole_number"]
+
+Routes: TypeAlias = "list[Route]"
+
+
+def route(path: str, make: Callable[..., Any], *names: str, method: str = "GET") -> Route:
+    """Returns a route that answers what ``make`` returns for these parameters, in a thread.
+
+    A parameter that the address lacks is an empty text; ``body`` is the body's bytes.
+    """
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+    async def endpoint(request: Request) -> Response:
+        values = {**request.query_params, **request.path_params}
+        if "body" in names:
+            values["body"] = await request.body()
+        try:
+            found = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+        except ImportError as error:
+            reason = f"a part of HiSA that this view needs is not there: {error}"
+            raise LibraryLacking(reason, fix="hisa doctor") from error
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    return Route(path, endpoint, methods=[method])
+
+
+def whole_number(text: str, name: str, default: int, most: int) -> int:
+    """Returns the number of a query, from 1 to ``most``; raises UsageError where it is none."""
+    if text and not (text.isdecimal() and text.isascii() and 1 <= int(text[:9]) <= most):
+        raise UsageError(f"{name} {text[:40]!r}: want a number from 1 to {most}")
+    return int(text or default)

@@ -1,0 +1,89 @@
+"""Follows the log of a run: each new line is a numbered event of a stream, as is a new status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+from hisa.plugins.live.server.run_folders import is_regular
+from hisa.runs.read import EVENTS
+
+__all__ = ["EventTail", "run_stream"]
+
+_CHUNK = 1 << 21
+"""Bytes that are read at once; HiSA writes no longer line."""
+_PAUSES = 0.1, 0.5
+"""Seconds between two looks at a file, just after it grew and when it is quiet."""
+_STATUS_PAUSE = 0.5
+
+
+class EventTail:
+    """Reads on in a log that grows.
+
+    Args:
+        path: of the log, which need not be there yet.
+        after: number of the last line that is known already; lines are numbered from 1.
+    """
+
+    def __init__(self, path: Path, after: int = 0) -> None:
+        self._path, self._after = path, after
+        self._number = self._end = 0
+
+    def read_on(self) -> list[tuple[int, str]]:
+        """Returns the new lines that are whole and JSON objects, with their numbers."""
+        if not is_regular(self._path) or (size := self._path.stat().st_size) == self._end:
+            return []
+        if size < self._end:  # written anew
+            self._end = self._number = self._after = 0
+        with self._path.open("rb") as file:
+            chunk = os.pread(file.fileno(), _CHUNK, self._end)
+        *lines, rest = chunk.split(b"\n")
+        if not lines and len(rest) == _CHUNK:  # of no HiSA
+            lines = [rest[:-1]]
+        self._end += sum(map(len, lines)) + len(lines)
+        found = []
+        for line in lines:
+            self._number += 1
+            if self._number > self._after and _is_object(line):
+                found.append((self._number, line.decode()))
+        return found
+
+
+async def run_stream(
+    folder: Path, after: int, status: Callable[[], Awaitable[dict[str, Any]]]
+) -> AsyncIterator[dict[str, str]]:
+    """Yields what a run does as events of a stream, until its folder is gone.
+
+    Args:
+        folder: the run's.
+        after: number of the last event that the viewer has.
+        status: how the run is now; raises a UsageError where it is gone.
+    """
+    tail, due, pause = EventTail(folder / EVENTS, after), 0.0, _PAUSES[0]
+    known: dict[str, Any] = {}
+    try:
+        while True:
+            lines = tail.read_on()
+            for number, text in lines:
+                yield {"event": "event", "id": str(number), "data": text}
+            if time.monotonic() >= due:
+                due, before, known = time.monotonic() + _STATUS_PAUSE, known, await status()
+                if known != before:
+                    yield {"event": "status", "data": json.dumps(known)}
+            pause = _PAUSES[0] if lines else min(2 * pause, _PAUSES[1])
+            await asyncio.sleep(0 if lines else pause)
+    except (OSError, UsageError):
+        yield {"event": "gone", "data": "{}"}
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False

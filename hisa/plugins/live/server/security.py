@@ -1,0 +1,135 @@
+"""Lets nobody in but the person who started the server: host, origin, token, size, headers."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+__all__ = ["BODY_LIMIT", "Guard"]
+
+BODY_LIMIT = 1 << 20
+"""Bytes of the body of a request."""
+_FIRST_SECONDS = 5.0
+"""For the first message of a WebSocket, which holds the token."""
+_HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
+_HEADERS = {
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
+    b"img-src 'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; "
+    b"base-uri 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+_App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class Guard:
+    """Wraps an ASGI application: what it refuses never reaches it.
+
+    Args:
+        app: the application inside.
+        token: that requests have to show, but for ``/`` and ``/static/``, which hold no data.
+        hosts: names by which the server may be addressed, as a Host header has them, no ports.
+    """
+
+    def __init__(self, app: _App, token: str, hosts: Iterable[str]) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
+        """Passes on a request or a WebSocket that is allowed; answers every other itself."""
+        guarded = {"websocket": self._websocket, "http": self._request}[scope["type"]]
+        await guarded(scope, receive, send)
+
+    async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
+        async def send_safely(message: _Message) -> None:
+            if message["type"] == "http.response.start":
+                others = [pair for pair in message["headers"] if pair[0].lower() not in _HEADERS]
+                message = {**message, "headers": [*others, *_HEADERS.items()]}
+            await send(message)
+
+        status, reason = self._wrong_address(scope) or self._wrong_request(scope) or (0, "")
+        if not status:
+            await self._app(scope, _limited(receive), send_safely)
+            return
+        body = json.dumps({"error": reason}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await send_safely({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _websocket(self, scope: Any, receive: _Receive, send: _Send) -> None:
+        """Accepts a WebSocket of ours, and waits for the token in its first message."""
+        waiting = [await receive()]  # "websocket.connect"
+        if self._wrong_address(scope):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await send({"type": "websocket.accept"})
+        try:
+            first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
+            token = json.loads((first.get("text") or "")[:4096])["token"]
+        except (TimeoutError, ValueError, TypeError, LookupError):
+            token = None
+        if not isinstance(token, str) or not self._is_token(token.encode("utf-8", "replace")):
+            await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
+            return
+
+        async def receive_on() -> _Message:
+            return waiting.pop() if waiting else await receive()
+
+        async def send_on(message: _Message) -> None:
+            if message["type"] != "websocket.accept":
+                await send(message)
+
+        await self._app(scope, receive_on, send_on)
+
+    def _wrong_request(self, scope: Any) -> tuple[int, str] | None:
+        """Returns the status and the reason to refuse a request; None where there is none."""
+        free = scope["path"] == "/" or scope["path"].startswith("/static/")
+        if not free and not self._is_token(_header(scope, b"authorization")[len("Bearer ") :]):
+            return 401, "wrong token: open the address that hisa serve printed"
+        return None
+
+    def _wrong_address(self, scope: Any) -> tuple[int, str] | None:
+        host = _header(scope, b"host").decode("latin-1").lower()
+        name = _HOST.fullmatch(host)
+        if name is None or name[1] not in self._hosts:
+            return 421, "this server does not answer for that host"
+        scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
+        if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"{scheme}://{host}"):
+            return 403, "a page of another origin asked"
+        return None
+
+    def _is_token(self, shown: bytes) -> bool:
+        return hmac.compare_digest(shown, self._token)
+
+
+def _header(scope: Any, name: bytes) -> bytes:
+    """The value of a header; where it came twice, both, which fits nothing."""
+    return b", ".join(value for key, value in scope["headers"] if key.lower() == name)
+
+
+def _limited(receive: _Receive) -> _Receive:
+    """Refuses a body longer than allowed, whatever its length header says."""
+    total = 0
+
+    async def receive_part() -> _Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > BODY_LIMIT:
+            from starlette.exceptions import HTTPException
+
+            raise HTTPException(413, f"more than {BODY_LIMIT} bytes")
+        return message
+
+    return receive_part

@@ -1,0 +1,100 @@
+"""Routes of the view "benches", by the functions of ``hisa bench report``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from hisa.errors import UsageError
+from hisa.machine.storage import is_locked
+from hisa.plugins.live.server.json_answers import Routes, route
+from hisa.plugins.live.server.server_context import ServerContext
+
+__all__ = ["routes", "running_benches", "waiting_attempts"]
+
+_PLAN = "bench.json"
+_MOST = 200  # newest bench folders of a folder
+Age = tuple[int, ...]
+
+
+def routes(context: ServerContext) -> Routes:
+    """Returns the routes of benches: all, one, and two side by side in pairs."""
+
+    def every() -> dict[str, Any]:
+        rows = [_row(folder) for folder in _folders(context)]
+        return {"benches": sorted(rows, key=lambda r: (not r["running"], -r["started"]))}
+
+    def report(name: str, against: str = "") -> dict[str, Any]:
+        folder = _find(context, name)
+        other = _find(context, against) if against else None
+        found = _report(folder, other, _age(folder), _age(other or folder))
+        return {**found, "progress": _row(folder)}
+
+    return [
+        route("/api/benches", every),
+        route("/api/benches/compare", report, "a", "b"),
+        route("/api/benches/{name}", report, "name"),
+    ]
+
+
+def running_benches(context: ServerContext) -> Iterator[Path]:
+    """Yields the folders of runs of the benches that are at work."""
+    yield from (folder / "runs" for folder in _folders(context) if is_locked(folder / "lock"))
+
+
+def waiting_attempts(context: ServerContext) -> int:
+    """Returns how many attempts the benches at work have still to make, those in flight too."""
+    with suppress(ImportError):
+        return sum(_row(f).get("missing", 0) for f in _folders(context) if is_locked(f / "lock"))
+    return 0
+
+
+def _folders(context: ServerContext) -> Iterator[Path]:
+    for place in context.benches:
+        plans = [place / _PLAN] if (place / _PLAN).is_file() else list(place.glob(f"*/{_PLAN}"))
+        newest = sorted((plan.parent for plan in plans), key=_age, reverse=True)
+        yield from newest[:_MOST]
+
+
+def _find(context: ServerContext, name: str) -> Path:
+    if found := next((f for f in _folders(context) if f.name == name), None):
+        return found
+    raise UsageError(f"no bench is called {name[:80]!r}", fix="see the list of benches")
+
+
+def _row(folder: Path) -> dict[str, Any]:
+    row = {"id": folder.name, "running": is_locked(folder / "lock"), "started": 0.0}
+    try:
+        return {**row, **_summed(folder, _age(folder))}
+    except UsageError as error:
+        return {**row, "error": str(error)}
+
+
+@lru_cache(_MOST)
+def _summed(folder: Path, _: Age) -> dict[str, Any]:
+    """Plan and sums of a bench, and the attempts that have not ended."""
+    from hisa.plugins.benchmarks.bench.ledger import SlotState, read_attempts, read_plan
+    from hisa.plugins.benchmarks.bench.summary import summarise
+
+    plan, found = read_plan(folder), read_attempts(folder)
+    states = [found.get(slot) or SlotState(slot) for slot in plan.slots]
+    tries = [attempt for state in states for attempt in state.attempts if attempt.open]
+    work = [{**t.slot._asdict(), "run": t.run, "started": t.started_at} for t in tries]
+    about = {"suite": plan.suite, "started": plan.started_at, "variants": list(plan.variants)}
+    return {**summarise(states).as_dict(), **about, "at_work": work}
+
+
+@lru_cache(16)
+def _report(folder: Path, against: Path | None, *_: Age) -> dict[str, Any]:
+    from hisa.plugins.benchmarks.bench.bench_report import build_report
+
+    return build_report(folder, against).model_dump(mode="json")
+
+
+def _age(folder: Path) -> Age:
+    """Changes whenever the bench did."""
+    files = [file for name in ("attempts.jsonl", _PLAN) if (file := folder / name).is_file()]
+    return tuple(file.stat().st_mtime_ns for file in files)

@@ -1,0 +1,222 @@
+"""Runs steered from the page's server, runs that it starts, and what its end leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import websocket
+
+from hisa.machine.storage import Lock
+from hisa.runs.read import is_running, list_runs, load_run
+from hisa.testing import Received
+from tests.cli.command import Command
+from tests.plugins.live.serving import Served, finished_run, serving, wait_for
+from tests.plugins.live.watching import DONE, WAIT, Watched, watched
+
+pytestmark = pytest.mark.process
+
+
+def go_on(request: Received, count: int) -> str:
+    """A planner that waits until a person has typed something."""
+    return DONE if "Grace" in request.text.partition("a person had")[2] else WAIT
+
+
+async def run_id(run: Watched) -> str:
+    """The run's id, once it listens and has begun a step."""
+    client = await run.client()
+    await client.step(1)
+    return list_runs(run.runs)[0].name
+
+
+def heard(viewer: websocket.WebSocket) -> tuple[dict[str, Any], int]:
+    """The next message that is no picture, and how many pictures came before it."""
+    pictures = 0
+    while True:
+        code, data = viewer.recv_data()
+        if code == websocket.ABNF.OPCODE_TEXT:
+            return json.loads(data), pictures
+        assert code == websocket.ABNF.OPCODE_BINARY and data[:4] in (b"\x89PNG", b"RIFF")
+        pictures += 1
+
+
+def say(viewer: websocket.WebSocket, **message: Any) -> dict[str, Any]:
+    """What the server answers a message."""
+    viewer.send(json.dumps(message))
+    return heard(viewer)[0]
+
+
+async def test_a_run_is_paused_and_goes_on_from_the_page(tmp_path: Path) -> None:
+    async with watched(tmp_path, go_on) as run:
+        name = await run_id(run)
+        with serving(tmp_path) as served:
+            await asyncio.to_thread(pause_and_go_on, served, name)
+        assert run.did() == ["paused", "resumed", "paused", "resumed", "stopped"]
+        assert (await run.result()).status == "stopped"
+
+
+def pause_and_go_on(served: Served, name: str) -> None:
+    record = served.get("/runs")["runs"][0]
+    assert (record["state"], record["socket"], record["mine"]) == ("running", True, False)
+    for _ in range(2):
+        assert served.post(f"/runs/{name}/pause")["ok"]
+        for kind, _, status in served.stream(f"/runs/{name}/events", str(10**9)):
+            if kind == "status" and status["state"] == "paused":
+                break
+        assert served.post(f"/runs/{name}/resume_agent")["state"] == "running"
+    wrong = served.post(f"/runs/{name}/answer", {"question": "q9", "text": "x"}, code=409)
+    assert "error" in wrong
+    served.post(f"/runs/{name}/answer", {"question": "q1", "more": 1}, code=400)
+    assert served.post(f"/runs/{name}/stop")["ok"]
+
+
+async def test_one_viewer_holds_the_machine_and_others_do_nothing(tmp_path: Path) -> None:
+    async with watched(tmp_path, go_on) as run:
+        name = await run_id(run)
+        with serving(tmp_path) as served:
+            line = await asyncio.to_thread(two_viewers, served, name, run)
+        assert (await run.result()).status == "succeeded"
+        assert line in run.prompts()[-1] and "Mallory" not in run.prompts()[-1]
+    assert run.did() == ["took_over", "acted", "acted", "gave_back"]
+
+
+def two_viewers(served: Served, name: str, run: Watched) -> str:
+    holder, other = (served.socket(f"/runs/{name}/input") for _ in range(2))
+    evil = {"kind": "type", "text": "Mallory"}
+    assert say(other, acts=[evil, evil])["error"] == "you do not hold the machine"
+    taken = say(holder, take="Ruth")
+    assert taken == {"ok": True, "lease": True, "width": 1280, "height": 720}
+    assert say(other, take="Eve") == {"ok": False, "error": "Ruth holds it"}
+    for wish in ({"acts": [evil]}, {"give": True}):
+        assert "error" in say(other, **wish)
+    acts = [{"kind": "click", "x": 300, "y": 136, "button": "left", "count": 1}]
+    assert say(holder, acts=acts)["ok"]
+    assert say(holder, acts=[{"kind": "type", "text": "Grace"}])["ok"]
+    for wrong in ({"acts": [{"kind": "boom"}]}, {"acts": [evil] * 51}, {"more": 1}):
+        assert "error" in say(holder, **wrong)
+    assert run.form.text == "Grace"
+    holder.send(json.dumps({"give": True}))
+    last, pictures = heard(holder)
+    assert "Grace" in last["line"] and pictures >= 0
+    assert served.get(f"/runs/{name}")["dropped"] == 3
+    assert "error" in say(holder, acts=[evil])
+    for viewer in (holder, other):
+        viewer.close()
+    return str(last["line"])
+
+
+async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
+    async with watched(tmp_path, go_on) as run:
+        name = await run_id(run)
+        with serving(tmp_path) as served:
+
+            def take_and_go() -> None:
+                viewer = served.socket(f"/runs/{name}/input")
+                assert say(viewer, take="Ruth")["lease"] is True
+                first = viewer.recv_data()
+                assert first[0] == websocket.ABNF.OPCODE_BINARY
+                assert viewer.sock is not None
+                viewer.sock.close()
+                wait_for(lambda: run.did() == ["took_over", "gave_back"])
+                holder = served.socket(f"/runs/{name}/input")
+                assert say(holder, take="Ruth")["lease"] is True
+                served.process.kill()
+                wait_for(lambda: run.did() == ["took_over", "gave_back"] * 2)
+                holder.shutdown()
+
+            await asyncio.to_thread(take_and_go)
+        assert not run.work.done() if run.work else False, "it goes on without the server"
+
+
+@contextmanager
+def mute_guest() -> Iterator[str]:
+    """A machine that takes connections and never answers, so that a run of it lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"guest=http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def start(served: Served, guest: str) -> str:
+    body = {"task": 'Click "OK".', "options": {"env": guest, "max_steps": 3, "budget_usd": 0.5}}
+    return str(served.post("/runs", body)["id"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_servers_own_runs_end_with_it_and_others_go_on(tmp_path: Path, number: int) -> None:
+    never = {"HISA_RUN__CONFIRM": "never"}
+    runs, other = tmp_path / "runs", Command(tmp_path)
+    other.environ |= never
+    with mute_guest() as guest, serving(tmp_path, **never) as served:
+        alone = other.start("run", 'Click "OK".', "--env", guest, "--json")
+        with alone:
+            terminal = wait_for(lambda: list_runs(runs))[0]
+            own = start(served, guest)
+            record = served.get(f"/runs/{own}")
+            assert record["mine"] and record["state"] == "running"
+            assert (record["max_steps"], record["budget_usd"]) == (3, 0.5)
+            assert not served.get(f"/runs/{terminal.name}")["mine"]
+            pid = int(Lock.holder(runs / own / "lock"))
+            stream = served.stream(f"/runs/{own}/events")
+            next(stream)
+            served.process.send_signal(number)
+            assert served.process.wait(60) == (-number if number == signal.SIGKILL else 0)
+            with suppress(Exception):
+                stream.close()
+            wait_for(lambda: not is_running(runs / own))
+            wait_for(lambda: not Path(f"/proc/{pid}").exists())
+            assert is_running(terminal), "a run of a terminal goes on"
+            alone.kill()
+        assert load_run(runs / own).status == "stopped"
+        assert served.process.stderr is not None
+        assert "Traceback" not in served.process.stderr.read()
+
+
+def test_a_run_is_stopped_and_taken_up_again_on_the_page(tmp_path: Path) -> None:
+    with mute_guest() as guest, serving(tmp_path, HISA_RUN__CONFIRM="never") as served:
+        own = start(served, guest)
+        assert served.post(f"/runs/{own}/stop")["ok"]
+        wait_for(lambda: served.get(f"/runs/{own}")["state"] == "stopped")
+        first = int(Lock.holder(tmp_path / "runs" / own / "lock"))
+        assert served.post(f"/runs/{own}/resume") == {"id": own}
+        assert served.get(f"/runs/{own}")["state"] == "running"
+        assert int(Lock.holder(tmp_path / "runs" / own / "lock")) != first
+        refused = served.post(f"/runs/{own}/resume", code=400)["error"]
+        assert "is being written by a living process" in refused
+
+
+def test_a_run_that_cannot_begin_says_why(tmp_path: Path) -> None:
+    done = finished_run(tmp_path / "runs")
+    with serving(tmp_path) as served:
+        for env, why in (("nonsense", "allowed are desktop"), ("--help", "--help")):
+            body = {"task": "Open it.", "options": {"env": env}}
+            assert why in served.post("/runs", body, code=400)["error"]
+        assert "nothing to go on with" in served.post(f"/runs/{done}/resume", code=400)["error"]
+        assert [each.name for each in list_runs(tmp_path / "runs")] == [done]
+
+
+def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = command.refused("serve", "--port", port)
+        assert f"port {port} of 127.0.0.1 cannot be had" in said and "--port 0" in said
+    said = command.refused("serve", "--host", "0.0.0.0")
+    assert "TLS" in said and "--tls-cert" in said
+    assert "does not exist" in command.refused("serve", "--root", str(tmp_path / "no"))
+    assert "cannot be had" in command.refused("serve", "--host", "host.invalid")
+
+
+def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        assert served.get("/runs") == {"runs": []}
+        os.kill(served.process.pid, signal.SIGINT)
+        _, said = served.process.communicate(timeout=60)
+    assert served.process.returncode == 0
+    assert "no runs yet" in said and "Traceback" not in said
