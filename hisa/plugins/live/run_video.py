@@ -23,6 +23,7 @@ from hisa.text.safe_text import safe_line
 __all__ = ["write_video"]
 
 _MAX_STEPS, _MAX_PIXELS = 500, 40_000_000
+_DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 _BEFORE, _CARD = 0.6, 2.5  # share of a step's time; seconds
 _COLOURS = {
     "good": "#6ddc9b", "bad": "#ff9a92", "warn": "#f5c26b", "calm": "#e5e9ee", "live": "#9ab4ff",
@@ -56,8 +57,7 @@ def write_video(
         else:
             write_webm(path, frames, size, ffmpeg)
     except OSError as error:
-        fix = "another -o, or a smaller --width"
-        raise UsageError(f"{str(path)!r}: {error.strerror}", fix=fix) from error
+        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="change -o or --width") from error
     missing, left = sum(len(p.missing) for p in panes), sum(len(r.steps[_MAX_STEPS:]) for r in runs)
     say(f"{size[0]} x {size[1]} pixels; left out: {missing} missing pictures, {left} steps")
     return path
@@ -136,11 +136,8 @@ class _Pane:
     def _picture(self, look: Observed | None) -> Image.Image | None:
         if look is None:
             return None
-        path, bomb = self._run.image(look.image) or "", Image.DecompressionBombError
-        with (
-            suppress(OSError, SyntaxError, ValueError, bomb),
-            Image.open(path, "r", ["PNG"]) as file,
-        ):
+        path = self._run.image(look.image) or ""
+        with suppress(*_DAMAGED), Image.open(path, "r", ["PNG"]) as file:
             if file.width * file.height <= _MAX_PIXELS:
                 return file.convert("RGB")
         self.missing.add(look.image)
@@ -165,8 +162,7 @@ def _marked(picture: Image.Image, record: StepRecord, *, after: bool = False) ->
         edges, colour = (left, top, right, bottom), _CHANGED if after else _CHOSEN
         if left <= right and top <= bottom:
             pen.rectangle(edges, None, colour, round(2 * unit) or 1)
-    points = [point for act in record.acts for point in act.points][: 0 if after else 50]
-    for x, y in points:
+    for x, y in [point for act in record.acts for point in act.points][: 0 if after else 50]:
         at = max(-99, min(9999, x)), max(-99, min(9999, y))
         for size, colour, width in ((15, "white", 5), (14, _CLICK, 3), (2, _CLICK, 2)):
             pen.circle(at, size * unit, None, colour, round(width * unit) or 1)

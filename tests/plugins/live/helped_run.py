@@ -29,7 +29,7 @@ def insert(run: Run, at: tuple[str, int], events: list[PersonActed]) -> Run:
         event_adapter.validate_json(line)
         for line in (run.folder / EVENTS).read_bytes().splitlines()
     ]
-    place = [(event.type, event.step) for event in logged].index(at)
+    place = [(str(event.type), event.step) for event in logged].index(at)
     lines = [*logged[:place], *events, *logged[place:]]
     (run.folder / EVENTS).write_bytes(b"".join(map(encode, lines)))
     return load_run(run.folder)
