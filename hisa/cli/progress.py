@@ -22,6 +22,7 @@ from hisa.events import (
     ModelCalled,
     ModelFailed,
     Noted,
+    PersonActed,
     Planned,
     PlanRejected,
     PromptCut,
@@ -32,7 +33,7 @@ from hisa.events import (
     StepFinished,
 )
 from hisa.models.spending import Ledger, Totals
-from hisa.runs.wording import STYLES, chosen, tried, verdict_tone
+from hisa.runs.wording import STYLES, chosen, person_act, tried, verdict_tone
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Progress"]
@@ -82,6 +83,8 @@ class Progress:
                 self.count(event)
             case StepFinished():
                 self._line("so far", self.summary(), "dim")
+            case PersonActed():
+                self._line("person", person_act(event), "cyan")
             case _:
                 self._rare(event)
 

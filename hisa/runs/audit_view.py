@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from hisa.events import Confirmed, Decided
+from hisa.events import Confirmed, Decided, PersonActed
 from hisa.runs import wording
 from hisa.runs.read import Run
 from hisa.runs.wording import one_line
@@ -45,7 +45,7 @@ def told_decision(decided: Decided) -> str:
 
 
 def audit_lines(run: Run) -> Iterator[Text]:
-    """Yields one block a decision, and the sums."""
+    """Yields one block a decision, a line an act of a person, and the sums."""
     found = _decisions(run)
     for decided in found:
         head = Text(f"step {decided.step}  ")
@@ -60,6 +60,8 @@ def audit_lines(run: Run) -> Iterator[Text]:
     for confirmed in _others(run):
         said = "allowed" if confirmed.allowed else "refused"
         yield Text(f"step {confirmed.step}  {said} by a person: {one_line(confirmed.what, 400)}")
+    for act in (event for event in run.events if isinstance(event, PersonActed)):
+        yield Text(f"step {act.step}  {one_line(wording.person_act(act), 400)}")
     yield Text(_sums(found) if found else "no decision was logged")
 
 
@@ -104,11 +106,12 @@ def _counts(found: list[Decided]) -> dict[str, Any]:
 
 
 def audit_json(run: Run) -> dict[str, Any]:
-    """All decisions of a run, questions to a person apart from them, and the sums."""
+    """All decisions of a run, questions to a person and a person's own acts, and the sums."""
     found = _decisions(run)
     return {
         "run": run.id,
         "decisions": [{**each.model_dump(), "by": who_allowed(each)} for each in found],
         "confirmed": [each.model_dump() for each in _others(run)],
+        "person": [e.model_dump() for e in run.events if isinstance(e, PersonActed)],
         "counts": _counts(found),
     }

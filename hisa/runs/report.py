@@ -163,6 +163,7 @@ def _template(name: str) -> jinja2.Template:
     }
     environment.globals |= {
         "boxes": _boxes,
+        "by_person": wording.by_person,
         "clicks": _clicks,
         "decision_tone": decision_tone,
         "crop": _crop,

@@ -22,6 +22,7 @@ from hisa.events import (
     ModelCalled,
     ModelFailed,
     Observed,
+    PersonActed,
     PlaceFound,
     Planned,
     PlanRejected,
@@ -48,7 +49,8 @@ class StepRecord:
     ``acts`` are several where the planner's reply was a sequence, and ``stopped`` says why the rest
     of one was not made.
     ``finished`` says that the step is complete; ``interrupted`` that the run was cut off in it
-    and taken up again, so that a later record has the same number.
+    and taken up again, so that a later record has the same number. ``person`` is what a person did
+    since the step before; after the last step also what was done then.
     """
 
     number: int
@@ -70,6 +72,7 @@ class StepRecord:
     not_found: list[GroundingFailed] = field(default_factory=list)
     tried: list[GroundingTried] = field(default_factory=list)
     confirmed: list[Confirmed] = field(default_factory=list)
+    person: list[PersonActed] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     loops: list[LoopDetected] = field(default_factory=list)
     cuts: list[PromptCut] = field(default_factory=list)
@@ -170,6 +173,7 @@ _EACH: Mapping[type, str] = {
     GroundingFailed: "not_found",
     GroundingTried: "tried",
     Confirmed: "confirmed",
+    PersonActed: "person",
     Decided: "decisions",
     LoopDetected: "loops",
     PromptCut: "cuts",
@@ -184,10 +188,11 @@ def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
     """The steps in the order they ran.
 
     Events of step 0 and those that follow the last step (scoring) or the end of the run (learning)
-    belong to none.
+    belong to none, but those of a person between two steps belong to the later one.
     """
     records: list[StepRecord] = []
     finished: set[int] = set()
+    between: list[PersonActed] = []
     seen: Observed | None = None
     ended = False
     for event in events:
@@ -199,13 +204,19 @@ def group(events: Iterable[Event]) -> tuple[StepRecord, ...]:
             if record is None or record.number != event.step or record.interrupted:
                 record = StepRecord(event.step, before=seen)
                 records.append(record)
+                while between:
+                    record.take(between.pop(0))
             record.take(event)
+        elif isinstance(event, PersonActed):
+            between.append(event)
         if isinstance(event, Observed):
             seen = event
         elif isinstance(event, StepFinished):
             finished.add(event.step)
+    for event in between if records else ():
+        records[-1].take(event)
     for record, following in itertools.pairwise(records):
-        if record.after is None and not record.interrupted:
+        if record.after is None and not (record.interrupted or following.person):
             record.after = following.before
     return tuple(records)
 

@@ -94,6 +94,8 @@ def summary(run: Run, width: int) -> Iterator[Text]:
         yield Text(printable(run.guidance.advice))
     yield Text()
     yield from _steps(run, width)
+    for line in (line for record in run.steps for line in wording.by_person(record)):
+        yield Text(one_line(line, 400), wording.STYLES["live"])
     if run.induced:
         yield Text()
     for pattern in run.induced:
@@ -176,6 +178,8 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
         if look is not None:
             path = run.image(look.image)
             yield f"{name}: {path or 'picture missing'} ({printable(look.window)})"
+    for line in wording.by_person(record):
+        yield printable(line)
     if record.planned is not None:
         yield f"thought: {printable(record.planned.thought)}"
         yield f"tool: {printable(record.tool)}"
@@ -293,5 +297,6 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "before": record.before.image if record.before else None,
         "acted_on": record.acted_on.image if record.acted_on else None,
         "after": record.after.image if record.after else None,
+        "person": [event.model_dump() for event in record.person],
         "seconds": record.finished.seconds if record.finished else {},
     }

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hisa.events import Chosen, Fingerprinted, GroundingTried, Judged, Sampled
+from hisa.events import Chosen, Fingerprinted, GroundingTried, Judged, PersonActed, Sampled
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import ScoreState
 from hisa.outcomes.verdicts import StepVerdict
@@ -14,9 +14,11 @@ from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
     from hisa.runs.manifest import SamplingTotals
+    from hisa.runs.step_records import StepRecord
 
 __all__ = [
     "STYLES",
+    "by_person",
     "chosen",
     "clock",
     "count",
@@ -26,6 +28,7 @@ __all__ = [
     "money",
     "one_line",
     "partial",
+    "person_act",
     "role_money",
     "sampled",
     "sampling",
@@ -188,6 +191,26 @@ def sampling(totals: SamplingTotals) -> str:
     parts += [f"{totals.voted} that no judge decided"] * bool(totals.voted)
     parts += [f"{totals.invalid} invalid judgements"] * bool(totals.invalid)
     return " · ".join(parts)
+
+
+def person_act(event: PersonActed) -> str:
+    """``a person gave back after 12.0 s: Entry “Name” now reads “Ana”.``, in words."""
+    lasted = f" after {duration(event.seconds)}" if event.seconds else ""
+    error = f" (refused: {event.error})" if event.error else ""
+    what = f": {event.text}" if event.text else ""
+    return f"a person {event.did.replace('_', ' ')}{lasted}{what}{error}"
+
+
+def by_person(record: StepRecord) -> list[str]:
+    """Returns a line for each act of a person in a step, with the steps that it came between."""
+    lines, when = [], f"between steps {record.number - 1} and {record.number}"
+    when = when if record.number > 1 else "before step 1"
+    for event in record.events:
+        if isinstance(event, PersonActed):
+            lines.append(f"{when}, {person_act(event)}")
+        elif event.type == "acted":
+            when = f"after step {record.number}"
+    return lines
 
 
 def count(number: int) -> str:

@@ -102,6 +102,8 @@ class Trajectory:
     success: bool
     status: str
     """How the run ended; "max_steps" where it was cut off."""
+    by_person: int = 0
+    """How many steps were left out, since a person acted in them or right before."""
 
     @property
     def truncated(self) -> bool:
@@ -117,7 +119,8 @@ def trajectory_of(run: Run) -> Trajectory:
     """
     if not run.ended or run.status not in ("succeeded", "infeasible", "ended", "max_steps"):
         raise UsageError(f"{run.id}: its run is {run.status}", fix="hisa runs ls")
-    steps = tuple(step for record in run.steps if (step := _step(run, record)) is not None)
+    own = [r for r in run.steps if not any(act.did == "acted" for act in r.person)]
+    steps = tuple(step for record in own if (step := _step(run, record)) is not None)
     if not steps:
         raise UsageError(f"{run.id}: no step has a look and an act", fix="hisa runs ls")
     task = run.manifest.task
@@ -125,7 +128,7 @@ def trajectory_of(run: Run) -> Trajectory:
         id=run.id, folder=run.folder, task=task.id, instruction=task.instruction,
         domain=task.domain, policy=run.manifest.models.get("planner", ""),
         seed=run.manifest.seed, steps=steps, score=run.score, success=run.success,
-        status=run.status,
+        status=run.status, by_person=len(run.steps) - len(own),
     )  # fmt: skip
 
 
@@ -142,6 +145,7 @@ def read_trajectories(folders: Sequence[Path]) -> tuple[list[Trajectory], Counte
         for place in [folder] if (folder / "run.json").is_file() else inside:
             try:
                 trajectories.append(trajectory_of(load_run(place)))
+                left_out.update(["a person acted in its step"] * trajectories[-1].by_person)
             except UsageError as error:
                 left_out[str(error).partition(": ")[2] or str(error)] += 1
             except (HisaError, ValueError, OSError, LookupError, TypeError):

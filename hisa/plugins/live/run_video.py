@@ -1,0 +1,169 @@
+"""A run as a video: a card, each step before and after its act, what a person did, the end."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice, zip_longest
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from hisa.errors import UsageError
+from hisa.events import Observed
+from hisa.outcomes.verdicts import verdict_words
+from hisa.plugins.live.video_file import Frames, find_ffmpeg, write_gif, write_webm
+from hisa.runs import wording
+from hisa.runs.read import Run
+from hisa.runs.step_records import StepRecord
+from hisa.runs.terminal_view import summary
+from hisa.text.safe_text import safe_line
+
+__all__ = ["write_video"]
+
+_MAX_STEPS, _MAX_PIXELS = 500, 40_000_000
+_DAMAGED = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+_BEFORE, _CARD = 0.6, 2.5  # share of a step's time; seconds
+_COLOURS = {
+    "good": "#6ddc9b", "bad": "#ff9a92", "warn": "#f5c26b", "calm": "#e5e9ee", "live": "#9ab4ff",
+    "soft": "#98a3b0",
+}  # fmt: skip
+_GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#2f5bd8"
+_TELL = "a GIF; for a WebM: apt install ffmpeg, or pip install imageio-ffmpeg"
+Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines they may take
+
+
+def write_video(
+    runs: Sequence[Run], say: Callable[[str], None], *,
+    output: Path | None, seconds: float, width: int,
+) -> Path:  # fmt: skip
+    """Write runs side by side as a video, and return its path; ``seconds`` are those of a step.
+
+    Raises:
+        UsageError: it cannot be written, or is to be something else than a .webm or .gif.
+    """
+    ffmpeg = find_ffmpeg()
+    path = output or runs[0].folder / ("video.webm" if ffmpeg else "video.gif")
+    say(_TELL) if ffmpeg is None else None
+    if path.suffix not in (".gif", ".webm" if ffmpeg else ".gif"):
+        raise UsageError(f"{str(path)!r}: no video that can be made here", fix="-o FILE.gif")
+    panes = [_Pane(run, seconds, width // len(runs) // 2 * 2) for run in runs]
+    size = panes[0].size[0] * len(runs), max(pane.size[1] for pane in panes)
+    frames = _side_by_side(panes, size, say)
+    try:
+        if path.suffix == ".gif" or ffmpeg is None:
+            write_gif(path, frames)
+        else:
+            write_webm(path, frames, size, ffmpeg)
+    except OSError as error:
+        raise UsageError(f"{str(path)!r}: {error.strerror}", fix="change -o or --width") from error
+    missing, left = sum(len(p.missing) for p in panes), sum(len(r.steps[_MAX_STEPS:]) for r in runs)
+    say(f"{size[0]} x {size[1]} pixels; left out: {missing} missing pictures, {left} steps")
+    return path
+
+
+def _side_by_side(panes: list[_Pane], size: tuple[int, int], say: Callable[[str], None]) -> Frames:
+    """Yields frames; a run that waits for the other one's step keeps its last."""
+    whole = Image.new("RGB", size, _GROUND)
+    parts = zip_longest(*(pane.parts() for pane in panes), fillvalue=iter(()))
+    for number, part in enumerate(parts):
+        for frames in zip_longest(*part):
+            for place, frame in enumerate(frames):
+                if frame is not None:
+                    whole.paste(frame[0], (place * panes[0].size[0], 0))
+            yield whole.copy(), max(frame[1] for frame in frames if frame is not None)
+        say(f"step {number} is drawn") if number and number % 20 == 0 else None
+
+
+class _Pane:
+    """One run's part of the frames, so many pixels wide."""
+
+    def __init__(self, run: Run, seconds: float, width: int) -> None:
+        self.missing: set[str] = set()
+        self._run, self._seconds = run, seconds
+        look = next((event for event in run.events if isinstance(event, Observed)), None)
+        aspect = look.width / look.height if look and look.height > 0 else 1.6
+        self._letter = max(10, min(22, width // 55))  # pixels
+        self._line, self._font = round(1.4 * self._letter), _font(self._letter)
+        self._below = round(width / min(4.0, max(0.4, aspect)))
+        self.size = width, (self._below + 7 * self._line) // 2 * 2
+
+    def parts(self) -> Iterator[Frames]:
+        """Yields the frames of the title, of each step and of the end."""
+        head, *end = (line.plain for line in islice(summary(self._run, 100), 4))
+        title = [(f"HiSA run {self._run.id}", "soft", 1), (head, "calm", 9)]
+        yield iter([(self._frame(title), _CARD)])
+        yield from map(self._step, self._run.steps[:_MAX_STEPS])
+        tones = (wording.tone(self._run.status), "soft", "soft")
+        card = [(line, tone, 4) for line, tone in zip(end, tones, strict=False)]
+        yield iter([(self._frame(card), _CARD)])
+
+    def _step(self, record: StepRecord) -> Frames:
+        head = f"Step {record.number} of {len(self._run.steps)} · "
+        person = [(line, "live", 2) for line in wording.by_person(record)[:30]]
+        before = self._picture(record.before)
+        for first in range(0, len(person), 3):
+            yield self._frame(person[first : first + 3], before), _CARD
+        if before is not None:
+            thought = record.planned.thought if record.planned else ""
+            words = [(head + record.tool, "soft", 1), (thought, "calm", 3)]
+            frame = self._frame([*words, (record.source, "warn", 2)], _marked(before, record))
+            yield frame, self._seconds * _BEFORE
+        if record.acts and (after := self._picture(record.after)) is not None:
+            verdict = verdict_words(record.verdict) if record.verdict else "not judged"
+            words = [(f"{head}after: {verdict}", wording.verdict_tone(record.verdict), 1)]
+            words += [(record.abstracted.result if record.abstracted else "", "calm", 5)]
+            frame = self._frame(words, _marked(after, record, after=True))
+            yield frame, self._seconds * (1 - _BEFORE)
+
+    def _frame(self, words: Words, picture: Image.Image | None = None) -> Image.Image:
+        """A screen above what is said of it, or words alone."""
+        frame = Image.new("RGB", self.size, _GROUND)
+        top = self._below + self._line // 2 if picture else self.size[1] // 4
+        if picture is not None:
+            scale = min(self.size[0] / picture.width, self._below / picture.height)
+            frame.paste(picture.resize([max(1, int(n * scale)) for n in picture.size]))
+        pen, width = ImageDraw.Draw(frame), self.size[0] - 2 * self._letter
+        for text, tone, most in words:
+            line = safe_line(text[:2000], 1000)
+            columns = int(0.95 * width * len(line) / max(1.0, self._font.getlength(line)))
+            for wrapped in textwrap.wrap(line, max(5, columns), max_lines=most, placeholder=" …"):
+                pen.text((self._letter, top), wrapped, _COLOURS[tone], self._font)
+                top += self._line
+        return frame
+
+    def _picture(self, look: Observed | None) -> Image.Image | None:
+        if look is None:
+            return None
+        path = self._run.image(look.image) or ""
+        with suppress(*_DAMAGED), Image.open(path, "r", ["PNG"]) as file:
+            if file.width * file.height <= _MAX_PIXELS:
+                return file.convert("RGB")
+        self.missing.add(look.image)
+        return None
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    for name in ("NotoSansCJK-Regular.ttc", "DejaVuSans.ttf"):
+        with suppress(OSError):
+            return ImageFont.truetype(name, size)
+    return ImageFont.load_default(size)
+
+
+def _marked(picture: Image.Image, record: StepRecord, *, after: bool = False) -> Image.Image:
+    """The picture with what changed, or the clicks and what was chosen; a log has any place."""
+    pen, unit = ImageDraw.Draw(picture), picture.width / 960
+    boxes = [place.element.box for place in record.places if place.chosen and place.element]
+    if after:
+        boxes = [record.abstracted.roi] if record.abstracted and record.abstracted.roi else []
+    for box in boxes[:50]:
+        left, top, right, bottom = (max(-99, min(9999, edge)) for edge in box)
+        edges, colour = (left, top, right, bottom), _CHANGED if after else _CHOSEN
+        if left <= right and top <= bottom:
+            pen.rectangle(edges, None, colour, round(2 * unit) or 1)
+    for x, y in [point for act in record.acts for point in act.points][: 0 if after else 50]:
+        at = max(-99, min(9999, x)), max(-99, min(9999, y))
+        for size, colour, width in ((15, "white", 5), (14, _CLICK, 3), (2, _CLICK, 2)):
+            pen.circle(at, size * unit, None, colour, round(width * unit) or 1)
+    return picture

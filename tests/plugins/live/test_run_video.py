@@ -1,0 +1,278 @@
+"""Videos of real runs, decoded again; of hostile ones too."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image, ImageChops, ImageSequence
+
+from hisa.cli.runs import runs
+from hisa.config import RunSettings, Settings
+from hisa.errors import UsageError
+from hisa.events import Abstracted, Acted, Evaluated, Observed, PersonActed, Planned
+from hisa.plugins.live import run_video
+from hisa.plugins.live.run_video import write_video
+from hisa.plugins.live.video_file import find_ffmpeg, write_gif
+from hisa.runs.log import RunLog
+from hisa.runs.read import Run, load_run
+from hisa.screen.observation import Screenshot
+from tests.plugins.live.helped_run import helped
+from tests.runs.sample import TASK, build
+
+FFMPEG = find_ffmpeg()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return helped(tmp_path_factory.mktemp("runs"))
+
+
+def call(run: Run, *args: str) -> Result:
+    settings = Settings(run=RunSettings(folder=run.folder.parent))
+    return CliRunner().invoke(runs, ["video", run.id, *args], obj=settings)
+
+
+def film(run: Run, path: Path, **how: Any) -> tuple[list[Image.Image], list[float], list[str]]:
+    """The frames of a run's GIF as they were shown, their seconds, and what was said."""
+    said: list[str] = []
+    more = how.pop("beside", [])
+    write_video([run, *more], said.append, output=path, **{"seconds": 3.0, "width": 480} | how)
+    frames, seconds = [], []
+    with Image.open(path) as file:
+        for frame in ImageSequence.Iterator(file):
+            seconds.append(frame.info["duration"] / 1000)
+            frames.append(frame.convert("RGB"))
+    return frames, seconds, said
+
+
+def test_a_gif_has_every_step_before_and_after_its_act(run: Run, tmp_path: Path) -> None:
+    frames, seconds, said = film(run, tmp_path / "run.gif", seconds=2.0)
+    acted = [record for record in run.steps if record.acts]
+    person = sum(bool(record.person) for record in run.steps)
+    after = sum(record.after is not None for record in acted)
+    assert len(frames) == 2 + len(run.steps) + after + person
+    assert seconds[0] == seconds[-1] == 2.5
+    assert sorted(set(seconds)) == [0.8, 1.2, 2.5]
+    assert {frame.size for frame in frames} == {frames[0].size}
+    assert frames[0].width == 480
+    assert frames[0].height % 2 == 0
+    assert "left out: 0 missing pictures, 0 steps" in said[-1]
+
+
+def test_clicks_and_what_changed_are_marked(run: Run, tmp_path: Path) -> None:
+    frames, _, _ = film(run, tmp_path / "run.gif", width=960)
+    (record, *_), before, after = run.steps, frames[1], frames[2]
+    assert record.before is not None
+    assert record.abstracted is not None
+    scale = 960 / record.before.width
+    ((x, y),) = record.acts[0].points
+    near = before.crop((scale * x - 18, scale * y - 18, scale * x + 18, scale * y + 18))
+    assert sum(r > 180 and g < 80 and b > 80 for r, g, b in colours(near)) > 50
+    assert record.abstracted.roi, "something changed"
+    assert sum(r > 230 and 120 < g < 180 and b < 40 for r, g, b in colours(after)) > 50
+
+
+def colours(picture: Image.Image) -> Iterator[tuple[int, int, int]]:
+    raw = picture.tobytes()
+    return zip(raw[::3], raw[1::3], raw[2::3], strict=True)
+
+
+def test_two_runs_are_shown_beside_each_other_step_by_step(run: Run, tmp_path: Path) -> None:
+    plain = helped(tmp_path / "runs", plain=True)
+    both, _, _ = film(run, tmp_path / "both.gif", beside=[plain], width=640)
+    left, _, _ = film(run, tmp_path / "left.gif", width=320)
+    right, _, _ = film(plain, tmp_path / "right.gif", width=320)
+    assert len(both) == len(left) == len(right) + 1
+    assert both[0].size == (640, left[0].height)
+    for half, alone in ((0, left[-1]), (320, right[-1])):
+        seen = both[-1].crop((half, 0, half + 320, alone.height))
+        worst = max(ImageChops.difference(seen, alone).tobytes())
+        assert worst < 40, "the same but for the colours that a GIF has room for"
+
+
+def test_missing_and_damaged_pictures_are_left_out_and_counted(tmp_path: Path) -> None:
+    run = load_run(build(tmp_path))
+    whole, _, _ = film(run, tmp_path / "whole.gif")
+    pictures = sorted((run.folder / "images").glob("*.png"))
+    pictures[0].unlink()
+    pictures[1].write_bytes(pictures[1].read_bytes()[:900])
+    pictures[2].write_bytes(b"")
+    frames, _, said = film(run, tmp_path / "less.gif")
+    assert len(frames) < len(whole)
+    assert "left out: 3 missing pictures" in said[-1]
+
+
+HOSTILE = [
+    "\x1b[2J\x00\u202e" * 300, "表格" * 5000, "👩‍👩‍👧‍👦🏳️‍🌈" * 400, "x" * 100_000, "\ud800" * 50,
+    "a\u0301\u0302\u0303" * 3000, "\n" * 5000, "שלום ‏עולם " * 300, "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:8]))
+def test_hostile_texts_and_places_are_drawn_within_the_frame(tmp_path: Path, text: str) -> None:
+    with RunLog.create(tmp_path, dataclasses.replace(TASK, instruction=text or "-")) as log:
+        size = 300, 200
+        picture = Screenshot(Image.new("RGB", size, "white"))
+        name = log._save(picture)
+        log.step = 1
+        for width, height in ((300, 200), (0, 0)):
+            log.emit(Observed(image=name, width=width, height=height, screen_width=1,
+                              screen_height=1))  # fmt: skip
+        log.emit(PersonActed(did="acted", text=text, error=text))
+        log.emit(Planned(thought=text, tool=text[:50], input=text))
+        points = ((1e308, -1e308), (-1e300, 0.0), (3.0, 4.0))
+        log.emit(Acted(tool="gui_action", input=text, ok=False, error=text, points=points))
+        log.emit(Observed(image=name, width=300, height=200, screen_width=1, screen_height=1))
+        log.emit(Abstracted(result=text, line=text, roi=(10**15, -(10**15), -1, 10**12)))
+        log.emit(Evaluated(score=0.0, score_state="scored", detail=text))
+    started = time.monotonic()
+    frames, _, _ = film(load_run(log.folder), tmp_path / "run.gif", width=320)
+    assert len(frames) == 5
+    assert time.monotonic() - started < 60
+
+
+def test_a_run_without_a_step_is_two_cards(tmp_path: Path) -> None:
+    with RunLog.create(tmp_path, TASK) as log:
+        pass
+    frames, seconds, _ = film(load_run(log.folder), tmp_path / "run.gif")
+    assert (len(frames), seconds) == (2, [2.5, 2.5])
+
+
+def test_steps_beyond_the_limit_are_left_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_video, "_MAX_STEPS", 1)
+    frames, _, said = film(run, tmp_path / "run.gif")
+    assert len(frames) == 4
+    assert "3 steps" in said[-1]
+
+
+def test_frames_are_drawn_one_by_one_and_bounded_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hisa.plugins.live.video_file._MAX_BYTES", 300_000)
+    drawn = []
+
+    def noise() -> Any:
+        for number in range(1000):
+            drawn.append(number)
+            yield Image.frombytes("RGB", (300, 200), random.Random(number).randbytes(180_000)), 0.1
+
+    with pytest.raises(OSError, match="300000 bytes"):
+        write_gif(tmp_path / "noise.gif", noise())
+    assert len(drawn) < 12
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_a_film_that_was_broken_off(run: Run, tmp_path: Path) -> None:
+    def broken() -> Any:
+        yield Image.new("RGB", (300, 200)), 1.0
+        raise KeyboardInterrupt
+
+    path = tmp_path / "run.gif"
+    path.write_bytes(b"the earlier one")
+    with pytest.raises(KeyboardInterrupt):
+        write_gif(path, broken())
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [
+        ("run.gif", b"the earlier one")
+    ]
+
+
+def without_ffmpeg(monkeypatch: pytest.MonkeyPatch, path: str | None = None) -> None:
+    monkeypatch.setattr(run_video, "find_ffmpeg", lambda: path)
+
+
+def test_without_ffmpeg_it_is_a_gif_and_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_ffmpeg(monkeypatch)
+    result = call(run, "--seconds", "1", "--width", "320")
+    assert result.exit_code == 0
+    assert result.stdout.strip() == str(run.folder / "video.gif")
+    assert "apt install ffmpeg" in result.stderr
+    with Image.open(run.folder / "video.gif") as file:
+        assert file.width == 320
+
+
+@pytest.mark.parametrize("name", ["run.webm", "run.mp4", "run"])
+def test_what_cannot_be_made_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    without_ffmpeg(monkeypatch)
+    error = call(run, "-o", str(tmp_path / name)).exception
+    assert isinstance(error, UsageError)
+    assert name in str(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", ["/bin/false", "/nonexistent/ffmpeg"])
+def test_an_encoder_that_fails_is_told_and_leaves_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    without_ffmpeg(monkeypatch, program)
+    assert isinstance(call(run, "-o", str(tmp_path / "run.webm")).exception, UsageError)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.process
+@pytest.mark.skipif(FFMPEG is None, reason="not installed: apt install ffmpeg")
+def test_a_webm_has_the_same_frames(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.webm"
+    assert call(run, "-o", str(path), "--width", "480").exit_code == 0
+    assert path.read_bytes()[:4] == b"\x1aE\xdf\xa3"
+    assert [p.name for p in tmp_path.iterdir()] == ["run.webm"]
+    shown, seconds, _ = film(run, tmp_path / "run.gif")
+    raw = subprocess.run(
+        [FFMPEG or "", "-loglevel", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt",
+         "rgb24", "pipe:1"], capture_output=True, check=True,
+    ).stdout  # fmt: skip
+    one = 3 * shown[0].width * shown[0].height
+    assert len(raw) == one * sum(round(4 * lasts) for lasts in seconds)
+    last = Image.frombytes("RGB", shown[0].size, raw[-one:])
+    different = ImageChops.difference(last, shown[-1]).convert("L").histogram()
+    assert sum(different[:40]) > 0.98 * sum(different)
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from hisa.plugins.live import run_video
+from hisa.runs.read import load_run
+def say(text):
+    print(text, flush=True)
+drawn = run_video._Pane._frame
+def slow(*given):
+    import time
+    print("a frame", flush=True)
+    time.sleep(0.3)
+    return drawn(*given)
+run_video._Pane._frame = slow
+run = load_run(Path(sys.argv[1]))
+run_video.write_video([run], say, output=Path(sys.argv[2]), seconds=3, width=480)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["gif", *(["webm"] if FFMPEG else [])])
+def test_ctrl_c_leaves_no_half_file_and_no_process(run: Run, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"run.{kind}"
+    command = [sys.executable, "-c", INTERRUPTED, str(run.folder), str(path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        start_new_session=True, cwd=Path(__file__).parents[3],
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert any("a frame" in line for line in process.stdout)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) != 0
+    assert list(tmp_path.iterdir()) == []
