@@ -1,56 +1,49 @@
 // Benches: how far they are and what they show, and two of them side by side.
 
 import { get, path, wait } from "./api.js";
-import { bounded, chip, count, duration, el, facts, interval, known, meter, money, setText, share } from "./dom.js";
+import { bounded, chip, clock, count, el, facts, interval, known, meter, pairChooser, setText, share, table } from "./dom.js";
 
 const link = (...ids) => `#/benches/${ids.map(encodeURIComponent).join("/")}`;
-const first = (...values) => values.find(known);
 
-// The same figures, whichever way a bench gives them.
-function figures(bench) {
-  const sums = { ...bench, ...(bench.summary ?? {}), ...(bench.progress ?? {}) }, estimate = bench.success ?? bench.rate ?? bench.interval ?? {};
-  const whole = first(sums.slots, sums.total, sums.tasks), done = first(sums.done, known(sums.missing) ? whole - sums.missing : sums.scored);
-  const rate = typeof estimate === "number" ? estimate : estimate.value;
-  return { done, whole, rate, low: first(estimate.low, bench.low), high: first(estimate.high, bench.high), n: first(estimate.n, sums.scored) };
-}
-
-function card(bench, choose) {
-  const { done, whole, rate, low, high, n } = figures(bench);
-  const box = choose && el("input", { type: "checkbox", "aria-label": `choose bench ${bench.id}`, onchange: choose, value: bench.id });
-  return el("li", { class: "card bench" },
-    el("h2", {}, box, el("a", { href: link(bench.id) }, bounded(bench.name || bench.id, 120)), known(bench.state) && chip(bench.state)),
-    el("p", { class: "line" }, meter(done ?? 0, whole ?? 1, "progress"), el("span", {}, `${count(done)} of ${count(whole)} made`)),
-    el("p", { class: "line" }, interval(rate, low, high), el("span", {}, known(rate) ? `${share(rate)} of ${count(n)} scored` : "nothing scored yet"), known(low) && el("span", { class: "muted" }, `95%: ${share(low)} to ${share(high)}`)),
-    el("p", { class: "muted small" }, [known(bench.usd) && money(bench.usd), known(bench.seconds) && duration(bench.seconds), bench.suite].filter(Boolean).join(" · ")));
+function card(bench, box) {
+  const { slots, missing, rate, low, high, rated, scored } = bench, made = slots - missing;
+  return el("li", { class: "card bench" }, el("h2", {}, box, el("a", { href: link(bench.id) }, bounded(bench.id, 120)), bench.running && chip("running")),
+    bench.error ? el("p", { class: "note bad" }, bounded(bench.error, 300)) : [
+      el("p", { class: "line" }, meter(made, slots, "progress"), `${count(made)} of ${count(slots)} made, ${count(scored)} scored`),
+      el("p", { class: "line" }, interval({ value: rate, low, high }), known(rate) ? `${share(rate)} of ${count(rated)} tasks` : "nothing scored yet", known(rate) && el("span", { class: "muted" }, `95%: ${share(low)} to ${share(high)}`)),
+      el("p", { class: "muted small" }, bounded([bench.suite, ...(bench.variants ?? []), clock(bench.started)].join(" · "), 300))]);
 }
 
 async function list(root, signal) {
-  const chosen = new Set(), cards = el("ul", { class: "cards" }), empty = el("p", { class: "muted" });
-  const beside = el("button", { disabled: true, onclick: () => (location.hash = link(...chosen)) }, "Side by side");
-  const choose = ({ target }) => { target.checked ? chosen.add(target.value) : chosen.delete(target.value); beside.disabled = chosen.size !== 2; };
-  root.append(el("div", { class: "row" }, beside, el("span", { class: "muted small" }, "choose two benches")), empty, cards);
-  const rows = new Map();
+  const cards = el("ul", { class: "cards" }), empty = el("p", { class: "muted" }), rows = new Map(), pair = pairChooser((ids) => link(...ids));
+  root.append(el("div", { class: "row" }, pair.button, el("span", { class: "muted small" }, "choose two benches")), empty, cards);
   while (!signal.aborted) {
     const { benches } = await get("/api/benches", signal);
     setText(empty, benches.length ? "" : "No bench yet. Begin one with hisa bench run.");
     for (const bench of benches) {
-      const row = rows.get(bench.id) ?? {}, text = JSON.stringify(bench);
+      const row = rows.get(bench.id) ?? { box: pair.box(bench.id) }, text = JSON.stringify(bench);
       if (row.text === text) continue;
-      const fresh = card(bench, choose);
-      fresh.querySelector("input").checked = chosen.has(bench.id);
+      const fresh = card(bench, row.box);
       row.element ? row.element.replaceWith(fresh) : cards.append(fresh);
-      rows.set(bench.id, { text, element: fresh });
+      rows.set(bench.id, Object.assign(row, { text, element: fresh }));
     }
     await wait(5000, signal);
   }
 }
 
-export async function show(root, [one, two], signal) {
+function report(answer, title) {
+  const rated = (answer.variants ?? []).filter((group) => known(group.success?.value ?? group.rate?.value));
+  return el("section", { class: "card" }, el("h2", {}, bounded(title, 200)), rated.map((group) => {
+    const rate = group.success?.value === undefined ? group.rate : group.success;
+    return el("p", { class: "line" }, interval(rate), el("b", {}, bounded(group.name, 80)), `${share(rate.value)} of ${count(rate.n)}`, el("span", { class: "muted" }, `95%: ${share(rate.low)} to ${share(rate.high)}`));
+  }), known(answer.comparisons) && answer.comparisons.length > 0 && [el("h3", {}, "compared"), table(answer.comparisons, "compared")], facts(answer, ["v", "counting", "comparisons", "curves", "id", "folder", "main"]));
+}
+
+export async function show(root, ids, signal) {
+  const [one, two] = ids.filter(Boolean);
   if (!one) return list(root, signal);
-  root.querySelector("h1").textContent = two ? "Two benches" : bounded(one, 120);
-  const found = await Promise.all([one, two].filter(Boolean).map((id) => get(path("benches", id), signal)));
-  const known_ = ["id", "name", "state", "success", "summary", "progress", "rate", "interval", "low", "high"];
-  root.append(el("ul", { class: "cards" }, found.map((bench) => card(bench))));
-  if (two) root.append(el("section", { class: "card" }, el("h2", {}, "Compared"), facts(await get(`/api/benches/compare?a=${encodeURIComponent(one)}&b=${encodeURIComponent(two)}`, signal), ["a", "b"])));
-  found.forEach((bench) => root.append(el("section", { class: "card" }, two && el("h2", {}, bounded(bench.name || bench.id, 120)), facts(bench, known_))));
+  setText(root.querySelector("h1"), two ? `${one} and ${two}` : one, 200);
+  const { benches } = await get("/api/benches", signal), query = new URLSearchParams({ a: one, b: two ?? "" });
+  root.append(el("ul", { class: "cards" }, benches.filter((bench) => [one, two].includes(bench.id)).map((bench) => card(bench))));
+  root.append(report(await get(two ? `/api/benches/compare?${query}` : path("benches", one), signal), two ? "Side by side, by task" : "Report"));
 }

@@ -1,131 +1,98 @@
 // Every desktop as a tile: only what changed is touched, only what is visible is loaded.
 
 import { follow, get, path, picture, putPicture } from "./api.js";
-import { bounded, el, meter, money, known, say, setClass, setText, tone } from "./dom.js";
+import { bounded, el, known, meter, money, say, setClass, setText, tone } from "./dom.js";
 
 const AT_ONCE = 6;
 
-class Tile {
-  constructor(id, signal, watcher) {
-    this.id = id;
-    this.signal = signal;
-    this.image = el("img", { alt: "", width: 320, height: 200, decoding: "async" });
-    this.title = el("b", { class: "tile-title" });
-    this.state = el("span");
-    this.step = el("span");
-    this.cost = el("span");
-    this.link = el("a", { class: "tile" }, el("span", { class: "frame" }, this.image), this.title,
-      el("span", { class: "tile-line" }, this.state, this.step, this.cost));
-    this.element = el("li", {}, this.link);
-    this.element.tile = this;
-    watcher.observe(this.element);
-  }
-
-  put(data) {
-    setText(this.title, data.title || data.task || data.id, 160);
-    setText(this.state, String(data.state ?? data.kind).replaceAll("_", " "), 24);
-    setClass(this.state, `chip ${tone(data.state)}`);
-    setText(this.step, known(data.step) ? `step ${data.step}` : "", 24);
-    setText(this.cost, known(data.cost) ? money(data.cost) : "", 24);
-    const to = data.kind === "run" ? `#/run/${encodeURIComponent(data.id)}` : "";
-    if (to && this.link.getAttribute("href") !== to) this.link.setAttribute("href", to);
-    this.wanted = data.hash ?? "";
-  }
+function newTile(id) {
+  const image = el("img", { alt: "", decoding: "async" }), title = el("b", { class: "tile-title" }), state = el("span"), step = el("span"), cost = el("span");
+  const link = el("a", { class: "tile" }, el("span", { class: "frame" }, image), title, el("span", { class: "tile-line" }, state, step, cost));
+  return { id, image, title, state, step, cost, link, element: el("li", {}, link) };
 }
 
-class Pictures {
-  constructor(signal) {
-    this.signal = signal;
-    this.queue = new Set();
-    this.busy = 0;
-    this.watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
-      entry.target.tile.visible = entry.isIntersecting;
-      this.want(entry.target.tile);
-    }), { rootMargin: "100px" });
-    signal.addEventListener("abort", () => this.watcher.disconnect());
-  }
+function putTile(tile, data) {
+  setText(tile.title, data.title || data.task || data.id, 160);
+  setText(tile.state, String(data.state ?? data.kind).replaceAll("_", " "), 40);
+  setClass(tile.state, `chip ${tone(data.state)}`);
+  setText(tile.step, known(data.step) ? `step ${data.step}` : "", 24);
+  setText(tile.cost, known(data.cost) ? money(data.cost) : "", 24);
+  const address = `#/run/${encodeURIComponent(data.id)}`;
+  if (data.kind === "run" && tile.link.getAttribute("href") !== address) tile.link.setAttribute("href", address);
+  tile.wanted = data.hash ?? "";
+}
 
-  want(tile) {
-    if (tile.visible && tile.wanted && tile.wanted !== tile.shown && !tile.loading) this.queue.add(tile);
-    this.pump();
-  }
-
-  pump() {
-    for (const tile of this.queue) {
-      if (this.busy >= AT_ONCE || document.hidden) return;
-      this.queue.delete(tile);
-      if (tile.visible) this.load(tile);
+// Loads the pictures of visible tiles whose hash changed, a few at once.
+function pictureLoader(signal) {
+  const tiles = new WeakMap(), queue = new Set();
+  let busy = 0;
+  const want = (tile) => {
+    if (tile.visible && tile.wanted && tile.wanted !== tile.shown && !tile.loading) queue.add(tile);
+    pump();
+  };
+  const pump = () => {
+    for (const tile of queue) {
+      if (busy >= AT_ONCE || document.hidden || signal.aborted) return;
+      queue.delete(tile);
+      if (tile.visible) load(tile);
     }
-  }
-
-  async load(tile) {
-    const hash = tile.wanted;
-    this.busy += 1;
+  };
+  const load = async (tile) => {
+    const hash = tile.wanted, since = tile.shown ? `?since=${encodeURIComponent(tile.shown)}` : "";
+    busy += 1;
     tile.loading = true;
-    try {
-      const since = tile.shown ? `?since=${encodeURIComponent(tile.shown)}` : "";
-      const address = await picture(path("tiles", tile.id) + since, this.signal);
-      if (address) putPicture(tile.image, address);
-      setClass(tile.link, "tile");
-    } catch {
-      setClass(tile.link, "tile no-picture");
-    }
-    tile.shown = hash;
-    tile.loading = false;
-    this.busy -= 1;
-    this.want(tile);
-  }
+    const address = await picture(path("tiles", tile.id) + since, signal).catch(() => null);
+    if (address) putPicture(tile.image, address);
+    Object.assign(tile, { shown: hash, loading: false });
+    busy -= 1;
+    want(tile);
+  };
+  const watcher = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+    tiles.get(target).visible = isIntersecting;
+    want(tiles.get(target));
+  }), { rootMargin: "100px" });
+  document.addEventListener("visibilitychange", pump, { signal });
+  signal.addEventListener("abort", () => watcher.disconnect());
+  return { want, watch: (tile) => { tiles.set(tile.element, tile); watcher.observe(tile.element); }, drop: (tile) => watcher.unobserve(tile.element) };
 }
 
-function nodeRow(node) {
+function nodeCard(node) {
   const used = (node.slots ?? 0) - (node.slots_free ?? 0);
   const gauge = (name, value, text) => [el("dt", {}, name), el("dd", {}, known(value) && meter(value, 1, `${name} ${text}`), ` ${text}`)];
-  const part = (name) => {
-    const value = node[name] > 1 ? node[name] / 100 : node[name];
-    return gauge(name, value, known(value) ? `${Math.round(100 * value)}%` : "–");
-  };
+  const part = (name) => gauge(name, node[name], known(node[name]) ? `${Math.round(100 * node[name])}%` : "–");
   return el("li", { class: "card node" }, el("h2", {}, bounded(node.name, 60)), el("dl", {},
-    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`),
-    part("cpu"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
+    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`), part("cpu"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
 }
 
 export async function show(root, _, signal) {
-  const nodes = el("ul", { class: "nodes", "aria-label": "Resources by node" });
-  const grid = el("ul", { class: "grid", "aria-label": "Desktops" });
-  const summary = el("p", { class: "muted", role: "status" }, "Loading…");
-  root.append(nodes, summary, grid);
-  const tiles = new Map(), pictures = new Pictures(signal);
-  let nodesBefore = "";
-
+  const nodes = el("ul", { class: "nodes", "aria-label": "Resources by node" }), grid = el("ul", { class: "grid", "aria-label": "Desktops" });
+  const summary = el("p", { class: "muted", role: "status" }, "Loading…"), tiles = new Map(), pictures = pictureLoader(signal);
+  const add = (id) => {
+    const tile = newTile(id);
+    tiles.set(id, tile);
+    grid.append(tile.element);
+    pictures.watch(tile);
+    return tile;
+  };
+  const remove = (id) => {
+    const tile = tiles.get(id);
+    if (!tile || !tiles.delete(id)) return;
+    pictures.drop(tile);
+    tile.element.remove();
+    URL.revokeObjectURL(tile.image.src);
+  };
   const put = (data) => {
-    const fresh = data.tiles ?? [];
-    for (const item of fresh) {
-      let tile = tiles.get(item.id);
-      if (!tile) {
-        tiles.set(item.id, (tile = new Tile(item.id, signal, pictures.watcher)));
-        grid.append(tile.element);
-      }
-      tile.put(item);
+    for (const item of data.tiles) {
+      const tile = tiles.get(item.id) ?? add(item.id);
+      putTile(tile, item);
       pictures.want(tile);
     }
-    const there = new Set(fresh.map((item) => item.id));
-    const gone = data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !there.has(id));
-    for (const id of gone) {
-      const tile = tiles.get(id);
-      if (!tile) continue;
-      pictures.watcher.unobserve(tile.element);
-      if (tile.image.src) URL.revokeObjectURL(tile.image.src);
-      tile.element.remove();
-      tiles.delete(id);
-    }
-    const text = JSON.stringify(data.nodes ?? null);
-    if (data.nodes && text !== nodesBefore) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeRow));
-    nodesBefore = data.nodes ? text : nodesBefore;
-    const running = tiles.size === 1 ? "1 desktop" : `${tiles.size} desktops`;
-    setText(summary, tiles.size ? running : "No desktop is running. Start a run, or open one with hisa desktop start.");
+    const present = new Set(data.tiles.map((item) => item.id));
+    (data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !present.has(id))).forEach(remove);
+    if (data.nodes) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeCard));
+    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run, or open one with hisa desktop start.");
   };
-
-  document.addEventListener("visibilitychange", () => pictures.pump(), { signal });
+  root.append(nodes, summary, grid);
   put(await get("/api/desktops", signal));
   say(summary.textContent);
   follow("/api/desktops/stream", { tiles: put }, signal);
