@@ -1,0 +1,99 @@
+// Every desktop as a tile: only what changed is touched, only what is visible is loaded.
+
+import { follow, get, path, picture, putPicture } from "./api.js";
+import { bounded, el, known, meter, money, say, setClass, setText, tone } from "./dom.js";
+
+const AT_ONCE = 6;
+
+function newTile(id) {
+  const image = el("img", { alt: "", decoding: "async" }), title = el("b", { class: "tile-title" }), state = el("span"), step = el("span"), cost = el("span");
+  const link = el("a", { class: "tile" }, el("span", { class: "frame" }, image), title, el("span", { class: "tile-line" }, state, step, cost));
+  return { id, image, title, state, step, cost, link, element: el("li", {}, link) };
+}
+
+function putTile(tile, data) {
+  setText(tile.title, data.title || data.task || data.id, 160);
+  setText(tile.state, String(data.state ?? data.kind).replaceAll("_", " "), 40);
+  setClass(tile.state, `chip ${tone(data.state)}`);
+  setText(tile.step, known(data.step) ? `step ${data.step}` : "", 24);
+  setText(tile.cost, known(data.cost) ? money(data.cost) : "", 24);
+  const address = `#/run/${encodeURIComponent(data.id)}`;
+  if (data.kind === "run" && tile.link.getAttribute("href") !== address) tile.link.setAttribute("href", address);
+  tile.wanted = data.hash ?? "";
+}
+
+// Loads the pictures of visible tiles whose hash changed, a few at once.
+function pictureLoader(signal) {
+  const tiles = new WeakMap(), queue = new Set();
+  let busy = 0;
+  const want = (tile) => {
+    if (tile.visible && tile.wanted && tile.wanted !== tile.shown && !tile.loading) queue.add(tile);
+    pump();
+  };
+  const pump = () => {
+    for (const tile of queue) {
+      if (busy >= AT_ONCE || document.hidden || signal.aborted) return;
+      queue.delete(tile);
+      if (tile.visible) load(tile);
+    }
+  };
+  const load = async (tile) => {
+    const hash = tile.wanted, since = tile.shown ? `?since=${encodeURIComponent(tile.shown)}` : "";
+    busy += 1;
+    tile.loading = true;
+    const address = await picture(path("tiles", tile.id) + since, signal).catch(() => null);
+    if (address) putPicture(tile.image, address);
+    Object.assign(tile, { shown: hash, loading: false });
+    busy -= 1;
+    want(tile);
+  };
+  const watcher = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+    tiles.get(target).visible = isIntersecting;
+    want(tiles.get(target));
+  }), { rootMargin: "100px" });
+  document.addEventListener("visibilitychange", pump, { signal });
+  signal.addEventListener("abort", () => watcher.disconnect());
+  return { want, watch: (tile) => { tiles.set(tile.element, tile); watcher.observe(tile.element); }, drop: (tile) => watcher.unobserve(tile.element) };
+}
+
+function nodeCard(node) {
+  const used = (node.slots ?? 0) - (node.slots_free ?? 0);
+  const gauge = (name, value, text) => [el("dt", {}, name), el("dd", {}, known(value) && meter(value, 1, `${name} ${text}`), ` ${text}`)];
+  const part = (name) => gauge(name, node[name], known(node[name]) ? `${Math.round(100 * node[name])}%` : "–");
+  return el("li", { class: "card node" }, el("h2", {}, bounded(node.name, 60)), el("dl", {},
+    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`), part("cpu"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
+}
+
+export async function show(root, _, signal) {
+  const nodes = el("ul", { class: "nodes", "aria-label": "Resources by node" }), grid = el("ul", { class: "grid", "aria-label": "Desktops" });
+  const summary = el("p", { class: "muted", role: "status" }, "Loading…"), tiles = new Map(), pictures = pictureLoader(signal);
+  const add = (id) => {
+    const tile = newTile(id);
+    tiles.set(id, tile);
+    grid.append(tile.element);
+    pictures.watch(tile);
+    return tile;
+  };
+  const remove = (id) => {
+    const tile = tiles.get(id);
+    if (!tile || !tiles.delete(id)) return;
+    pictures.drop(tile);
+    tile.element.remove();
+    URL.revokeObjectURL(tile.image.src);
+  };
+  const put = (data) => {
+    for (const item of data.tiles) {
+      const tile = tiles.get(item.id) ?? add(item.id);
+      putTile(tile, item);
+      pictures.want(tile);
+    }
+    const present = new Set(data.tiles.map((item) => item.id));
+    (data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !present.has(id))).forEach(remove);
+    if (data.nodes) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeCard));
+    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run, or open one with hisa desktop start.");
+  };
+  root.append(nodes, summary, grid);
+  put(await get("/api/desktops", signal));
+  say(summary.textContent);
+  follow("/api/desktops/stream", { tiles: put }, signal);
+}

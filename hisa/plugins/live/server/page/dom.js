@@ -1,0 +1,114 @@
+// Elements made from data: every text goes in by textContent, every length is bounded.
+
+export function bounded(value, most = 4000) {
+  const text = value === null || value === undefined ? "" : String(value);
+  return text.length > most ? text.slice(0, most) + "…" : text;
+}
+
+// el("p", {class: "small", onclick: f, "aria-label": "x"}, "text", element, [elements])
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : bounded(value));
+  }
+  const shown = children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
+  element.append(...shown.map((child) => (child instanceof Node ? child : bounded(child))));
+  return element;
+}
+
+// Sets what is shown only where it differs, so that nothing is laid out again for nothing.
+export function setText(element, value, most) {
+  const text = bounded(value, most);
+  if (element.textContent !== text) element.textContent = text;
+}
+export const setClass = (element, name) => element.className !== name && (element.className = name);
+export const say = (text) => setText(document.getElementById("say"), text, 300);
+
+export const known = (value) => value !== null && value !== undefined && value !== "";
+const number = (write) => (value) => (typeof value === "number" && Number.isFinite(value) ? write(value) : "–");
+export const count = number((value) => value.toLocaleString("en", { maximumFractionDigits: 3 }));
+export const share = number((value) => `${(100 * value).toFixed(1)}%`);
+export const money = number((value) => (value && Math.abs(value) < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`));
+export const short = number((value) => (value >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : value >= 1e4 ? `${Math.round(value / 1e3)}k` : count(value)));
+export const duration = number((value) => {
+  const whole = Math.round(value), minutes = Math.floor(whole / 60);
+  if (whole < 60) return value < 10 ? `${value.toFixed(1)} s` : `${whole} s`;
+  return whole < 3600 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+});
+export function clock(value) {
+  const date = new Date(typeof value === "number" ? value * 1000 : value);
+  return !value || Number.isNaN(date.getTime()) ? "–" : date.toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" });
+}
+
+const TONES = {
+  good: "done success scored allow allowed", live: "running started active",
+  bad: "failure failed error environment_error model_error refused defect deny removed lost",
+  warn: "paused pausing held unfinished interrupted stopped budget max_steps ask question superseded",
+};
+export const tone = (state) => Object.keys(TONES).find((name) => TONES[name].split(" ").includes(String(state).toLowerCase())) ?? "calm";
+export const chip = (state, kind = "chip") => el("span", { class: `${kind} ${tone(state)}` }, bounded(state, 90).replaceAll("_", " "));
+export const runLink = (id, text = id, name = "link") => el("a", { class: name, href: `#/run/${encodeURIComponent(id)}` }, bounded(text, 200));
+
+const percent = (part, whole) => `${Math.max(0, Math.min(100, (100 * part) / (whole || 1) || 0))}%`;
+export function meter(part, whole, label, extra = "") {
+  const fill = el("i");
+  fill.style.width = percent(part, whole);
+  return el("span", { class: `meter ${extra}`, role: "img", "aria-label": label }, fill);
+}
+
+// A rate with its interval: the bar is the rate, the whisker goes from low to high.
+export function interval({ value, low, high }) {
+  const bar = meter(value, 1, known(value) ? `${share(value)}, from ${share(low)} to ${share(high)}` : "nothing known", "rate"), whisker = el("b");
+  Object.assign(whisker.style, { left: percent(low, 1), width: percent(high - low, 1) });
+  if (known(value) && known(low) && known(high)) bar.append(whisker);
+  return bar;
+}
+
+const TIMES = new Set(["at", "started", "created_at", "made_at"]), RUNS = new Set(["run", "runs", "source_run"]);
+const label = (name) => name.replaceAll("_", " ");
+function shown(name, value) {
+  if (!known(value)) return "–";
+  if (TIMES.has(name)) return clock(value);
+  if (RUNS.has(name)) return [value].flat().slice(0, 20).map((id) => [runLink(id), " "]);
+  if (typeof value === "number") return count(value);
+  if (Array.isArray(value)) return bounded(value.join(", "), 600);
+  if (typeof value !== "object") return bounded(value, 600);
+  if ("low" in value) return known(value.value) ? `${count(value.value)} (${count(value.low)} to ${count(value.high)})` : "–";
+  return bounded(Object.entries(value).map(([key, item]) => `${key} ${typeof item === "number" ? count(item) : item ?? "–"}`).join(", "), 600);
+}
+export function table(rows, caption, columns = Object.keys(rows[0] ?? {})) {
+  const cell = (row) => (name) => el("td", { class: typeof row[name] === "number" && !TIMES.has(name) && "n" }, shown(name, row[name]));
+  return el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption }, el("table", { class: "rows" },
+    el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, label(name))))),
+    el("tbody", {}, rows.slice(0, 500).map((row) => el("tr", {}, columns.map(cell(row)))))));
+}
+
+// Any plain object: single values as a list of terms, lists of objects as tables.
+export function facts(object, without = []) {
+  const entries = Object.entries(object ?? {}).filter(([name, value]) => !without.includes(name) && known(value) && value.length !== 0);
+  const isTable = ([, value]) => Array.isArray(value) && typeof value[0] === "object", single = entries.filter((entry) => !isTable(entry));
+  return [single.length > 0 && el("dl", {}, single.map(([name, value]) => [el("dt", {}, label(name)), el("dd", {}, shown(name, value))])),
+    entries.filter(isTable).map(([name, value]) => [el("h3", {}, label(name)), table(value, label(name))])];
+}
+
+// Asks in a dialog; true where the person says yes.
+export const sure = (words, yes) => new Promise((resolve) => {
+  const answer = (value) => () => { resolve(value); dialog.close(); };
+  const dialog = el("dialog", { class: "sure", "aria-label": words, onclose: () => { dialog.remove(); resolve(false); } }, el("p", {}, words),
+    el("div", { class: "row" }, el("button", { onclick: answer(false) }, "Cancel"), el("button", { class: "danger", onclick: answer(true) }, yes)));
+  document.body.append(dialog);
+  dialog.showModal();
+});
+
+// Two of many: boxes of which the two last checked stay checked, and the button that shows them side by side.
+export function pairChooser(address) {
+  const boxes = [], button = el("button", { disabled: true, onclick: () => (location.hash = address(boxes.map((box) => box.value))) }, "Side by side");
+  const change = ({ target }) => {
+    target.checked ? boxes.push(target) : boxes.splice(boxes.indexOf(target), 1);
+    if (boxes.length > 2) boxes.shift().checked = false;
+    button.disabled = boxes.length !== 2;
+  };
+  return { button, box: (id) => el("input", { type: "checkbox", value: id, "aria-label": `choose ${id} to show two side by side`, onchange: change }) };
+}
