@@ -6,6 +6,8 @@ import asyncio
 import hashlib
 import json
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Self, TypeVar
@@ -19,7 +21,7 @@ from hisa.plugins.synthesis.subject import Subject
 from hisa.runs.kept_elements import plain_element, read_elements
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["Exploration", "append_record", "read_records"]
+__all__ = ["Exploration", "append_record", "read_records", "working_in"]
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -40,6 +42,18 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
 def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
     """Add a record as a line."""
     file.append(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+@contextmanager
+def working_in(lock_file: Path) -> Iterator[None]:
+    """Hold a lock file. Raises: UsageError where another process has it."""
+    if (lock := Lock.take(lock_file)) is None:
+        where = f"{lock_file.parent}: process {Lock.holder(lock_file)} is at work there"
+        raise UsageError(where, fix="wait for it")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 _kept = lru_cache(maxsize=2000)(read_elements)

@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
-from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
-from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records, working_in
 from hisa.plugins.synthesis.make_candidates import make_candidates, menu_of
 from hisa.plugins.synthesis.model_instructions import (
     REFERENCES,
@@ -70,10 +70,7 @@ async def write_all(
     exploration = Exploration.open(folder)
     if wish.references and settings is None:
         raise UsageError("the references are written by a model", fix="--model NAME")
-    path = folder / ".write.lock"
-    if (lock := Lock.take(path)) is None:
-        raise UsageError(f"{folder}: process {Lock.holder(path)} writes there", fix="wait for it")
-    try:
+    with working_in(folder / ".write.lock"):
         if settings is None:
             written = _by_rules(exploration, wish)
         else:
@@ -81,8 +78,6 @@ async def write_all(
         written.add_chains()
         written.make_candidates()
         return written
-    finally:
-        lock.release()
 
 
 class Written:

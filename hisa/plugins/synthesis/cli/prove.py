@@ -70,12 +70,7 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
 def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
     """Prove what waits, alone in the folder, until a signal ends it; the exit status."""
-    from hisa.machine.storage import Lock
-
-    path = folder / ".prove.lock"
-    lock = Lock.take(path)
-    if lock is None:
-        raise UsageError(f"{folder}: process {Lock.holder(path)} is proving there")
+    from hisa.plugins.synthesis.exploration import working_in
 
     async def work() -> None:
         if task := asyncio.current_task():
@@ -83,12 +78,11 @@ def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
         await queue.run(**how)
 
     try:
-        asyncio.run(work())
+        with working_in(folder / ".prove.lock"):
+            asyncio.run(work())
     except (KeyboardInterrupt, asyncio.CancelledError):
         say_error("stopped: what was in hand is lost, the same command goes on")
         return 1
-    finally:
-        lock.release()
     return 3 if queue.left else 0
 
 

@@ -17,7 +17,8 @@ from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.protocols import Embedder
 
-__all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance", "read_predictions"]
+__all__ = ["Prediction", "Share", "accuracy", "compare", "diversity", "mean_distance"]
+__all__ += ["read_predictions"]
 
 _NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
 _EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
@@ -31,6 +32,7 @@ class Prediction(BaseModel):
 
     id: Annotated[str, Field(max_length=200)]
     action: Annotated[str, Field(max_length=20_000)]
+    asked: Annotated[str, Field(max_length=64)] = ""  # hash of the model's name and the request
 
 
 class Share(NamedTuple):
