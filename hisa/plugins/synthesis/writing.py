@@ -31,13 +31,13 @@ from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
+from hisa.protocols import Role
 from hisa.text.redact import redact
 
 __all__ = ["Wish", "Written", "write_all"]
 
 _NO_WAY = "no short way from a fresh start is known"
-_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]
-"""Effects and the ways to each."""
+_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]  # effects and the ways to each
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,7 @@ class Written:
         own = [one for one in refusals if one.writer == writer]
         self.refusals = [one for one in own if one.stage == "instruction"]
         self.candidates: list[Candidate] = []
-        self.menus: Counter[str] = Counter()
-        """Candidates by the menu or dialog that they are from."""
+        self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
         self.spent: Mapping[str, int | float] = {}
         self._failed = _failed(folder)
@@ -179,18 +178,19 @@ def _by_rules(exploration: Exploration, wish: Wish) -> Written:
 
 
 @asynccontextmanager
-async def open_writer(settings: Settings, folder: Path, ledger: Ledger) -> AsyncIterator[Writer]:
-    """The planner's model as a writer, within the budget; its calls go to ``calls.jsonl``.
+async def open_writer(
+    settings: Settings, folder: Path, ledger: Ledger, role: Role = "planner"
+) -> AsyncIterator[Writer]:
+    """The model of a role as a writer, within the budget; its calls go to ``calls.jsonl``.
 
-    Raises:
-        ConfigError, ModelUnavailable, PluginFailed: it cannot be opened.
+    Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
     """
     require_models(settings)
     run, calls = settings.run, folder / "calls.jsonl"
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
-        sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
-        yield Writer(models["planner"], sees)
+        sees = models.profiles[role].sees_pictures and role not in models.picture_changes
+        yield Writer(models[role], sees, role)
 
 
 async def _by_model(

@@ -94,7 +94,7 @@ def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> in
 def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
     """Add finished runs, grade, draw and print; the exit status."""
     from hisa.plugins.synthesis.data.collecting import Collection
-    from hisa.plugins.synthesis.data.reward_sampling import sample
+    from hisa.plugins.synthesis.data.trajectory_rewards import sample
 
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")

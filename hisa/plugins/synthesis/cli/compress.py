@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def compress(
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
-    from hisa.plugins.synthesis.exploration import read_records, working_in
+    from hisa.plugins.synthesis.exploration import read_records, run_alone
 
     settings = model_settings(ctx.obj, how) if how["model"] else None
     trajectories, unusable = read_trajectories([folder])
@@ -56,17 +55,17 @@ def compress(
     out = out or folder
     out.mkdir(parents=True, exist_ok=True)
     runs: list[CompressedRun] = []
-    try:
-        with working_in(out / ".compress.lock"):
-            runs += read_records(out / "compressed.jsonl", CompressedRun)
-            done = {run.run for run in runs}
-            left = [one for one in trajectories if one.id not in done][: how["limit"]]
-            checks = {"without": how["without"], "most": how["most"]}
-            broken = asyncio.run(compress_all(left, runs, settings, out, say_error, **checks))
-            status = 3 if broken else 0
-    except (KeyboardInterrupt, asyncio.CancelledError):
+
+    async def work() -> bool:
+        runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
+        done = {run.run for run in runs}
+        left = [one for one in trajectories if one.id not in done][: how["limit"]]
+        checks = {"without": how["without"], "most": how["most"]}
+        return await compress_all(left, runs, settings, out, say_error, **checks) > 0
+
+    if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-        status = 1
+    status = {None: 1, True: 3, False: 0}[broken]
     numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
     if as_json:
         print_json(numbers)

@@ -1,11 +1,11 @@
-"""``hisa data show``, ``stats``, ``export`` and ``eval``: what is done with a set that is built."""
+"""``hisa data``: training data made of finished runs; what is done with a set that is built."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
+from hisa.plugins.synthesis.cli.collect import collect
+from hisa.plugins.synthesis.cli.compress import compress
+from hisa.plugins.synthesis.cli.data_build import build
 from hisa.plugins.synthesis.cli.write import model_options, model_settings
 from hisa.text.safe_text import safe_line
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from hisa.plugins.synthesis.data.samples import Sample
     from hisa.plugins.synthesis.data.set_folder import DataSet
 
-__all__ = ["evaluate", "export", "show", "stats"]
+__all__ = ["data"]
 
 _FOLDER = click.argument("folder", metavar="SET", type=Path)
 _FORMATS = click.Choice(("parquet", "sharegpt", "osworld"))
@@ -30,7 +33,23 @@ _STEPS = click.Choice(("planning", "action", "sequence"))
 _SPLITS = click.Choice(("test", "seen", "train"))
 
 
-@click.command()
+@click.group()
+def data() -> None:
+    """Collect runs of tasks, grade and compress them, and build data sets of them.
+
+    \b
+    hisa data collect own:pads/tasks --model reference -o collected
+    hisa data compress collected
+    hisa data build collected -o set --licence MIT
+    hisa data show set
+    """
+
+
+for command in (collect, compress, build):
+    data.add_command(command)
+
+
+@data.command()
 @_FOLDER
 @click.option("-n", "count", type=click.IntRange(1, 1000), default=30, help="Samples (30).")
 @click.option("--seed", type=int, default=0, help="Of the draw (0).")
@@ -49,7 +68,7 @@ def show(folder: Path, count: int, seed: int) -> None:
         raise UsageError(f"{folder}: {error.strerror}") from error
 
 
-@click.command()
+@data.command()
 @click.argument("folders", nargs=-1, required=True, metavar="SET...", type=Path)
 @json_option
 @click.pass_context
@@ -77,7 +96,7 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
         say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
-@click.command()
+@data.command()
 @_FOLDER
 @click.option("--format", "form", required=True, type=_FORMATS)
 @click.option("-o", "out", required=True, metavar="DIR", type=Path)
@@ -97,7 +116,7 @@ def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
         say(path)
 
 
-@click.command("eval")
+@data.command("eval")
 @_FOLDER
 @click.argument("predictions", required=False, metavar="[PREDICTIONS.jsonl]", type=Path)
 @click.option("--split", type=_SPLITS, default="test", help="Which (test).")
@@ -132,13 +151,13 @@ def evaluate(
     from hisa.plugins.synthesis.data.set_folder import read_set
     from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
 
-    data = read_set(folder)
-    samples = [sample for sample in data.samples if sample.split == split]
+    built = read_set(folder)
+    samples = [sample for sample in built.samples if sample.split == split]
     if not samples:
         raise UsageError(f"{folder}: no sample in {split!r}", fix="--split train")
     chosen = random.Random(how["seed"]).sample(samples, len(samples))[: how["limit"]]
     if how["model"]:
-        predictions = _predicted(ctx.obj, data, chosen, predictions, how)
+        predictions = _predicted(ctx.obj, built, chosen, predictions, how)
     if predictions is None:
         raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
     actions = read_predictions(predictions)
@@ -155,15 +174,18 @@ def evaluate(
 
 
 def _predicted(
-    settings: Settings, data: DataSet, chosen: Sequence[Sample], path: Path | None,
+    settings: Settings, built: DataSet, chosen: Sequence[Sample], path: Path | None,
     how: dict[str, Any],
 ) -> Path:  # fmt: skip
     """Ask the model for what is lacking in the file of predictions; returns its path."""
     from hisa.plugins.synthesis.data.predicting import predict
+    from hisa.plugins.synthesis.exploration import run_alone
 
     name = re.sub(r"[^\w.]+", "-", f"predictions-{how['model']}-{how['objective']}")
-    path, own = path or data.folder / f"{name}.jsonl", model_settings(settings, how)
-    asked = predict(data, chosen, how["objective"], own, path, say_error, bare=how["bare"])
-    asyncio.run(asked)
+    path, own = path or built.folder / f"{name}.jsonl", model_settings(settings, how)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = partial(predict, built, chosen, how["objective"], own, path, say_error, bare=how["bare"])
+    if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
+        raise click.Abort
     say_error(f"predictions: {path}")
     return path

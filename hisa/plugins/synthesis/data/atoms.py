@@ -33,19 +33,15 @@ __all__ += ["merge", "split", "whole_task"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
-_SSIM = 0.9
-"""More is alike; the paper's threshold."""
-_OUTLINES = 0.9
-"""Correlation of the outlines of one control, hovered and not; chosen by hand."""
-_SHIFT = 3.0
-"""Pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand."""
+_SSIM = 0.9  # more is alike; the paper's threshold
+_OUTLINES = 0.9  # correlation of the outlines of one control, hovered and not; chosen by hand
+_SHIFT = 3.0  # pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand
 _LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
 """Roles that a click opens or leaves the page by."""
-_KEYS = frozenset(
+_KEYS = frozenset(  # that scroll, zoom, or lead to another page or window
     {"pageup", "pagedown", "pgup", "pgdn", "f5", "alt+left", "alt+right", "alt+tab", "alt+f4"}
     | {"ctrl+w", "ctrl+t", "ctrl+n", "ctrl+o", "ctrl+r", "ctrl+tab", "ctrl+plus", "ctrl+minus"}
 )
-"""Keys that scroll, zoom, or lead to another page or window."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +84,7 @@ class Atom:
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
     """The atoms of a run in order, acts that failed left out, looks where the log has them.
 
-    Raises:
-        UsageError: the log lacks a part of an input (it was cut, or held a secret).
+    Raises: UsageError where the log lacks a part of an input (it was cut, or held a secret).
     """
     point = resume_point(run)
     without_secrets(replace(point, task=whole_task(run.manifest.task)))

@@ -17,7 +17,7 @@ from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.samples import Row, Sample, rows
 from hisa.plugins.synthesis.data.set_folder import DataSet
 from hisa.plugins.synthesis.data.set_measures import Prediction
-from hisa.plugins.synthesis.exploration import append_record, read_records, working_in
+from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.plugins.synthesis.writing import open_writer
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
@@ -26,39 +26,37 @@ from hisa.text.prompts import render
 
 __all__ = ["Steps", "predict"]
 
-Steps = Literal["planning", "action", "sequence"]
-"""Objectives whose completion is a step."""
+Steps = Literal["planning", "action", "sequence"]  # objectives whose completion is a step
 _TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself else takes minutes
 
 
 async def predict(
     data: DataSet, chosen: Sequence[Sample], objective: Steps, settings: Settings, path: Path,
     say: Callable[[str], object], *, bare: bool = False,
-) -> None:  # fmt: skip
-    """Ask the settings' model for the steps chosen of a set; each goes to a file as it comes.
+) -> bool:  # fmt: skip
+    """Ask the settings' model for the steps chosen of a set; True once all are in the file.
 
-    What the file has is not asked for again. ``bare`` leaves out the prompt that tells how an
-    answer looks. Raises:
-        UsageError: another process writes there, or the file was asked for otherwise.
+    Each is written as it comes, and what is there is not asked for again. ``bare`` leaves out the
+    prompt that tells how an answer looks. Raises:
+        UsageError: the file has answers to other questions.
         BudgetExceeded, ConfigError, ModelUnavailable: from the model.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     prompts = {row.sample: row for row in rows(data.samples, [objective])}
     async with open_writer(settings, path.parent, Ledger()) as writer:
         system = "" if bare else render("step_prediction", pictures=writer.sees)
         asked = {name: _hash(writer, system, row) for name, row in prompts.items()}
-        with working_in(path.with_name(f".{path.name}.lock")):
-            done = {one.id: one.asked for one in read_records(path, Prediction)}
-            if other := [name for name, how in done.items() if asked.get(name) != how]:
-                message = f"{path}: {other[0]!r} was asked of another model, set or objective"
-                raise UsageError(message, fix="name another PREDICTIONS.jsonl")
-            left = [sample.id for sample in chosen if sample.id not in done]
-            with closing(AppendOnlyFile(path)) as file:
-                for number, name in enumerate(left, 1):
-                    request = _request(data, writer, system, prompts[name])
-                    text = (await writer.model.complete(request)).text[-20_000:]
-                    append_record(file, Prediction(id=name, action=text, asked=asked[name]))
-                    say(f"{number}/{len(left)} predicted by {writer.model.name}")
+        done = {one.id: one.asked for one in read_records(path, Prediction)}
+        if other := [name for name, how in done.items() if asked.get(name) != how]:
+            message = f"{path}: {other[0]!r} was asked of another model, set or objective"
+            raise UsageError(message, fix="name another PREDICTIONS.jsonl")
+        left = [sample.id for sample in chosen if sample.id not in done]
+        with closing(AppendOnlyFile(path)) as file:
+            for number, name in enumerate(left, 1):
+                request = _request(data, writer, system, prompts[name])
+                text = (await writer.model.complete(request)).text[-20_000:]
+                append_record(file, Prediction(id=name, action=text, asked=asked[name]))
+                say(f"{number}/{len(left)} predicted by {writer.model.name}")
+    return True
 
 
 def _hash(writer: Writer, system: str, row: Row) -> str:

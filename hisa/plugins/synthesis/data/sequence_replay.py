@@ -32,8 +32,7 @@ __all__ = ["Ending", "Player", "Replayed", "Verdict", "nearest"]
 
 Parts = Sequence[tuple[Atom, ...]]
 Replayed = Literal["same", "other", "halted", "not tried"]
-Verdict = tuple[Replayed, str]
-"""What came of a merged play, and why where it is not the same."""
+Verdict = tuple[Replayed, str]  # what came of a merged play, and why where it is not the same
 _LATE, _POLL = 6.0, 0.7
 """Seconds that a program may take to write, and between two scores; as in a proof."""
 
@@ -43,8 +42,7 @@ class Ending:
     """The state in which a play ended; with ``halted``, it could not be played to its end."""
 
     look: Observation
-    looks: tuple[Observation, ...]
-    """Before each part."""
+    looks: tuple[Observation, ...]  # before each part
     facts: Facts
     score: float | None
     halted: str = ""
