@@ -25,7 +25,7 @@ from benchmarks.machine import machine
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.synthesis.data.collecting import CollectedRun, read_grades
-from hisa.plugins.synthesis.data.reward_sampling import How, sample
+from hisa.plugins.synthesis.data.trajectory_rewards import How, sample
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.training.cloning import CloningSettings, clone
 from hisa.plugins.training.page_rollouts import PageRollouts

@@ -19,7 +19,7 @@ SYNTH = Command(
     after="explore",
 )
 DATA = Command(
-    "hisa.plugins.synthesis.cli.data_group:data",
+    "hisa.plugins.synthesis.cli.data_sets:data",
     "Collect runs, grade and compress them, and build data sets.",
     after="synth",
 )

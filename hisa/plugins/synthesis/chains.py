@@ -17,12 +17,9 @@ __all__ = ["chains"]
 
 
 def chains(
-    exploration: Exploration,
-    effects: Iterable[Effect],
-    instructions: Iterable[Instruction],
-    count: int,
-    seed: int,
-) -> list[Instruction]:
+    exploration: Exploration, effects: Iterable[Effect], instructions: Iterable[Instruction],
+    count: int, seed: int,
+) -> list[Instruction]:  # fmt: skip
     """Instructions for two effects each, no effect oftener than others as far as they go.
 
     Joined are lasting effects whose second way can begin where the first one ended, and whose

@@ -26,8 +26,7 @@ from hisa.plugins.synthesis.task_records import Effect
 
 __all__ = ["check_of", "in_words"]
 
-_MOST = 60
-"""Changes beyond which an effect is no one thing that a person asks for."""
+_MOST = 60  # changes beyond which an effect is no one thing that a person asks for
 _MOST_ELEMENTS = 4
 _CHECKED = ("checked", "pressed", "expanded", "selected")
 _READERS: dict[str, tuple[str, tuple[Any, ...]]] = {

@@ -26,8 +26,7 @@ _HOLDERS = frozenset(
 _DRAWN_IN = frozenset({"static", "label", "image", "icon"})
 SETTLE = 0.6
 """Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
-_PATIENCE = 4.0
-"""Seconds for an element to come; dialogs of a busy office program take that long."""
+_PATIENCE = 4.0  # seconds for an element to come; dialogs of a busy office program take that long
 
 
 class ActFailed(ModelFacingError):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import signal
 from collections import defaultdict, deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,16 +22,17 @@ from hisa.plugins.synthesis.subject import Subject
 from hisa.runs.kept_elements import plain_element, read_elements
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["Exploration", "append_record", "read_records"]
+__all__ = ["Exploration", "append_record", "keep_look", "read_records", "run_alone"]
+__all__ += ["working_in"]
 
+Done = TypeVar("Done")
 Record = TypeVar("Record", bound=BaseModel)
 
 
 def read_records(path: Path, kind: type[Record]) -> list[Record]:
     """The records of a file of JSON lines; none where there is no file.
 
-    Raises:
-        UsageError: a line is none of them.
+    Raises: UsageError where a line is none of them.
     """
     try:
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -40,6 +44,46 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
 def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
     """Add a record as a line."""
     file.append(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+def keep_look(look: Observation, images: Path, elements: Path) -> tuple[Path, Path]:
+    """Keep the picture and the elements of a look in folders; the files, named by their hashes."""
+    plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
+    image = images / f"{look.screenshot.sha256}.png"
+    listed = elements / f"{hashlib.sha256(plain).hexdigest()}.json"
+    replace_file(image, look.screenshot.png)
+    replace_file(listed, plain)
+    return image, listed
+
+
+@contextmanager
+def working_in(lock_file: Path) -> Iterator[None]:
+    """Hold a lock file. Raises: UsageError where another process has it."""
+    if (lock := Lock.take(lock_file)) is None:
+        where = f"{lock_file.parent}: process {Lock.holder(lock_file)} is at work there"
+        raise UsageError(where, fix="wait for it")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def run_alone(work: Callable[[], Coroutine[Any, Any, Done]], lock_file: Path) -> Done | None:
+    """Run work while holding a lock file; None where Ctrl-C or SIGTERM ended it.
+
+    Raises: UsageError where another process has the file.
+    """
+
+    async def stoppable() -> Done:
+        if task := asyncio.current_task():
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work()
+
+    with working_in(lock_file):
+        try:
+            return asyncio.run(stoppable())
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            return None
 
 
 _kept = lru_cache(maxsize=2000)(read_elements)
@@ -59,11 +103,7 @@ class Exploration:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """An exploration to read.
-
-        Raises:
-            UsageError: there is none, or it is damaged.
-        """
+        """An exploration to read. Raises: UsageError where there is none, or it is damaged."""
         path = folder / "subject.json"
         if not path.exists():
             raise UsageError(f"{folder}: nothing was explored there", fix="hisa explore APP -o DIR")
@@ -76,8 +116,7 @@ class Exploration:
     def create(cls, folder: Path, subject: Subject) -> Self:
         """An exploration to add to: a new one, or one of the same subject, continued.
 
-        Raises:
-            UsageError: the folder holds another one, or somebody is at work in it.
+        Raises: UsageError where the folder holds another one, or somebody is at work in it.
         """
         (folder / "images").mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         (folder / "elements").mkdir(PRIVATE_FOLDER, exist_ok=True)
@@ -109,12 +148,9 @@ class Exploration:
 
     async def keep(self, look: Observation) -> tuple[str, str]:
         """Keep the picture and the elements of a look; their hashes, for a `State`."""
-        image = await asyncio.to_thread(lambda: look.screenshot.sha256)
-        plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
-        elements = hashlib.sha256(plain).hexdigest()
-        replace_file(self.folder / "images" / f"{image}.png", look.screenshot.png)
-        replace_file(self.folder / "elements" / f"{elements}.json", plain)
-        return image, elements
+        folders = self.folder / "images", self.folder / "elements"
+        image, elements = await asyncio.to_thread(keep_look, look, *folders)
+        return image.stem, elements.stem
 
     def add_state(self, state: State) -> None:
         """Write a state down, once."""
@@ -134,8 +170,7 @@ class Exploration:
     def elements(self, state: State) -> tuple[Element, ...]:
         """The elements of a state; boxes are in screen space.
 
-        Raises:
-            OSError, ValueError: the file is gone or damaged.
+        Raises: OSError, ValueError where the file is gone or damaged.
         """
         return _kept(self.folder / "elements" / f"{state.elements}.json")
 

@@ -27,12 +27,10 @@ from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session"]
 
-_DEEP = 12
-"""Acts from a fresh start: what is further off gives tasks that are tedious to prove."""
+_DEEP = 12  # acts from a fresh start: what is further off gives tasks that are tedious to prove
 _LATE, _LATEST = 1.0, 4.0
 """Seconds that a late dialog gets before an act is said to change nothing; on a busy machine."""
-_FAILURES = 3
-"""Desktops lost one after the other before exploring ends."""
+_FAILURES = 3  # desktops lost one after the other before exploring ends
 _LOST = 3
 """Acts that led back or astray, one after the other, before a fresh desktop: out of a list, its
 dialog, and the dialog under that."""
@@ -137,8 +135,7 @@ class _Desktop:
         self._frontier, self._subject = session.frontier, session.exploration.subject
         session.desktops += 1
         self._number = session.earlier_desktops + session.desktops
-        self._filled = False
-        """Whether the act before filled something in."""
+        self._filled = False  # whether the act before filled something in
 
     async def explore(self) -> None:
         """Set the subject up, and go on until only another fresh desktop helps."""

@@ -28,8 +28,7 @@ _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", 
 """Roles that say nothing of where one is, or come and go by themselves."""
 _SHARE = 6
 """Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
-_IDLE = 2
-"""Tries that one without effect counts for besides itself."""
+_IDLE = 2  # tries that one without effect counts for besides itself
 _MARKS = re.compile(
     r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)|\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}"
 )
@@ -67,8 +66,7 @@ class Choice(NamedTuple):
 
     act: Act
     then: Key | None
-    tries: int
-    """How often the act that this leads to was tried so far."""
+    tries: int  # how often the act that this leads to was tried so far
 
 
 class Frontier:
@@ -76,8 +74,7 @@ class Frontier:
 
     def __init__(self) -> None:
         self.counts: Counter[Key] = Counter()
-        self.root: frozenset[Key] = frozenset()
-        """Keys that the fresh start offers."""
+        self.root: frozenset[Key] = frozenset()  # keys that the fresh start offers
         self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}

@@ -23,8 +23,7 @@ from hisa.runs.wording import one_line
 
 __all__ = ["Graph", "graph_of", "write_graph", "write_page"]
 
-_MOST_SHOWN = 250
-"""Triples on the page, those with a lasting effect first; the others are counted."""
+_MOST_SHOWN = 250  # triples on the page, those with a lasting effect first; the others are counted
 
 
 class Graph(NamedTuple):
@@ -62,20 +61,17 @@ def graph_of(exploration: Exploration) -> Graph:
 def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path:
     """Write ``graph.html`` into the exploration's folder; ``numbers``: `explored_numbers.report`.
 
-    Raises:
-        OSError: it cannot be written.
+    Raises: OSError where it cannot be written.
     """
     done = [one for one in exploration.triples if not one.failed]
     effective = [one for one in done if one.differences]
     effective.sort(key=lambda one: not one.differences.facts)
     values = {
-        "numbers": numbers,
-        "graph": graph_of(exploration),
-        "kinds": sorted({one.act.kind for one in done}),
-        "more": effective[_MOST_SHOWN:],
+        "numbers": numbers, "graph": graph_of(exploration),
+        "kinds": sorted({one.act.kind for one in done}), "more": effective[_MOST_SHOWN:],
         "idle": [one for one in done if not one.differences],
         "failed": [one for one in exploration.triples if one.failed],
-    }
+    }  # fmt: skip
     return write_page(exploration, "graph", effective[:_MOST_SHOWN], (480, 270), **values)
 
 

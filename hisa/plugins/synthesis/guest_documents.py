@@ -18,8 +18,7 @@ from xml.etree.ElementTree import Element
 __all__ = ["Cut", "document", "parsed"]
 
 UNPACKED = 40_000_000
-Items = Iterator[tuple[str, str]]
-"""Facts of one file: an item, and its value."""
+Items = Iterator[tuple[str, str]]  # facts of one file: an item, and its value
 LOOKS = {
     "font-weight": "bold", "font-style": "italic", "text-underline-style": "underline",
     "text-line-through-style": "strike", "font-name": "font", "font-size": "size",
@@ -41,8 +40,7 @@ class Cut(Exception):
 def parsed(data: bytes) -> Element:
     """The root of an XML file that defines no entities; names are without namespaces.
 
-    Raises:
-        Cut: it does.
+    Raises: Cut where it does.
     """
     if b"<!ENTITY" in data or b"<!DOCTYPE" in data:
         raise Cut("entities")

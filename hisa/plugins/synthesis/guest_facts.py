@@ -39,8 +39,7 @@ SKIPPED = re.compile(
 """Paths that say nothing on any machine."""
 BROWSER = {"Local State", "First Run", "SingletonLock", "profiles.ini"}
 """Files that tell a browser's own folder: its book-keeping changes with every page."""
-Row = tuple[str, str, str, str]
-"""Kind, place, item, value."""
+Row = tuple[str, str, str, str]  # kind, place, item, value
 
 
 def stop(*_: object) -> None:
@@ -49,11 +48,7 @@ def stop(*_: object) -> None:
 
 
 def content(path: str, most: int = 20_000_000) -> bytes:
-    """The bytes of a plain file.
-
-    Raises:
-        Cut: there are more.
-    """
+    """The bytes of a plain file. Raises: Cut where there are more."""
     with open(path, "rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

@@ -51,8 +51,7 @@ def guest_source(*parts: Any) -> str:
 async def read_facts(environment: Environment) -> Facts:
     """Read every fact below the home of a machine, and its settings.
 
-    Raises:
-        EnvironmentFailed: it does not answer, has no Python, or keeps too much to compare.
+    Raises: EnvironmentFailed where it does not answer, has no Python, or keeps too much to compare.
     """
     line, seconds = python(guest_source()), patience(_SECONDS)
     result = await environment.execute(line, timeout=seconds, limit=_LIMIT)

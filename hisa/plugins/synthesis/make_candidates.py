@@ -30,12 +30,9 @@ def menu_of(exploration: Exploration, acts: Sequence[Act]) -> str:
 
 
 def make_candidates(
-    exploration: Exploration,
-    effects: Iterable[Effect],
-    instructions: Iterable[Instruction],
-    *,
+    exploration: Exploration, effects: Iterable[Effect], instructions: Iterable[Instruction], *,
     share: float,
-) -> tuple[list[Candidate], list[Refusal]]:
+) -> tuple[list[Candidate], list[Refusal]]:  # fmt: skip
     """The candidates of one writer's instructions, and what became none.
 
     Args:

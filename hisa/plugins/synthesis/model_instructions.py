@@ -28,21 +28,18 @@ from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["REFERENCES", "Writer", "ask_writer", "element_lines", "model_instruction"]
+__all__ = ["REFERENCES", "Writer", "ask_writer", "boxed", "element_lines", "model_instruction"]
 __all__ += ["reference_batch"]
 
-_REPLY = 20_000
-"""Characters of the longest reply that is read."""
+_REPLY = 20_000  # characters of the longest reply that is read
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
 """Characters that the schema allows: a small model that repeats itself else goes on for minutes."""
-_SHOWN = 60
-"""Elements and changes that a model without eyes gets."""
+_SHOWN = 60  # elements and changes that a model without eyes gets
 _BATCH, _SCREENS, _EARLIER = 5, 4, 40
 """Tasks of one reply, first screens, and earlier tasks that are shown. Chosen by hand."""
 _WARM = 0.7
 """Temperature: at 0, what was drawn again would be answered again. Chosen by hand."""
-_DRAWN = 3
-"""Examples that are drawn for each iteration of self-instruct (E.2)."""
+_DRAWN = 3  # examples that are drawn for each iteration of self-instruct (E.2)
 REFERENCES: Final = ("task_driven", "self_instruct")
 _Line = Annotated[str, Field(min_length=8, max_length=600)]
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -110,21 +107,14 @@ async def model_instruction(
 
 
 async def reference_batch(
-    writer: Writer,
-    exploration: Exploration,
-    way: Literal["task_driven", "self_instruct"],
-    written: Sequence[Instruction],
-    *,
-    seed: int,
-) -> list[Instruction]:
+    writer: Writer, exploration: Exploration, way: Literal["task_driven", "self_instruct"],
+    written: Sequence[Instruction], *, seed: int,
+) -> list[Instruction]:  # fmt: skip
     """One reply's new tasks, at most five, none of which was there already.
 
-    Args:
-        writer: asked with the first screens, never with triples.
-        exploration: whose first screens they are.
-        way: self-instruct draws its examples from what is task-driven.
-        written: the references so far.
-        seed: of the draw; the same draws come again with the same tasks written.
+    The writer is asked with the first screens of the exploration, never with triples; self-instruct
+    draws its examples from what is task-driven. ``written`` are the references so far; the same
+    draws come again with the same ``seed`` and the same tasks written.
 
     Raises:
         InvalidReply: no usable reply, also when asked again, or nothing new in it.
@@ -168,16 +158,10 @@ def _first_screens(exploration: Exploration) -> list[State]:
 
 
 async def ask_writer(
-    writer: Writer,
-    system: str,
-    texts: Mapping[str, str],
-    pictures: Iterable[Screenshot],
-    properties: Mapping[str, Any],
-    kind: type[Reply],
-    fits: Callable[[Reply], None],
-    *,
+    writer: Writer, system: str, texts: Mapping[str, str], pictures: Iterable[Screenshot],
+    properties: Mapping[str, Any], kind: type[Reply], fits: Callable[[Reply], None], *,
     temperature: float = 0.0,
-) -> tuple[Reply, str]:
+) -> tuple[Reply, str]:  # fmt: skip
     """A usable reply and its turn; asked for twice at most.
 
     The request has texts by the tags of their sections, then the pictures where the writer sees;
@@ -254,9 +238,14 @@ def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
     control = element_of(exploration, triple)
     for name in (triple.before, triple.after):
         state = exploration.states[name]
-        pixels = Screenshot.from_png(exploration.picture(state).read_bytes()).pixels
-        if control and triple.box and same_place(control, exploration.elements(state)):
-            left, top, right, bottom = triple.box
-            around = (left - 2, top - 2, right + 2, bottom + 2)
-            ImageDraw.Draw(pixels).rectangle(around, outline=(255, 0, 0), width=3)
-        yield Screenshot(pixels)
+        picture = Screenshot.from_png(exploration.picture(state).read_bytes())
+        there = control and same_place(control, exploration.elements(state))
+        yield boxed(picture, *triple.box) if there and triple.box else picture
+
+
+def boxed(picture: Screenshot, left: float, top: float, right: float, bottom: float) -> Screenshot:
+    """A picture with a red box around a box in its pixels."""
+    pixels = picture.pixels.copy()
+    around = (left - 2, top - 2, right + 2, bottom + 2)
+    ImageDraw.Draw(pixels).rectangle(around, outline="red", width=3)
+    return Screenshot(pixels)

@@ -27,13 +27,9 @@ _FAMILIES = (
 )
 """Controls that a person mistakes for one another."""
 _FILE = re.compile(r"\S*\w\.[A-Za-z][A-Za-z0-9]{1,4}|[~/]\S+")
-_NEIGHBOURS = 5
-"""Neighbours of one control that are tried, the nearest first."""
+_NEIGHBOURS = 5  # neighbours of one control that are tried, the nearest first
 
-_SAVE_AS = (
-    Act(kind="press", keys=("ctrl", "shift", "s")),
-    Act(kind="press", keys=("ctrl", "a")),
-)
+_SAVE_AS = (Act(kind="press", keys=("ctrl", "shift", "s")), Act(kind="press", keys=("ctrl", "a")))
 """Acts that ask for another file, and empty the field for its name, which has the focus."""
 
 
@@ -43,8 +39,7 @@ class Draft(NamedTuple):
     kind: str
     acts: tuple[Act, ...]
     detail: str
-    done_if: str = "true"
-    """A bash line that ends with 0 where the acts did what they are for."""
+    done_if: str = "true"  # a bash line that ends with 0 where the acts did what they are for
 
 
 def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:

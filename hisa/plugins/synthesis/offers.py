@@ -22,8 +22,7 @@ MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 TEXTS = frozenset({"paragraph", "heading"})
 """Parts of a document; a double click selects a word there."""
 _BUTTONS = frozenset({"push button", "button"})
-_UNNAMED = frozenset({"check box", "radio button", "combo box"})
-"""Clicked without a name as well."""
+_UNNAMED = frozenset({"check box", "radio button", "combo box"})  # clicked without a name as well
 _CLICKED = (
     MENU_ITEMS | _BUTTONS | _UNNAMED
     | {"menu", "toggle button", "page tab", "list item", "table cell", "tree item", "link", "icon"}

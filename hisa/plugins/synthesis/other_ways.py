@@ -40,12 +40,9 @@ _BY_SPACE = frozenset({"push button", "check box", "toggle button", "link"})
 _BY_ARROWS = frozenset({"table cell", "icon", "list item", "radio button", "page tab"})
 _GROUPS = frozenset({"table", "tree table", "list", "list box", "layered pane", "tree"})
 _SHORTCUT = re.compile(r"\(((?:(?:Ctrl|Alt|Shift)\+)*(?:[A-Z0-9]|F[0-9]{1,2}))\)\s*$", re.I)
-_STEPS = 30
-"""Keys at most until an item or a control must have been reached."""
-_ARROWS = ("home", *["down"] * 8, "home", *["right"] * 8)
-"""Keys that go through a list or a table."""
-_REST = 0.3
-"""Seconds for a menu or a focus to be drawn after a key."""
+_STEPS = 30  # keys at most until an item or a control must have been reached
+_ARROWS = ("home", *["down"] * 8, "home", *["right"] * 8)  # keys that go through a list or a table
+_REST = 0.3  # seconds for a menu or a focus to be drawn after a key
 
 
 def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[str, Way]]:

@@ -51,8 +51,7 @@ class ProofDesktop:
         self.environment, self._past = environment, past
         self.detail = ""
         self.take(candidate)
-        self._late = 0.0
-        """The longest that the right end ever took to show, in seconds."""
+        self._late = 0.0  # the longest that the right end ever took to show, in seconds
         self._scorer = TaskScorer(settings=settings.tasks)
         self._start: tuple[Facts, Observation]
         self._noise = Noise()
@@ -66,8 +65,7 @@ class ProofDesktop:
     async def fresh(self) -> None:
         """Start it anew, and set the subject up.
 
-        Raises:
-            EnvironmentFailed: it does not come up, or the subject does not.
+        Raises: EnvironmentFailed where it does not come up, or the subject does not.
         """
         await self.environment.reset()
         await self._scorer.prepare(self._task, self.environment)
@@ -82,8 +80,7 @@ class ProofDesktop:
     async def require_no_network(self) -> None:
         """Refuse a machine that could reach others: a proof holds only for what it has itself.
 
-        Raises:
-            UsageError: it has a route to somewhere.
+        Raises: UsageError where it has a route to somewhere.
         """
         routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
         if any(line.split()[1:2] for line in routes):
@@ -148,8 +145,7 @@ class ProofDesktop:
     async def write(self, side: Side) -> None:
         """Set the facts from a shell; before, files are put back from the copy.
 
-        Raises:
-            ToolFailed: not all of them can be set so, or a command failed.
+        Raises: ToolFailed where not all of them can be set so, or a command failed.
         """
         lines: dict[str, None] = {}
         for change in telling(self.candidate.changes):

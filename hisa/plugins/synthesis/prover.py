@@ -32,8 +32,7 @@ __all__ = ["NO_OP", "WANTED_MUTANTS", "prove"]
 WANTED_MUTANTS = 3
 NO_OP = "; changed nothing"
 """Ends the detail of a mutant that left everything as it was; of such, one counts."""
-_DRAFTS = 9
-"""Mutants that are begun at most: some cannot be done, some turn out to be right."""
+_DRAFTS = 9  # mutants that are begun at most: some cannot be done, some turn out to be right
 _BINARY = frozenset({"true", "false", "0", "1", "on", "off", "yes", "no"})
 _WAYS_OUT = (("esc",), ("esc",), ("alt", "left"), ("f5",), ("ctrl", "w"))
 """Keys that leave a menu, one inside another, a page, what a page holds, a tab."""
@@ -67,8 +66,7 @@ class _Trial:
         self._equivalent = self._not_done = self._desktops = 0
         self._undone_by = ""
         self._completed: Candidate | None = None
-        self._clean = False
-        """Whether the desktop is as at the start."""
+        self._clean = False  # whether the desktop is as at the start
 
     async def run(self, settings: Settings) -> Proof:
         """All parts in order, up to the first that refuses; a hopeless one starts no desktop."""
@@ -88,19 +86,12 @@ class _Trial:
         if detail:
             self._note(None, False, detail)
         return Proof(
-            candidate=self._candidate.id,
-            completed=self._completed,
-            proved=not reason,
-            reason=reason,
-            stages=tuple(self._stages),
-            mutants=tuple(self._done),
-            other_ways=tuple(self._ways),
-            undone_by=self._undone_by,
-            equivalent=self._equivalent,
-            not_done=self._not_done,
-            seconds=round(time.monotonic() - began, 1),
+            candidate=self._candidate.id, completed=self._completed, proved=not reason,
+            reason=reason, stages=tuple(self._stages), mutants=tuple(self._done),
+            other_ways=tuple(self._ways), undone_by=self._undone_by, equivalent=self._equivalent,
+            not_done=self._not_done, seconds=round(time.monotonic() - began, 1),
             desktops=self._desktops,
-        )
+        )  # fmt: skip
 
     def _require_hope(self, settings: Settings) -> None:
         try:

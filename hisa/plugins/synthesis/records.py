@@ -17,10 +17,8 @@ class Fact(NamedTuple):
     """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/bold``."""
 
     kind: FactKind
-    place: str
-    """A path below ``~``, or a schema."""
-    item: str = ""
-    """The key, cell or row inside; empty where the place is all there is."""
+    place: str  # a path below ``~``, or a schema
+    item: str = ""  # the key, cell or row inside; empty where the place is all there is
 
 
 Facts = dict[Fact, str]
@@ -43,10 +41,8 @@ class Act(_Record):
     name: str = ""
     within: tuple[str, ...] = ()
     nth: int = 0
-    window: str = ""
-    """The title of its window, as it was."""
-    text: str = ""
-    """What is typed; in place of what a field of one line holds."""
+    window: str = ""  # the title of its window, as it was
+    text: str = ""  # what is typed; in place of what a field of one line holds
     keys: tuple[str, ...] = ()
     """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
     tool: str = ""
@@ -73,8 +69,7 @@ class ElementChange(_Record):
     name: str
     window: str = ""
     before: str = ""
-    after: str = ""
-    """A value, or states in order, joined by blanks."""
+    after: str = ""  # a value, or states in order, joined by blanks
 
 
 class Differences(_Record):
@@ -101,26 +96,21 @@ class State(_Record):
     elements: str
     size: tuple[int, int] = (1280, 720)
     """Width and height of the screen, in pixels: boxes are in these, pictures may be smaller."""
-    changed: tuple[Change, ...] = ()
-    """Against the fresh start, noise left out."""
+    changed: tuple[Change, ...] = ()  # against the fresh start, noise left out
 
 
 class Triple(_Record):
     """A state, an act, the state after it (OS-Genesis, 3.1)."""
 
     number: int
-    desktop: int
-    """Counts fresh starts: triples of one number were done one after the other."""
+    desktop: int  # counts fresh starts: triples of one number were done one after the other
     before: str
     act: Act
-    box: tuple[int, int, int, int] | None
-    """The element's on the look before, in screen pixels."""
+    box: tuple[int, int, int, int] | None  # the element's on the look before, in screen pixels
     after: str
     differences: Differences
-    saved: bool = False
-    """Whether the document was saved between the act and the reading of files."""
-    looks: int = 1
-    """2 where nothing had changed at first."""
+    saved: bool = False  # whether the document was saved between the act and the reading of files
+    looks: int = 1  # 2 where nothing had changed at first
     seconds: float
     failed: str = ""
     """Why the act could not be done or the machine was lost; there is no state after it then."""

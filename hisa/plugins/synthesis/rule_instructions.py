@@ -28,8 +28,7 @@ _VERBS = {
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
 _WAYS_OUT = (("esc",), ("alt", "f4"))
-_LONGEST = 80
-"""Characters of a name or text that an instruction repeats."""
+_LONGEST = 80  # characters of a name or text that an instruction repeats
 
 
 class _Untold(Exception):
@@ -39,8 +38,7 @@ class _Untold(Exception):
 def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruction | str:
     """The instruction for a way, or the reason why there is none.
 
-    Raises:
-        OSError, ValueError: the elements of a look are gone or damaged.
+    Raises: OSError, ValueError where the elements of a look are gone or damaged.
     """
     last = way[-1]
     try:
@@ -70,8 +68,7 @@ def sentence(parts: Sequence[str], title: str) -> str:
 def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
     """The acts of a way in words, in order; those that only lead to the next one are left out.
 
-    Raises:
-        OSError, ValueError: the elements of a look are gone or damaged.
+    Raises: OSError, ValueError where the elements of a look are gone or damaged.
     """
     parts: list[str] = []
     documents = exploration.subject.documents

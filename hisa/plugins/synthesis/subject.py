@@ -44,8 +44,7 @@ class Subject(BaseModel):
     """The application as a person says it: "the text editor"."""
     domain: str = "general"
     setup: tuple[dict[str, Any], ...]
-    main: str
-    """A part of the main window's title, which is there when the application is ready."""
+    main: str  # a part of the main window's title, which is there when the application is ready
     documents: tuple[str, ...] = ()
     """Files that are open, below ``~``; the first is the one that is worked on."""
     save: tuple[str, ...] = ()
@@ -70,8 +69,7 @@ def subject_names() -> list[str]:
 def load_subject(name: str) -> Subject:
     """A subject that ships, ``miniwob:PAGE``, a page (an address or a file), or a subject's file.
 
-    Raises:
-        UsageError: there is none of that name, or it is wrong.
+    Raises: UsageError where there is none of that name, or it is wrong.
     """
     if name.startswith("miniwob:"):
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -109,14 +107,9 @@ def _page(name: str, page: Path | str, options: str = "") -> Subject:
     setup.append({"launch": f"{_BROWSER} {options} {shlex.quote(address)}"})
     setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
     return Subject(
-        name=name,
-        title=f"the page {str(page)[:80]}",
-        domain="browser",
-        setup=tuple(setup),
-        main="Chromium",
-        words=("Berlin", "42", "Ana"),
-        folder=folder,
-    )
+        name=name, title=f"the page {str(page)[:80]}", domain="browser", setup=tuple(setup),
+        main="Chromium", words=("Berlin", "42", "Ana"), folder=folder,
+    )  # fmt: skip
 
 
 def _write_miniwob(name: str, path: Path) -> str:

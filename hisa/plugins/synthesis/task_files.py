@@ -45,8 +45,7 @@ def _tree(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
 def task_of(exploration: Exploration, candidate: Candidate) -> Task:
     """The task of a candidate, to be set up and scored by `hisa.tasks.scorer.TaskScorer`.
 
-    Raises:
-        UsageError: its check or its setup is none that HiSA's own format reads.
+    Raises: UsageError where its check or its setup is none that HiSA's own format reads.
     """
     folder = Path(exploration.subject.folder or exploration.folder)
     return OWN.read(folder / "task.yaml", _tree(exploration, candidate))

@@ -20,8 +20,7 @@ from hisa.plugins.synthesis.task_records import Candidate, Proof
 
 __all__ = ["Shown", "candidates_shown", "write_tasks"]
 
-_MOST = 300
-"""Tasks with pictures on the page, the proved ones first; the others have none."""
+_MOST = 300  # tasks with pictures on the page, the proved ones first; the others have none
 
 
 class Shown(NamedTuple):
@@ -36,8 +35,7 @@ class Shown(NamedTuple):
 def candidates_shown(exploration: Exploration) -> list[Shown]:
     """The candidates of an exploration, each with its last proof; the proved ones come first.
 
-    Raises:
-        UsageError: a file is damaged.
+    Raises: UsageError where a file is damaged.
     """
     folder, documents = exploration.folder, exploration.subject.documents
     proofs = {one.candidate: one for one in read_records(folder / "proofs.jsonl", Proof)}
@@ -56,8 +54,7 @@ def write_tasks(
 ) -> Path:
     """Write ``tasks.html``: those of `candidates_shown`, and the sums that ``prove`` prints.
 
-    Raises:
-        OSError: it cannot be written.
+    Raises: OSError where it cannot be written.
     """
     triples = [one.triple for one in known[:_MOST] if one.triple and one.proof]
     return write_page(

@@ -23,8 +23,7 @@ class Effect(_Record):
 
     id: str
     changes: tuple[Change, ...] = ()
-    elements: tuple[ElementChange, ...] = ()
-    """Only where nothing lasting changed."""
+    elements: tuple[ElementChange, ...] = ()  # only where nothing lasting changed
     triples: tuple[int, ...]
 
     @property
@@ -40,16 +39,13 @@ class Instruction(_Record):
     writer: str
     """"rules", or the name of a model."""
     way: Literal["reverse", "chain", "task_driven", "self_instruct"] = "reverse"
-    sub: str
-    """The act in words: Sub-Instruction."""
+    sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
-    high: str
-    """The task: High-Level-Instruction."""
+    high: str  # the task: High-Level-Instruction
     steps: tuple[int, ...] = ()
     """The triples of the way that it was written for, from a fresh start, in order."""
     sort: Literal["task", "question", "information", "navigation", "content"] = "task"
-    turn: str = ""
-    """Of the model that wrote it."""
+    turn: str = ""  # of the model that wrote it
 
 
 class Refusal(_Record):
@@ -71,10 +67,8 @@ class Candidate(_Record):
     triples: tuple[int, ...]
     instruction: str
     writer: str
-    acts: tuple[Act, ...]
-    """The reference: from the fresh start to the end, saves included."""
-    check: tuple[dict[str, Any], ...]
-    """Checks of HiSA's task files, all of which must hold."""
+    acts: tuple[Act, ...]  # the reference: from the fresh start to the end, saves included
+    check: tuple[dict[str, Any], ...]  # checks of HiSA's task files, all of which must hold
     changes: tuple[Change, ...] = ()
     elements: tuple[ElementChange, ...] = ()
 
@@ -102,8 +96,7 @@ class Stage(_Record):
     """One part of a proof."""
 
     name: Literal["start", "end", "undone", "fresh"]
-    held: bool
-    """Whether it came out as a good task's must."""
+    held: bool  # whether it came out as a good task's must
     score: float | None
     detail: str = ""
 
@@ -115,17 +108,13 @@ class Proof(_Record):
     completed: Candidate | None = None
     """The candidate as it was proved, where its end changed more than its check asked for."""
     proved: bool
-    reason: str = ""
-    """Why it is refused, from a short list; details are with the stages."""
+    reason: str = ""  # why it is refused, from a short list; details are with the stages
     stages: tuple[Stage, ...] = ()
     mutants: tuple[Mutant, ...] = ()
-    equivalent: int = 0
-    """Mutants whose end was the right one: they are none."""
-    not_done: int = 0
-    """Mutants whose acts could not be done."""
+    equivalent: int = 0  # mutants whose end was the right one: they are none
+    not_done: int = 0  # mutants whose acts could not be done
     other_ways: tuple[OtherWay, ...] = ()
     undone_by: str = ""
     """"the same act", "ctrl z", "shell"."""
     seconds: float = 0.0
-    desktops: int = 0
-    """Fresh ones that it took."""
+    desktops: int = 0  # fresh ones that it took

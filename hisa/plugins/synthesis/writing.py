@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
-from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
-from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records, working_in
 from hisa.plugins.synthesis.make_candidates import make_candidates, menu_of
 from hisa.plugins.synthesis.model_instructions import (
     REFERENCES,
@@ -31,13 +31,13 @@ from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
+from hisa.protocols import Role
 from hisa.text.redact import redact
 
 __all__ = ["Wish", "Written", "write_all"]
 
 _NO_WAY = "no short way from a fresh start is known"
-_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]
-"""Effects and the ways to each."""
+_Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]  # effects and the ways to each
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,7 @@ async def write_all(
     exploration = Exploration.open(folder)
     if wish.references and settings is None:
         raise UsageError("the references are written by a model", fix="--model NAME")
-    path = folder / ".write.lock"
-    if (lock := Lock.take(path)) is None:
-        raise UsageError(f"{folder}: process {Lock.holder(path)} writes there", fix="wait for it")
-    try:
+    with working_in(folder / ".write.lock"):
         if settings is None:
             written = _by_rules(exploration, wish)
         else:
@@ -81,8 +78,6 @@ async def write_all(
         written.add_chains()
         written.make_candidates()
         return written
-    finally:
-        lock.release()
 
 
 class Written:
@@ -99,8 +94,7 @@ class Written:
         own = [one for one in refusals if one.writer == writer]
         self.refusals = [one for one in own if one.stage == "instruction"]
         self.candidates: list[Candidate] = []
-        self.menus: Counter[str] = Counter()
-        """Candidates by the menu or dialog that they are from."""
+        self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
         self.spent: Mapping[str, int | float] = {}
         self._failed = _failed(folder)
@@ -184,18 +178,19 @@ def _by_rules(exploration: Exploration, wish: Wish) -> Written:
 
 
 @asynccontextmanager
-async def open_writer(settings: Settings, folder: Path, ledger: Ledger) -> AsyncIterator[Writer]:
-    """The planner's model as a writer, within the budget; its calls go to ``calls.jsonl``.
+async def open_writer(
+    settings: Settings, folder: Path, ledger: Ledger, role: Role = "planner"
+) -> AsyncIterator[Writer]:
+    """The model of a role as a writer, within the budget; its calls go to ``calls.jsonl``.
 
-    Raises:
-        ConfigError, ModelUnavailable, PluginFailed: it cannot be opened.
+    Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
     """
     require_models(settings)
     run, calls = settings.run, folder / "calls.jsonl"
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
-        sees = models.profiles["planner"].sees_pictures and "planner" not in models.picture_changes
-        yield Writer(models["planner"], sees)
+        sees = models.profiles[role].sees_pictures and role not in models.picture_changes
+        yield Writer(models[role], sees, role)
 
 
 async def _by_model(

@@ -17,9 +17,8 @@ from hisa.errors import InvalidReply, UsageError
 from hisa.machine.storage import Lock
 from hisa.plugins.synthesis.cli.collect import collect
 from hisa.plugins.synthesis.data.collecting import Collection, read_grades
-from hisa.plugins.synthesis.data.reward_sampling import sample
 from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
-from hisa.plugins.synthesis.data.trajectory_rewards import Grade, grade, step_lines
+from hisa.plugins.synthesis.data.trajectory_rewards import Grade, grade, sample, step_lines
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench, click, done, say

@@ -14,17 +14,20 @@ import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
 from hisa.config import Settings
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split, whole_task
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
 from hisa.plugins.synthesis.data.thoughts import names_target, rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Task
+from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element
+from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel, tool_call
+from hisa.text.redact import Redactor
 
 FIELD, AGREE, OK, SAVE = "(400, 136)", "(280, 184)", "(265, 237)", "(375, 237)"
 
@@ -82,6 +85,23 @@ def test_actions_are_split_where_nothing_is_held() -> None:
     actions: list[Action] = [KeyDown("shift"), Click(at), KeyUp("shift"), Move(at), Drag(at)]
     assert [len(part) for part in split([*actions, Write("a"), Press("enter")])] == [3, 2, 1, 1]
     assert split([]) == []
+
+
+def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
+    text = "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password-store=basic\n"
+    text += "check:\n- element: {role: button, name: Save, state: [checked]}\n"
+    file = tmp_path / "task.yaml"
+    file.write_text(text)
+    task = load_task(file)
+    record = TaskRecord.model_validate_json(
+        Redactor().data(TaskRecord.of(task)).model_dump_json()  # as a log has it
+    )
+    assert "basic" not in str(record)
+    assert whole_task(record) == task
+    file.write_text(text.replace("Save it", "Open it"))
+    assert whole_task(record) == record.task(), "another task"
+    file.unlink()
+    assert whole_task(record) == record.task()
 
 
 async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Path) -> None:

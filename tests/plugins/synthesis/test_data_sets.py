@@ -36,6 +36,7 @@ from hisa.runs.read import Run
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.ocr import Line, Word
 from hisa.testing import FakeServer, tool_call
+from hisa.testing.model_server import Received
 from hisa.testing.word_embedder import WordEmbedder
 from tests.runs.test_turns import answer, played
 
@@ -378,6 +379,44 @@ def test_commands_show_measure_and_score(made: DataSet, tmp_path: Path) -> None:
         cli, ["data", "eval", str(made.folder), str(file), "--json"], catch_exceptions=False
     )
     assert json.loads(result.output)["right"] == [len(lines), len(lines)]
+
+
+def test_a_model_is_asked_for_each_step_once(made: DataSet, tmp_path: Path) -> None:
+    tested = {s.instruction: s for s in made.samples if s.split == "test" and s.step == 1}
+    file = tmp_path / "p.jsonl"
+
+    def reply(received: Received) -> str:
+        actions = [s.action for text, s in tested.items() if text in received.text]
+        return f"Thought: so\nAction: {''.join(actions)}" if received.images else "blind"
+
+    def scores(url: str, *more: str) -> dict[str, Any]:
+        model = f"models.planner.base_url={url}"
+        command = ["--set", model, "data", "eval", str(made.folder), str(file), "--json", *more]
+        result = CliRunner().invoke(cli, command, catch_exceptions=False)
+        return dict(json.loads(result.stdout))
+
+    with FakeServer(then=reply) as server:
+        ask = (server.url, "--model", "gpt-4o")
+        assert scores(*ask, "--limit", "2")["predicted"] == len(server.requests) == 2
+        first, before = server.requests[0], file.read_bytes()
+        assert first.job == "# Step prediction"
+        assert "Say the next thought, then the action." in first.text
+        assert "<image>" not in first.text
+        file.write_bytes(before + b'{"id": "torn')
+        every = sum(s.split == "test" for s in made.samples)
+        found = scores(*ask)
+        assert len(server.requests) == found["predicted"] == every
+        assert found["type"] == [every, every]
+        assert found["right"][0] >= len(tested)  # the others are told the first step again
+        assert file.read_bytes().startswith(before)
+        assert scores(server.url) == found  # as a file of predictions
+        with pytest.raises(UsageError, match="another model, set or objective"):
+            scores(*ask, "--objective", "action")
+        assert len(server.requests) == every
+        file.unlink()
+        scores(*ask, "--bare", "--objective", "action", "--limit", "1")
+        assert not server.requests[-1].job
+        assert not any(text in server.requests[-1].text for text in tested)
 
 
 def test_the_page_escapes_what_it_shows(made: DataSet) -> None:

@@ -16,7 +16,7 @@ import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
-from hisa.machine.storage import PRIVATE_FOLDER, Lock, replace_file
+from hisa.machine.storage import PRIVATE_FOLDER, replace_file
 
 __all__ = ["collect"]
 
@@ -52,19 +52,19 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
 
     Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """
+    from hisa.plugins.synthesis.exploration import working_in
+
     out.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-    if (lock := Lock.take(out / ".collect.lock")) is None:
-        raise UsageError(f"{out}: process {Lock.holder(out / '.collect.lock')} collects there")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        status = _bench(ctx, suite, out, how) if suite else 0
-        return status if status in (1, 2) else _grade(ctx, out, how) or status
+        with working_in(out / ".collect.lock"):
+            status = _bench(ctx, suite, out, how) if suite else 0
+            return status if status in (1, 2) else _grade(ctx, out, how) or status
     except KeyboardInterrupt:
         say_error("stopped; the same command goes on")
         return 1
     finally:
         signal.signal(signal.SIGTERM, before)
-        lock.release()
 
 
 def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> int:
@@ -94,7 +94,7 @@ def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> in
 def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
     """Add finished runs, grade, draw and print; the exit status."""
     from hisa.plugins.synthesis.data.collecting import Collection
-    from hisa.plugins.synthesis.data.reward_sampling import sample
+    from hisa.plugins.synthesis.data.trajectory_rewards import sample
 
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")

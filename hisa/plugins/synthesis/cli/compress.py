@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.plugins.synthesis.cli.write import model_options, model_settings
 
 __all__ = ["compress"]
 
@@ -19,10 +19,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
-@click.option("--model", metavar="NAME", help="Writes the thoughts; without one, rules do.")
-@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
-@click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
-@click.option("--budget-tokens", type=int, metavar="N", help="Likewise, by tokens in and out.")
+@model_options("Writes the thoughts; without one, rules do.")
 @click.option("--without", type=_CHECK, multiple=True, help="Switch a check off; more than one.")
 @click.option("--most", type=click.IntRange(1, 20), default=5, help="Actions of a sequence (5).")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
@@ -47,11 +44,9 @@ def compress(
     Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
     """
     from hisa.errors import UsageError
-    from hisa.machine.storage import Lock
-    from hisa.plugins.synthesis.cli.write import model_settings
     from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
-    from hisa.plugins.synthesis.exploration import read_records
+    from hisa.plugins.synthesis.exploration import read_records, run_alone
 
     settings = model_settings(ctx.obj, how) if how["model"] else None
     trajectories, unusable = read_trajectories([folder])
@@ -59,20 +54,18 @@ def compress(
         raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
     out = out or folder
     out.mkdir(parents=True, exist_ok=True)
-    if (lock := Lock.take(out / ".compress.lock")) is None:
-        raise UsageError(f"{out}: process {Lock.holder(out / '.compress.lock')} is at work there")
-    try:
-        runs = read_records(out / "compressed.jsonl", CompressedRun)
+    runs: list[CompressedRun] = []
+
+    async def work() -> bool:
+        runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
         checks = {"without": how["without"], "most": how["most"]}
-        broken = asyncio.run(compress_all(left, runs, settings, out, say_error, **checks))
-        status = 3 if broken else 0
-    except (KeyboardInterrupt, asyncio.CancelledError):
+        return await compress_all(left, runs, settings, out, say_error, **checks) > 0
+
+    if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-        status = 1
-    finally:
-        lock.release()
+    status = {None: 1, True: 3, False: 0}[broken]
     numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
     if as_json:
         print_json(numbers)

@@ -85,7 +85,7 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
 def _copies(folders: tuple[Path, ...], runs: list[str], how: dict[str, Any]) -> Counter[str]:
     """Times that each run is drawn (OS-Genesis, algorithm 1); each once without ``--sample``."""
     from hisa.plugins.synthesis.data.collecting import read_grades
-    from hisa.plugins.synthesis.data.reward_sampling import sample
+    from hisa.plugins.synthesis.data.trajectory_rewards import sample
 
     if how["how"] is None:
         return Counter(runs)

@@ -1,25 +1,55 @@
-"""``hisa data show``, ``stats``, ``export`` and ``eval``: what is done with a set that is built."""
+"""``hisa data``: training data made of finished runs; what is done with a set that is built."""
 
 from __future__ import annotations
 
+import random
+import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import json_option, print_json, say
+from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
+from hisa.plugins.synthesis.cli.collect import collect
+from hisa.plugins.synthesis.cli.compress import compress
+from hisa.plugins.synthesis.cli.data_build import build
+from hisa.plugins.synthesis.cli.write import model_options, model_settings
 from hisa.text.safe_text import safe_line
 
-__all__ = ["evaluate", "export", "show", "stats"]
+if TYPE_CHECKING:
+    from hisa.config import Settings
+    from hisa.plugins.synthesis.data.samples import Sample
+    from hisa.plugins.synthesis.data.set_folder import DataSet
+
+__all__ = ["data"]
 
 _FOLDER = click.argument("folder", metavar="SET", type=Path)
 _FORMATS = click.Choice(("parquet", "sharegpt", "osworld"))
 _OBJECTIVES = click.Choice(("planning", "action", "sequence", "grounding"))
+_STEPS = click.Choice(("planning", "action", "sequence"))
 _SPLITS = click.Choice(("test", "seen", "train"))
 
 
-@click.command()
+@click.group()
+def data() -> None:
+    """Collect runs of tasks, grade and compress them, and build data sets of them.
+
+    \b
+    hisa data collect own:pads/tasks --model reference -o collected
+    hisa data compress collected
+    hisa data build collected -o set --licence MIT
+    hisa data show set
+    """
+
+
+for command in (collect, compress, build):
+    data.add_command(command)
+
+
+@data.command()
 @_FOLDER
 @click.option("-n", "count", type=click.IntRange(1, 1000), default=30, help="Samples (30).")
 @click.option("--seed", type=int, default=0, help="Of the draw (0).")
@@ -38,7 +68,7 @@ def show(folder: Path, count: int, seed: int) -> None:
         raise UsageError(f"{folder}: {error.strerror}") from error
 
 
-@click.command()
+@data.command()
 @click.argument("folders", nargs=-1, required=True, metavar="SET...", type=Path)
 @json_option
 @click.pass_context
@@ -66,7 +96,7 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
         say(safe_line(folder, 29).ljust(30) + "".join(cell.rjust(23) for cell in cells))
 
 
-@click.command()
+@data.command()
 @_FOLDER
 @click.option("--format", "form", required=True, type=_FORMATS)
 @click.option("-o", "out", required=True, metavar="DIR", type=Path)
@@ -86,13 +116,26 @@ def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
         say(path)
 
 
-@click.command("eval")
+@data.command("eval")
 @_FOLDER
-@click.argument("predictions", metavar="PREDICTIONS.jsonl", type=Path)
+@click.argument("predictions", required=False, metavar="[PREDICTIONS.jsonl]", type=Path)
 @click.option("--split", type=_SPLITS, default="test", help="Which (test).")
+@model_options("Asked for each step; without one, PREDICTIONS.jsonl has the answers.")
+@click.option("--objective", type=_STEPS, default="planning", help="What is asked (planning).")
+@click.option("--bare", is_flag=True, help="Ask as exported, for a model tuned on such rows.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps, drawn; all.")
+@click.option("--seed", type=int, default=0, help="Of the draw (0).")
 @json_option
-def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> None:
+@click.pass_context
+def evaluate(
+    ctx: click.Context, /, folder: Path, predictions: Path | None, split: str, *, as_json: bool,
+    **how: Any,
+) -> None:  # fmt: skip
     """Score predicted steps: of the right type, and wholly right.
+
+    With --model they are asked for first, one by one, and appended to PREDICTIONS.jsonl
+    (SET/predictions-MODEL-OBJECTIVE.jsonl); the same command goes on where it was stopped. The
+    model gets the step as it is exported, and how an answer looks; --bare leaves that out.
 
     A line is {"id": a sample's, "action": source or a reply that ends in "Action: …"}, in pixels of
     the picture. A point is right inside the box of the element, without one within 14% of the
@@ -100,18 +143,49 @@ def evaluate(folder: Path, predictions: Path, split: str, *, as_json: bool) -> N
 
     \b
     hisa data eval set predictions.jsonl
+    hisa data eval set --model gguf:coder-0.5b --limit 20
+    hisa data eval set --model gpt-5 --objective sequence --budget-usd 2
+
+    Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
     from hisa.plugins.synthesis.data.set_folder import read_set
     from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
 
-    samples = [sample for sample in read_set(folder).samples if sample.split == split]
+    built = read_set(folder)
+    samples = [sample for sample in built.samples if sample.split == split]
     if not samples:
         raise UsageError(f"{folder}: no sample in {split!r}", fix="--split train")
+    chosen = random.Random(how["seed"]).sample(samples, len(samples))[: how["limit"]]
+    if how["model"]:
+        predictions = _predicted(ctx.obj, built, chosen, predictions, how)
+    if predictions is None:
+        raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
     actions = read_predictions(predictions)
-    shares = accuracy(samples, actions)
+    if how["model"] or how["limit"]:
+        actions = {one.id: actions[one.id] for one in chosen if one.id in actions}
+    shares = accuracy(chosen, actions)
     if as_json:
         print_json({"split": split, "predicted": len(actions), **shares})
         return
-    say(f"{len(actions)} of {len(samples)} steps in {split!r} are predicted")
+    drawn = f", drawn from {len(samples)}" if len(chosen) < len(samples) else ""
+    say(f"{len(actions)} of {len(chosen)} steps in {split!r} are predicted{drawn}")
     for name, share in shares.items():
         say(f"  {name}: {share}")
+
+
+def _predicted(
+    settings: Settings, built: DataSet, chosen: Sequence[Sample], path: Path | None,
+    how: dict[str, Any],
+) -> Path:  # fmt: skip
+    """Ask the model for what is lacking in the file of predictions; returns its path."""
+    from hisa.plugins.synthesis.data.predicting import predict
+    from hisa.plugins.synthesis.exploration import run_alone
+
+    name = re.sub(r"[^\w.]+", "-", f"predictions-{how['model']}-{how['objective']}")
+    path, own = path or built.folder / f"{name}.jsonl", model_settings(settings, how)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = partial(predict, built, chosen, how["objective"], own, path, say_error, bare=how["bare"])
+    if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
+        raise click.Abort
+    say_error(f"predictions: {path}")
+    return path

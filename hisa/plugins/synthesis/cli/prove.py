@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import signal
 import time
 from collections import Counter, deque
 from pathlib import Path
@@ -70,33 +69,21 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
 def _run(queue: Queue, folder: Path, how: dict[str, Any]) -> int:
     """Prove what waits, alone in the folder, until a signal ends it; the exit status."""
-    from hisa.machine.storage import Lock
+    from hisa.plugins.synthesis.exploration import run_alone
 
-    path = folder / ".prove.lock"
-    lock = Lock.take(path)
-    if lock is None:
-        raise UsageError(f"{folder}: process {Lock.holder(path)} is proving there")
-
-    async def work() -> None:
-        if task := asyncio.current_task():
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    async def work() -> bool:
         await queue.run(**how)
+        return queue.left > 0
 
-    try:
-        asyncio.run(work())
-    except (KeyboardInterrupt, asyncio.CancelledError):
+    if (left := run_alone(work, folder / ".prove.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
-        return 1
-    finally:
-        lock.release()
-    return 3 if queue.left else 0
+    return {None: 1, True: 3, False: 0}[left]
 
 
 class Queue:
     """The candidates of an exploration, lasting ends first, and its proofs: ``DIR/proofs.jsonl``.
 
-    Raises:
-        UsageError: there are no candidates, or a file is damaged.
+    Raises: UsageError where there are no candidates, or a file is damaged.
     """
 
     def __init__(self, exploration: Exploration, settings: Settings, *, quiet: bool = True) -> None:
@@ -119,13 +106,8 @@ class Queue:
     ) -> None:
         """Prove what is waiting, in order; a proof is written down before anything is said of it.
 
-        Args:
-            workers: desktops at once.
-            limit: candidates that are begun at most.
-            minutes: after so many no further candidate is begun.
-
-        Raises:
-            UsageError: the subject cannot be set up here.
+        ``workers`` are desktops at once; at most ``limit`` candidates are begun, and none after
+        ``minutes``. Raises: UsageError where the subject cannot be set up here.
         """
         from hisa.machine.storage import AppendOnlyFile
 
@@ -191,9 +173,7 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     proved = [proof for proof in proofs if proof.proved]
     ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
     return {
-        "candidates": candidates,
-        "tried": len(proofs),
-        "proved": len(proved),
+        "candidates": candidates, "tried": len(proofs), "proved": len(proved),
         "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
         "mutants": {
             "killed": sum(one.killed for one in mutants),
@@ -201,11 +181,10 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
             "of": len(mutants),
         },
         "equivalent": sum(proof.equivalent for proof in proofs),
-        "not_done": sum(proof.not_done for proof in proofs),
-        "other_ways": dict(Counter(ways)),
+        "not_done": sum(proof.not_done for proof in proofs), "other_ways": dict(Counter(ways)),
         "seconds": round(sum(proof.seconds for proof in proofs), 1),
         "desktops": sum(proof.desktops for proof in proofs),
-    }
+    }  # fmt: skip
 
 
 def _print(summary: dict[str, Any], folder: Path) -> None:

@@ -12,9 +12,7 @@ __all__ = ["show"]
 
 
 @click.command()
-@click.argument(
-    "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
-)
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def show(folders: tuple[Path, ...], as_json: bool) -> None:
     """Write DIR/graph.html and DIR/tasks.html, and print the numbers.

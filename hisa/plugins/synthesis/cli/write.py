@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import Written
 
-__all__ = ["model_settings", "write"]
+__all__ = ["model_options", "model_settings", "write"]
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _EXAMPLES = examples(
     "hisa synth write pads",
     "hisa synth write pads --chains 10",
@@ -26,12 +28,25 @@ _EXAMPLES = examples(
 _COUNT = click.IntRange(0, 10_000)
 
 
+def model_options(use: str) -> Callable[[_Command], _Command]:
+    """Returns a decorator that adds ``--model``, whose use is told, and what goes with it."""
+
+    def add(command: _Command) -> _Command:
+        for name, kind, metavar, text in (
+            ("--budget-tokens", int, "N", "Likewise, by tokens in and out."),
+            ("--budget-usd", float, "X", "End before a call that costs more."),
+            ("--profile", str, "NAME", "What the model takes; by default by its name."),
+            ("--model", str, "NAME", use),
+        ):
+            command = click.option(name, type=kind, metavar=metavar, help=text)(command)
+        return command
+
+    return add
+
+
 @click.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--model", metavar="NAME", help="Writes the instructions; without one, rules do.")
-@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
-@click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
-@click.option("--budget-tokens", type=int, metavar="N", help="Likewise, by tokens in and out.")
+@model_options("Writes the instructions; without one, rules do.")
 @click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")

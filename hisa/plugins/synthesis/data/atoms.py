@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel
@@ -17,30 +18,30 @@ from pydantic import BaseModel
 from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to_source, to_space
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
+from hisa.protocols import Task
+from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
 from hisa.screen.geometry import BoundingBox, Size, convert_box
 from hisa.screen.observation import Element
 from hisa.screen.similarity import outlines_alike, similarity
+from hisa.tasks.taskfile import load_task
+from hisa.text.redact import Redactor, holds_redacted
 
 __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
-__all__ += ["merge", "split"]
+__all__ += ["merge", "split", "whole_task"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
-_SSIM = 0.9
-"""More is alike; the paper's threshold."""
-_OUTLINES = 0.9
-"""Correlation of the outlines of one control, hovered and not; chosen by hand."""
-_SHIFT = 3.0
-"""Pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand."""
+_SSIM = 0.9  # more is alike; the paper's threshold
+_OUTLINES = 0.9  # correlation of the outlines of one control, hovered and not; chosen by hand
+_SHIFT = 3.0  # pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand
 _LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
 """Roles that a click opens or leaves the page by."""
-_KEYS = frozenset(
+_KEYS = frozenset(  # that scroll, zoom, or lead to another page or window
     {"pageup", "pagedown", "pgup", "pgdn", "f5", "alt+left", "alt+right", "alt+tab", "alt+f4"}
     | {"ctrl+w", "ctrl+t", "ctrl+n", "ctrl+o", "ctrl+r", "ctrl+tab", "ctrl+plus", "ctrl+minus"}
 )
-"""Keys that scroll, zoom, or lead to another page or window."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,10 @@ class Atom:
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
     """The atoms of a run in order, acts that failed left out, looks where the log has them.
 
-    Raises:
-        UsageError: the log lacks a part of an input (it was cut, or held a secret).
+    Raises: UsageError where the log lacks a part of an input (it was cut, or held a secret).
     """
     point = resume_point(run)
-    without_secrets(point)
+    without_secrets(replace(point, task=whole_task(run.manifest.task)))
     atoms: list[Atom] = []
     for step in trajectory.steps:
         parts = [part for act in point.acts if act.step == step.number for part in _parts(act)]
@@ -98,6 +98,20 @@ def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
             parts[-1] = replace(parts[-1], after=step.after)
         atoms += parts
     return atoms
+
+
+def whole_task(record: TaskRecord) -> Task:
+    """A run's task; what the log took out of it comes from the task's own file.
+
+    That is ``task.yaml`` in its folder, taken where nothing but what a log takes out differs.
+    """
+    file = Path(record.folder) / "task.yaml"
+    if record.folder and holds_redacted(record.model_dump()) and file.is_file():
+        task = load_task(file)
+        logged = Redactor().data(TaskRecord.of(task)).model_dump(mode="json")
+        if logged == record.model_dump(mode="json"):
+            return task
+    return record.task()
 
 
 def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:

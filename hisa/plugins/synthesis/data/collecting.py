@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -12,13 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
 from hisa.machine.storage import AppendOnlyFile
-from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.trajectories import read_trajectories, trajectory_of
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, Grade, grade
 from hisa.plugins.synthesis.exploration import append_record, read_records
-from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.plugins.synthesis.writing import open_writer
 from hisa.runs.read import load_run
 from hisa.text.redact import redact
 
@@ -67,32 +65,22 @@ class Collection:
         Each is written as it comes; ``say`` gets lines of progress, ``limit`` is of new grades.
         Raises: ConfigError, ModelUnavailable where the model cannot be opened.
         """
-        if settings is None:
-            return await self._grade(None, say, limit)
-        budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-        with closing(AppendOnlyFile(self.folder / "calls.jsonl")) as calls:
-            keep = lambda event: calls.append(f"{event.model_dump_json()}\n".encode())  # noqa: E731
-            async with open_models(settings, keep, budget, Ledger()) as models:
-                sees = models.profiles["judge"].sees_pictures
-                sees &= "judge" not in models.picture_changes
-                return await self._grade(Writer(models["judge"], sees, "judge"), say, limit)
-
-    async def _grade(
-        self, judge: Writer | None, say: Callable[[str], object], limit: int | None
-    ) -> list[Grade]:
-        name = judge.model.name if judge else RULES
-        graded = {grade.run: grade for grade in read_grades(self.folder, name)}
-        waiting = [run for run in self.runs.values() if run.run not in graded][:limit]
+        own = open_writer(settings, self.folder, Ledger(), "judge") if settings else nullcontext()
         with closing(AppendOnlyFile(self.folder / "grades.jsonl")) as file:
-            for number, run in enumerate(waiting, 1):
-                try:
-                    graded[run.run] = await grade(trajectory_of(load_run(Path(run.folder))), judge)
-                    append_record(file, graded[run.run])
-                except (BudgetExceeded, ModelUnavailable) as error:
-                    self.stopped = redact(str(error))
-                    break
-                except (HisaError, OSError, ValueError, LookupError) as error:
-                    self.left_out[f"no grade, {type(error).__name__}"] += 1
-                if judge or number % 100 == 0:
-                    say(f"{number}/{len(waiting)} graded by {name}")
+            async with own as judge:
+                name = judge.model.name if judge else RULES
+                graded = {grade.run: grade for grade in read_grades(self.folder, name)}
+                waiting = [run for run in self.runs.values() if run.run not in graded][:limit]
+                for number, run in enumerate(waiting, 1):
+                    try:
+                        trajectory = trajectory_of(load_run(Path(run.folder)))
+                        graded[run.run] = await grade(trajectory, judge)
+                        append_record(file, graded[run.run])
+                    except (BudgetExceeded, ModelUnavailable) as error:
+                        self.stopped = redact(str(error))
+                        break
+                    except (HisaError, OSError, ValueError, LookupError) as error:
+                        self.left_out[f"no grade, {type(error).__name__}"] += 1
+                    if judge or number % 100 == 0:
+                        say(f"{number}/{len(waiting)} graded by {name}")
         return [graded[run] for run in self.runs if run in graded]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
-import signal
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
@@ -23,11 +19,10 @@ from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, che
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
 from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
-from hisa.plugins.synthesis.exploration import append_record
+from hisa.plugins.synthesis.exploration import append_record, keep_look
 from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.plugins.synthesis.writing import open_writer
 from hisa.protocols import Environment
-from hisa.runs.kept_elements import plain_element
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 
@@ -93,8 +88,6 @@ async def compress_all(
     Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
     writes the thoughts (None: rules), ``how`` is ``without`` and ``most``, as for `compress`.
     """
-    if task := asyncio.current_task():
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
     opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
     async with opened as writer:
@@ -155,12 +148,8 @@ async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[At
 
 
 def _kept(look: Observation, folder: Path) -> Look:
-    plain = json.dumps([plain_element(one) for one in look.elements or ()]).encode()
-    image = folder / f"{look.screenshot.sha256}.png"
-    elements = folder / f"{hashlib.sha256(plain).hexdigest()}.json"
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(image, look.screenshot.png)
-    replace_file(elements, plain)
+    image, elements = keep_look(look, folder, folder)
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
@@ -174,8 +163,8 @@ async def _sequences(
         atoms: list[AtomRecord] = []
         for atom in part:
             thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
-            plain = {"step": atom.step, "kind": atom.kind, "source": atom.source}
-            atoms.append(AtomRecord.model_validate(plain | {"thought": thought, "writer": by}))
+            plain: dict[str, Any] = {"step": atom.step, "kind": atom.kind, "source": atom.source}
+            atoms.append(AtomRecord(**plain, thought=thought, writer=by))
             thoughts.append(thought)
         if len(part) > 1:
             own = thoughts[-len(part) :]

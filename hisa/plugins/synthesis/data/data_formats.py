@@ -123,15 +123,12 @@ def _copy_pictures(data: DataSet, names: Iterable[str], folder: Path) -> None:
 def _osworld_line(number: int, sample: Sample) -> dict[str, Any]:
     info = {"sample": sample.id, "split": sample.split, "before_file": f"{sample.image}.png"}
     return {
-        "step_num": number,
-        "action_timestamp": str(sample.step),
-        "action": _osworld_action(sample),
-        "response": sample.thought,
-        "reward": 0,
-        "done": sample.ends,
+        "step_num": number, "action_timestamp": str(sample.step),
+        "action": _osworld_action(sample), "response": sample.thought,
+        "reward": 0, "done": sample.ends,
         "info": {**info, "instruction": sample.instruction, **sample.provenance.model_dump()},
         "screenshot_file": sample.after and f"{sample.after}.png",
-    }
+    }  # fmt: skip
 
 
 def _osworld_action(sample: Sample) -> str:

@@ -25,8 +25,7 @@ from hisa.text.words import tokens
 
 __all__ = ["Problem", "ReadLines", "check", "picture_reader"]
 
-ReadLines = Callable[[str], Sequence[Line]]
-"""Reads a picture of the set by name."""
+ReadLines = Callable[[str], Sequence[Line]]  # reads a picture of the set by name
 Words = Sequence[tuple[frozenset[str], BoundingBox]]
 """Of each line that was read its words of three letters and more, and its box."""
 _DRAWN = frozenset(
@@ -81,8 +80,7 @@ def picture_reader(
 ) -> ReadLines | None:
     """A reader of pictures by name, each read once; None where none is wanted.
 
-    Raises:
-        UsageError: Tesseract is not installed.
+    Raises: UsageError where Tesseract is not installed.
     """
     if not wanted:
         return None

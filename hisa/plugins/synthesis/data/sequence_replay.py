@@ -17,7 +17,7 @@ from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.patience import Deadline
-from hisa.plugins.synthesis.data.atoms import Atom, alike
+from hisa.plugins.synthesis.data.atoms import Atom, alike, whole_task
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
 from hisa.plugins.synthesis.records import Facts
@@ -32,8 +32,7 @@ __all__ = ["Ending", "Player", "Replayed", "Verdict", "nearest"]
 
 Parts = Sequence[tuple[Atom, ...]]
 Replayed = Literal["same", "other", "halted", "not tried"]
-Verdict = tuple[Replayed, str]
-"""What came of a merged play, and why where it is not the same."""
+Verdict = tuple[Replayed, str]  # what came of a merged play, and why where it is not the same
 _LATE, _POLL = 6.0, 0.7
 """Seconds that a program may take to write, and between two scores; as in a proof."""
 
@@ -43,8 +42,7 @@ class Ending:
     """The state in which a play ended; with ``halted``, it could not be played to its end."""
 
     look: Observation
-    looks: tuple[Observation, ...]
-    """Before each part."""
+    looks: tuple[Observation, ...]  # before each part
     facts: Facts
     score: float | None
     halted: str = ""
@@ -63,7 +61,7 @@ class Player(AsyncExitStack):
         self, run: Run, final: Look | None, environment: Environment | None = None
     ) -> None:
         super().__init__()
-        self._run, self._final, self._task = run, final, run.manifest.task.task()
+        self._run, self._final, self._task = run, final, whole_task(run.manifest.task)
         self._settings = Settings.model_validate(dict(run.manifest.settings))
         if not self._settings.environment.throw_away:
             raise UsageError("its environment keeps what is done to it")

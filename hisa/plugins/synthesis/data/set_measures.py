@@ -17,7 +17,8 @@ from hisa.plugins.synthesis.data.samples import Sample, Target, by_run
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.protocols import Embedder
 
-__all__ = ["Share", "accuracy", "compare", "diversity", "mean_distance", "read_predictions"]
+__all__ = ["Prediction", "Share", "accuracy", "compare", "diversity", "mean_distance"]
+__all__ += ["read_predictions"]
 
 _NEAR = 0.14  # of the picture's width, as AndroidControl measures points (OS-Genesis, A)
 _EQUAL = ("text", "key", "keys", "presses", "button")  # fields of actions
@@ -31,6 +32,7 @@ class Prediction(BaseModel):
 
     id: Annotated[str, Field(max_length=200)]
     action: Annotated[str, Field(max_length=20_000)]
+    asked: Annotated[str, Field(max_length=64)] = ""  # hash of the model's name and the request
 
 
 class Share(NamedTuple):
@@ -56,14 +58,12 @@ def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | 
     instructions = list(dict.fromkeys(sample.instruction for sample in samples))
     runs = by_run(samples)
     return {
-        "tasks": len(instructions),
-        "runs": len(runs),
-        "steps": len(samples),
+        "tasks": len(instructions), "runs": len(runs), "steps": len(samples),
         "instruction_distance": mean_distance(instructions, embedder),
         "action_distance": mean_distance([sample.thought for sample in samples], embedder),
         "words_per_instruction": fmean(len(text.split()) for text in instructions),
         "steps_per_task": len(samples) / len(runs),
-    }
+    }  # fmt: skip
 
 
 def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:

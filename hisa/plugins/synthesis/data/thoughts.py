@@ -10,14 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from PIL import ImageDraw
 from pydantic import BaseModel, Field
 
 from hisa.actions import Click, Hotkey, Press, Scroll, Write
 from hisa.errors import InvalidReply
 from hisa.plugins.synthesis.data.atoms import Atom, alike, in_pixels
 from hisa.plugins.synthesis.data.trajectories import Look
-from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, element_lines
+from hisa.plugins.synthesis.model_instructions import Writer, ask_writer, boxed, element_lines
 from hisa.screen.observation import Element, Screenshot
 from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import one_line, short, untrusted
@@ -30,8 +29,7 @@ _TOLD = 4
 _PAGE_TEXT = frozenset({"static", "label", "section", "paragraph", "heading", "document web"})
 _ROLES = {"push button": "button", "entry": "field", "text": "field"}
 _NO_SENTENCE = re.compile(r"(?i:pyautogui|\w\(.*\)|```)|[.!?]\s+[A-Z]")
-_QUOTABLE = re.compile(r'[^"]{1,50}(?= |"|$)')
-"""Whole words of a name, without quotation marks."""
+_QUOTABLE = re.compile(r'[^"]{1,50}(?= |"|$)')  # whole words of a name, without quotation marks
 _FUTURE = re.compile(r"\bI(['\u2019]ll| will| am going to)\b|already")
 
 
@@ -150,9 +148,7 @@ def _names(look: Look | None) -> set[str]:
 
 
 def _boxed(look: Look, target: Element | None) -> Screenshot:
-    pixels = look.screenshot.pixels.copy()
-    if target is not None:
-        box = in_pixels(look, target.box)
-        around = (box.left - 2, box.top - 2, box.right + 2, box.bottom + 2)
-        ImageDraw.Draw(pixels).rectangle(around, outline="red", width=3)
-    return Screenshot(pixels)
+    if target is None:
+        return look.screenshot
+    box = in_pixels(look, target.box)
+    return boxed(look.screenshot, box.left, box.top, box.right, box.bottom)

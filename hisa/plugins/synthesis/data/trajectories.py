@@ -37,8 +37,7 @@ class Look:
     def elements(self) -> tuple[Element, ...]:
         """The elements in reading order, boxes in screen pixels; none where none were kept.
 
-        Raises:
-            ValueError, OSError: the file is damaged or gone.
+        Raises: ValueError, OSError where the file is damaged or gone.
         """
         return () if self.elements_path is None else read_elements(self.elements_path)
 
@@ -69,10 +68,8 @@ class TrajectoryStep:
     input: Any
     actions: tuple[Action, ...] = ()
     ok: bool = True
-    ends: bool = False
-    """Whether it is the agent's word that the run ends."""
-    descriptions: tuple[str, ...] = ()
-    """The planner's words for the places that it meant, in order."""
+    ends: bool = False  # whether it is the agent's word that the run ends
+    descriptions: tuple[str, ...] = ()  # the planner's words for the places that it meant, in order
 
     @property
     def atomic(self) -> bool:
@@ -93,9 +90,7 @@ class Trajectory:
     folder: Path
     task: str
     instruction: str
-    domain: str
-    policy: str
-    """The planner's model."""
+    policy: str  # the planner's model
     seed: int
     steps: tuple[TrajectoryStep, ...]
     score: float | None
@@ -114,8 +109,7 @@ class Trajectory:
 def trajectory_of(run: Run) -> Trajectory:
     """The trajectory of a run that ended.
 
-    Raises:
-        UsageError: it did not end, its machine or model failed, or it has no usable step.
+    Raises: UsageError where it did not end, its machine or model failed, or it has no usable step.
     """
     if not run.ended or run.status not in ("succeeded", "infeasible", "ended", "max_steps"):
         raise UsageError(f"{run.id}: its run is {run.status}", fix="hisa runs ls")
@@ -126,9 +120,9 @@ def trajectory_of(run: Run) -> Trajectory:
     task = run.manifest.task
     return Trajectory(
         id=run.id, folder=run.folder, task=task.id, instruction=task.instruction,
-        domain=task.domain, policy=run.manifest.models.get("planner", ""),
-        seed=run.manifest.seed, steps=steps, score=run.score, success=run.success,
-        status=run.status, by_person=len(run.steps) - len(own),
+        policy=run.manifest.models.get("planner", ""), seed=run.manifest.seed, steps=steps,
+        score=run.score, success=run.success, status=run.status,
+        by_person=len(run.steps) - len(own),
     )  # fmt: skip
 
 
@@ -156,12 +150,11 @@ def read_trajectories(folders: Sequence[Path]) -> tuple[list[Trajectory], Counte
 def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     if record.before is None or record.planned is None or not record.acts:
         return None
-    before = _look(run, record.judged_from or record.before)
+    seen, acts = record.judged_from or record.before, record.acts
+    before = _look(run, seen)
     after = _look(run, record.after) if record.after is not None else None
     if before is None:
         return None
-    seen = record.judged_from or record.before
-    acts = record.acts
     return TrajectoryStep(
         record.number, before, after, record.planned.thought, record.tool,
         acts[0].input if len(acts) == 1 else [act.input for act in acts],

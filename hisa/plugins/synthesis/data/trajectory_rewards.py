@@ -1,34 +1,38 @@
 """Trajectory rewards: a mark of 1 to 5 for a whole run (OS-Genesis, section 3.3 and appendix F).
 
 A judge, a model or rules, sees instruction, steps and the last three looks, and never the score.
+Runs are drawn by them (algorithm 1, and the arms of 5.2).
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.actions import Hotkey, Write
+from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
 from hisa.plugins.synthesis.model_instructions import Writer, ask_writer
 from hisa.text.prompt_text import one_line, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["RULES", "Grade", "grade", "looks", "step_lines"]
+__all__ = ["RULES", "Grade", "How", "grade", "looks", "sample", "step_lines"]
 
+How = Literal["reward", "all", "complete"]
 RULES: Final = "rules"
 _LAST, _STEPS = 3, 60
 """Looks that a judge sees (appendix F); steps, and texts of a look in place of its picture."""
-_STOP = frozenset(
+_STOP = frozenset(  # words of instructions that name nothing on a screen
     "a an and are at be button by can click choose enter field find for from go in into is it its "  # noqa: SIM905
     "main make of on open option or page press put select set so submit task text that the them "
     "then there this to turn type use what which window with you".split()
 )
-"""Words of instructions that name nothing on a screen."""
 _QUOTED = re.compile(r'"([^"]{1,200})"|“([^”]{1,200})”|(?<!\w)\'([^\']{1,200})\'(?!\w)')
 _WORD = re.compile(r"\w+(?:[.:/@-]\w+)*")
 _ENDINGS = {"termination": "done", "infeasible": "gave up"}
@@ -135,6 +139,20 @@ def _texts(look: Look) -> list[str]:
 def _terms(instruction: str) -> set[str]:
     quoted = {"".join(match).casefold().strip() for match in _QUOTED.findall(instruction)}
     return quoted or {word.casefold() for word in _WORD.findall(instruction)} - _STOP
+
+
+def sample(grades: Sequence[Grade], count: int, how: How = "reward", *, seed: int) -> list[str]:
+    """Returns so many ids of runs, drawn with replacement from grades of one judge.
+
+    "reward" draws with P = R / sum R, so that nothing is dropped; "all" draws evenly; "complete"
+    evenly from those with the full mark for completion. Raises: UsageError where nothing is left.
+    """
+    usable = (grade for grade in grades if how != "complete" or grade.completion == 5)
+    pool = sorted(usable, key=lambda grade: grade.run)
+    if not pool:
+        raise UsageError(f"--sample {how}: no graded run to draw from", fix="--sample all")
+    weights = [grade.reward if how == "reward" else 1 for grade in pool]
+    return [one.run for one in random.Random(seed).choices(pool, weights, k=count)]
 
 
 async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
