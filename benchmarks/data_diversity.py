@@ -6,8 +6,8 @@
 Each folder is an exploration with proved tasks. For each a model writes tasks in the paper's other
 two ways, without acts: task-driven, from first screens; self-instruct, with three of those drawn as
 examples. OUT keeps them, and the same command goes on. A row has --count distinct instructions, or
-all of fewer, drawn by --seed, evenly from the applications; runs with a name and suites are rows
-too. Actions are the thoughts of acts in runs that solved a task of the set.
+fewer, drawn by --seed, evenly from the applications; suites and runs with a name are rows too.
+Actions are the thoughts of acts in runs that solved a task of the set.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.protocols import Embedder
 from hisa.tasks.taskfile import load_task
 
-_RESAMPLES, _BATCH = 1_000, 5
+_RESAMPLES, _BATCH, _REPLY = 1_000, 5, b'"reply":"'  # of calls.jsonl, whose texts escape quotes
 _SEEN = ("subject.json", "states.jsonl", "triples.jsonl", "images", "elements")
 _HEAD = "set | tasks | distance of instructions | words | solved | distance of actions | acts"
 Pools = Sequence[Sequence[str]]
@@ -46,18 +46,18 @@ def kept(out: Path, way: str) -> list[str]:
     return [record.high for record in records if record.way == way]
 
 
-def write(settings: Settings, folder: Path, out: Path, wish: Wish) -> str:
+def write(settings: Settings, folder: Path, out: Path, count: int, seed: int) -> str:
     """Write what is missing, on links to what was explored; returns what of it all was kept."""
     out.mkdir(parents=True, exist_ok=True)
-    for name in _SEEN:
-        if not (out / name).exists():
-            (out / name).symlink_to((folder / name).resolve())
-    if any(len(kept(out, way)) < wish.references for way in REFERENCES):
+    for name in (name for name in _SEEN if not (out / name).exists()):
+        (out / name).symlink_to((folder / name).resolve())
+    (calls := out / "calls.jsonl").touch(0o600)
+    if any(len(kept(out, way)) < count for way in REFERENCES):
+        wish = Wish(limit=0, references=count, seed=seed + calls.read_bytes().count(_REPLY))
         written = asyncio.run(write_all(settings, out, wish, say_error))
         say_error(f"{folder.name}: {written.stopped or 'written'}")
-    replies = (out / "calls.jsonl").read_bytes().count(b'"reply":"')  # a quote in it is escaped
-    count = sum(len(kept(out, way)) for way in REFERENCES)
-    return f"{folder.name} {count} of {_BATCH * replies}"
+    made = sum(len(kept(out, way)) for way in REFERENCES)
+    return f"{folder.name} {made} of {_BATCH * calls.read_bytes().count(_REPLY)}"
 
 
 def evenly(pools: Pools, count: int, seed: int) -> list[str]:
@@ -70,7 +70,7 @@ def evenly(pools: Pools, count: int, seed: int) -> list[str]:
 def distance(texts: Sequence[str], embedder: Embedder, seed: int) -> str:
     """The mean distance with its 95% bootstrap interval over texts; "-" for fewer than two.
 
-    Pairs of a text with itself count nothing: n / (n - 1) takes out what they cost a resample.
+    A resample's pairs of a text with itself lower its mean; n / (n - 1) takes that out again.
     """
     import numpy as np
 
@@ -100,15 +100,15 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--model", default="gguf:coder-1.5b")
-    parser.add_argument("--count", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
+    for name, number in (("--count", 50), ("--seed", 1)):
+        parser.add_argument(name, type=int, default=number)
     for name in ("--runs", "--suite"):
         parser.add_argument(name, nargs="+", default=[], metavar="NAME=PLACE")
     options = parser.parse_args()
-    outs = {folder: options.out / folder.name for folder in options.folders}
     settings = load(overrides={"models": {"planner": {"model": options.model}}})
-    wish = Wish(limit=0, references=-(-options.count // len(outs)), seed=options.seed)
-    counts = [write(settings, folder, out, wish) for folder, out in outs.items()]
+    outs = {folder: options.out / folder.name for folder in options.folders}
+    count, seed = -(-options.count // len(outs)), options.seed
+    counts = [write(settings, folder, out, count, seed) for folder, out in outs.items()]
     sets = {way: [kept(out, way) for out in outs.values()] for way in REFERENCES}
     suites = [("reverse", [f"own:{folder}/tasks" for folder in outs])]
     suites += [(text.partition("=")[0], [text.rpartition("=")[2]]) for text in options.suite]
@@ -123,7 +123,7 @@ def main() -> None:
     print(machine(), f"{options.model} kept, of lines asked for: {', '.join(counts)}", sep="\n")
     print(f"embedder {by.name}\n| {_HEAD} |\n|{'---|' * (_HEAD.count('|') + 1)}")
     for name, pools in sets.items():
-        print(f"| {name} | {row(pools, runs, options.count, options.seed, by)} |")
+        print(f"| {name} | {row(pools, runs, options.count, seed, by)} |")
 
 
 if __name__ == "__main__":

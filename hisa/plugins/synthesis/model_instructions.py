@@ -143,13 +143,13 @@ async def reference_batch(
     states = _first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
-        screens = (element_lines(exploration.elements(state), None) for state in states)
-        texts[untrusted("elements")] = "\n\n".join(screens)
-    texts["candidates"] = "\n".join(shown) or "None yet."
+        seen = "\n".join(element_lines(exploration.elements(state), None) for state in states)
+        texts[untrusted("elements")] = "\n".join(dict.fromkeys(seen.splitlines()))
+    texts["examples" if drawn else "candidates"] = "\n".join(shown) or "None yet."
     pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
     array: dict[str, Any] = {"type": "array", "minItems": _BATCH, "maxItems": _BATCH}
     properties = {"instructions": array | {"items": {"type": "string", "maxLength": 300}}}
-    system = render("first_screen_tasks", pictures=writer.sees, drawn=drawn, count=_BATCH)
+    system = render("first_screen_tasks", pictures=writer.sees, count=_BATCH)
     ideas, turn = await ask_writer(
         writer, system, texts, pictures, properties, _Ideas, fits, temperature=_WARM
     )

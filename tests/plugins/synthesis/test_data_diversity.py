@@ -60,7 +60,7 @@ def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
     useless = True
 
     def ideas(received: Received) -> str:
-        if useless and "drawn as examples" in received.text:
+        if useless and "</examples>" in received.text:
             return '{"instructions": ["no"]}'
         return json.dumps({"instructions": [f"Write the word {next(number)}." for _ in range(5)]})
 
