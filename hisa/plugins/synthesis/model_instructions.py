@@ -121,8 +121,7 @@ async def reference_batch(
         BudgetExceeded, ModelUnavailable: from the model.
     """
     shown = [one.high for one in written if one.way == way][-_EARLIER:]
-    drawn = way == "self_instruct"
-    if drawn:
+    if drawn := way == "self_instruct":
         pool = [one.high for one in written if one.way == "task_driven"]
         shown = random.Random(f"{seed} {len(shown)}").sample(pool, min(_DRAWN, len(pool)))
     known = {one.high.casefold() for one in written}
@@ -134,12 +133,13 @@ async def reference_batch(
     states = _first_screens(exploration)
     texts = {"task": f"The application: {exploration.subject.title}."}
     if not writer.sees:
-        screens = (element_lines(exploration.elements(state), None) for state in states)
-        texts[untrusted("elements")] = "\n\n".join(screens)
-    texts["candidates"] = "\n".join(shown) or "None yet."
+        seen = "\n".join(element_lines(exploration.elements(state), None) for state in states)
+        texts[untrusted("elements")] = "\n".join(dict.fromkeys(seen.splitlines()))
+    texts["examples" if drawn else "candidates"] = "\n".join(shown) or "None yet."
     pictures = (Screenshot.from_png(exploration.picture(one).read_bytes()) for one in states)
-    properties = {"instructions": {"type": "array", "items": {"type": "string"}}}
-    system = render("first_screen_tasks", pictures=writer.sees, drawn=drawn, count=_BATCH)
+    array: dict[str, Any] = {"type": "array", "minItems": _BATCH, "maxItems": _BATCH}
+    properties = {"instructions": array | {"items": {"type": "string", "maxLength": 300}}}
+    system = render("first_screen_tasks", pictures=writer.sees, count=_BATCH)
     ideas, turn = await ask_writer(
         writer, system, texts, pictures, properties, _Ideas, fits, temperature=_WARM
     )

@@ -1,0 +1,121 @@
+"""The table of diversity: what a model writes in two ways, kept and gone on with, beside sets."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from benchmarks import data_diversity
+from hisa.actions import Click
+from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
+from hisa.screen.geometry import Point, Size
+from hisa.testing import FakeServer
+from hisa.testing.model_server import Received
+from hisa.testing.word_embedder import WordEmbedder
+from tests.plugins.synthesis.test_writing import LOOKS, unpacked
+
+_TASK = """
+id: {id}
+domain: text_editor
+instruction: {instruction}
+check: [{{element: {{role: menu, name: File}}}}]
+"""
+
+
+@pytest.fixture
+def explored(tmp_path: Path) -> Path:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "pads")
+    for id_, instruction in {"one": "Turn on the line numbers.", "two": "Write Berlin."}.items():
+        task = folder / "tasks" / id_ / "task.yaml"
+        task.parent.mkdir(parents=True)
+        task.write_text(_TASK.format(id=id_, instruction=instruction))
+    return folder
+
+
+def _printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: FakeServer,
+    explored: Path,
+) -> str:  # fmt: skip
+    home = explored.parent
+    (home / "hisa.toml").write_text(f'[models.planner]\nbase_url = "{server.url}"\nmax_retries = 0')
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setattr(data_diversity, "open_embedder", lambda _: WordEmbedder())
+    arguments = [str(explored), "-o", "out", "--count", "7", "--model", "gpt-4o"]
+    suite = ["--suite", f"people=own:{explored}/tasks"]
+    monkeypatch.setattr(sys, "argv", ["data_diversity", *arguments, *suite])
+    data_diversity.main()
+    return capsys.readouterr().out
+
+
+def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
+    explored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = count()
+    useless = True
+
+    def ideas(received: Received) -> str:
+        if useless and "</examples>" in received.text:
+            return '{"instructions": ["no"]}'
+        return json.dumps({"instructions": [f"Write the word {next(number)}." for _ in range(5)]})
+
+    with FakeServer(then=ideas) as server:
+        first = _printed(monkeypatch, capsys, server, explored)
+        useless = False
+        second = _printed(monkeypatch, capsys, server, explored)
+        asked = len(server.requests)
+        third = _printed(monkeypatch, capsys, server, explored)
+        assert len(server.requests) == asked
+    assert "pads 7 of 20" in first  # two replies that were kept, two of no use
+    assert "| self_instruct | 0 of 0 | - | - |" in first
+    assert "pads 14 of 30" in second
+    assert third == second
+    assert re.search(
+        r"\| self_instruct \| 7 of 7 \| 0\.\d\d \(0\.\d\d to 0\.\d\d\) \| 4\.0 ", third
+    )
+    assert re.search(r"\| reverse \| 2 of 2 \| .* \| 3\.5 \| 0 \| - \| - \|", third)
+    assert re.search(r"\| people \| 2 of 2 ", third)
+    assert not (explored / "instructions.jsonl").exists()
+
+
+def test_actions_are_those_of_solved_runs_of_the_set(tmp_path: Path) -> None:
+    look = Look(tmp_path / "look.png", Size(100, 100))
+
+    def run(instruction: str, *thoughts: str, success: bool = True) -> Trajectory:
+        click = (Click(Point(1, 1)),)
+        steps = [
+            TrajectoryStep(at, look, None, text, "gui_action", "", actions=click)
+            for at, text in enumerate(thoughts)
+        ]
+        steps.append(TrajectoryStep(9, look, None, "Done.", "termination", {}))
+        return Trajectory(
+            "r", tmp_path, "t", instruction, "", "", 0, tuple(steps), 1.0, success, "succeeded"
+        )
+
+    runs = [run("a b", "x", "y"), run("c d", "x y", success=False), run("e f", "z"), run("g", "x")]
+    row = data_diversity.row([["a b", "c d"], ["e f"]], runs, 2, 1, WordEmbedder())
+    assert re.fullmatch(r"2 of 3 \| 1\.00 \(.*\) \| 2\.0 \| 2 \| 1\.00 \| 1\.5", row)
+
+
+def test_texts_are_drawn_evenly_and_by_the_seed() -> None:
+    pools = [[f"a{number}" for number in range(50)], ["b0", "b1", "b0"], []]
+    drawn = data_diversity.evenly(pools, 10, 1)
+    assert len(set(drawn)) == 10
+    assert {text for text in drawn if text[0] == "b"} == {"b0", "b1"}
+    assert drawn == data_diversity.evenly(pools, 10, 1)
+    assert drawn != data_diversity.evenly(pools, 10, 2)
+
+
+def test_the_interval_lies_around_the_mean_distance() -> None:
+    texts = ["a b", "a c", "a d", "b c", "d e", "f g", "f h", "a h"]
+    mean, low, high = map(
+        float, re.findall(r"\d\.\d+", data_diversity.distance(texts, WordEmbedder(), 1))
+    )
+    assert low < mean < high
+    assert data_diversity.distance(["a", "a"], WordEmbedder(), 1) == "0.00 (0.00 to 0.00)"
+    assert data_diversity.distance(["a"], WordEmbedder(), 1) == "-"
