@@ -29,7 +29,7 @@ _COLOURS = {
     "good": "#6ddc9b", "bad": "#ff9a92", "warn": "#f5c26b", "calm": "#e5e9ee", "live": "#9ab4ff",
     "soft": "#98a3b0",
 }  # fmt: skip
-_GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#2f5bd8"
+_GROUND, _CLICK, _CHANGED, _CHOSEN = "#0e1116", "#e5007a", "#ff9500", "#d70015"
 _TELL = "a GIF; for a WebM: apt install ffmpeg, or pip install imageio-ffmpeg"
 Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines they may take
 

@@ -50,7 +50,7 @@ def test_the_terminal_the_report_and_the_audit_show_it(run: Run) -> None:
     assert "step 2  a person gave back after 12.0 s" in call(run, "audit")
     assert len(json.loads(call(run, "audit", "--json"))["person"]) == 3
     page = render_report(run)
-    assert page.count("<b>By a person</b>") == 3
+    assert page.count('class="note live person"') == 3
     assert "Entry &#34;Name&#34; now reads" in page
 
 
