@@ -8,8 +8,8 @@ const rateLine = ({ rate, low, high, rated }, name) => el("p", { class: "line" }
 function card(bench, box) {
   const made = bench.slots - bench.missing, about = [bench.suite, ...(bench.variants ?? []), clock(bench.started)].join(" · ");
   return el("li", { class: "card bench" }, el("h2", {}, box, el("a", { href: link(bench.id) }, bounded(bench.id, 120)), bench.running && chip("running")),
-    bench.error ? el("p", { class: "note bad" }, bounded(bench.error, 300)) : [rateLine(bench), el("p", { class: "muted small" }, bounded(about, 300)),
-      el("p", { class: "line" }, meter(made, bench.slots, "progress"), `${count(made)} of ${count(bench.slots)} made, ${count(bench.scored)} scored`)]);
+    bench.error ? el("p", { class: "note bad" }, bounded(bench.error, 300)) : [el("p", { class: "line" }, meter(made, bench.slots, "progress"), `${count(made)} of ${count(bench.slots)} made, ${count(bench.scored)} scored`),
+      rateLine(bench), el("p", { class: "muted small" }, bounded(about, 300))]);
 }
 async function list(root, signal) {
   const cards = el("ul", { class: "cards" }), empty = el("p", { class: "muted" }), rows = new Map(), pair = pairChooser((ids) => link(...ids));
