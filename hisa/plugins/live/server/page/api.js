@@ -1,72 +1,46 @@
 // Calls to the server: the token goes in a header, streams are read by fetch and taken up again.
-
 import { say, setClass, setText } from "./dom.js";
-
 const KEY = "hisa-token", SILENCE = 60000; // milliseconds without even a ping, after which a stream counts as lost
 let worked = false, whenRefused = () => {};
-
 export const onRefused = (handler) => (whenRefused = handler);
-export const token = () => sessionStorage.getItem(KEY) ?? "";
+export const token = () => sessionStorage[KEY] ?? "";
 export const path = (...parts) => "/api/" + parts.map((part) => encodeURIComponent(part)).join("/");
-
 export function keepToken(text) {
   const match = /[#&]token=([^&\s]{1,512})/.exec(text) ?? /^\s*([\w.~-]{8,512})\s*$/.exec(text);
-  if (match) sessionStorage.setItem(KEY, match[1]);
-  if (match) worked = false;
+  if (match) [sessionStorage[KEY], worked] = [match[1], false];
   return Boolean(match);
 }
-
-export class Refused extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
-
+const refused = (status, message) => Object.assign(new Error(message), { status });
 export function linkState(state) {
-  const element = document.getElementById("link");
-  setClass(element, `link-state ${state}`);
-  setText(element, { on: "connected", off: "no connection, trying again", refused: "token needed" }[state]);
+  setClass(document.getElementById("link"), `link-state ${state}`);
+  setText(document.getElementById("link"), { on: "connected", off: "no connection, trying again", refused: "token needed" }[state]);
 }
-
 export async function ask(address, { method = "GET", body, signal, headers = {} } = {}) {
   const sent = { Authorization: `Bearer ${token()}`, ...(body && { "Content-Type": "application/json" }), ...headers };
   const response = await fetch(address, { method, signal, headers: sent, body: body && JSON.stringify(body), cache: "no-store" }).catch((error) => {
     if (error.name === "AbortError") throw error;
-    linkState("off");
-    throw new Refused(0, "The server does not answer. Is hisa serve still running?");
+    throw linkState("off") ?? refused(0, "The server does not answer. Is hisa serve still running?");
   });
-  if (response.status === 401) {
-    whenRefused(worked);
-    throw new Refused(401, "The token is not valid.");
-  }
+  if (response.status === 401) { whenRefused(worked); throw refused(401, "The token is not valid."); }
   worked = true;
   linkState("on");
   if (response.ok || response.status === 304) return response;
   const { error, fix } = (await response.json().catch(() => null)) ?? {};
-  throw new Refused(response.status, [error ?? `The server answered ${response.status}.`, fix].filter(Boolean).join(" – "));
+  throw refused(response.status, [error ?? `The server answered ${response.status}.`, fix].filter(Boolean).join(" – "));
 }
-
 export const get = async (address, signal) => (await ask(address, { signal })).json();
 export const send = async (address, body = {}, method = "POST") => (await ask(address, { method, body })).json().catch(() => ({}));
-
 // The picture as an address for <img>, or null where it is as before (304).
 export async function picture(address, signal) {
   const response = await ask(address, { signal });
   return response.status === 304 ? null : URL.createObjectURL(await response.blob());
 }
 // Shows a picture and lets go of the one before.
-export function putPicture(image, address) {
-  const old = image.src;
-  image.onload = () => old && URL.revokeObjectURL(old);
-  image.src = address;
-}
-
+export function putPicture(image, address) { const old = image.src; image.onload = () => old && URL.revokeObjectURL(old); image.src = address; }
 export const wait = (milliseconds, signal) => new Promise((resolve) => {
-  setTimeout(resolve, milliseconds);
-  signal?.addEventListener("abort", resolve, { once: true });
+  const done = () => { clearTimeout(timer); signal.removeEventListener("abort", done); resolve(); }, timer = setTimeout(done, milliseconds);
+  signal.addEventListener("abort", done);
 });
-
 // Takes pieces of an event stream, gives whole events {id, event, data}; a part of a line waits for its rest.
 export function streamParser(onEvent) {
   let rest = "", event = "", data = [], id = "";
@@ -75,9 +49,8 @@ export function streamParser(onEvent) {
     if (name === "data") data.push(value);
     else if (name === "event") event = value;
     else if (name === "id") id = value;
-    if (text !== "") return;
-    if (data.length) onEvent({ id, event: event || "message", data: data.join("\n") });
-    [event, data] = ["", []];
+    if (text === "" && data.length) onEvent({ id, event, data: data.join("\n") });
+    if (text === "") [event, data] = ["", []];
   };
   return (piece) => {
     const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
@@ -95,26 +68,17 @@ async function readStream(response, feed) {
     if (part.value) feed(part.value);
   }
 }
-
 // Follows an event stream until `signal`; `handlers`, by the event's name, take its data. A lost one is taken up
 // after the last event that came, with growing pauses.
 export async function follow(address, handlers, signal) {
   let last = "", pause = 500;
-  const feed = () => streamParser(({ id, event, data }) => {
-    [last, pause] = [id || last, 500];
-    handlers[event]?.(JSON.parse(data));
-  });
+  const feed = () => streamParser(({ id, event, data }) => { [last, pause] = [id || last, 500]; handlers[event]?.(JSON.parse(data)); });
   while (!signal.aborted) {
     try {
       const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
       await readStream(await ask(address, { signal, headers }), feed());
-    } catch (error) {
-      if (signal.aborted || [401, 404].includes(error.status)) return;
-      if (!error.status && !(error instanceof Refused)) console.warn("stream", error);
-    }
-    if (signal.aborted) return;
-    linkState("off");
-    say("The connection is lost; trying again.");
+    } catch (error) { if (signal.aborted || [401, 404].includes(error.status)) return; if (error.status === undefined) console.warn("stream", error); }
+    if (!signal.aborted) linkState("off") ?? say("The connection is lost; trying again.");
     await wait(pause * (0.7 + 0.6 * Math.random()), signal);
     pause = Math.min(pause * 2, 15000);
   }

@@ -1,8 +1,6 @@
 // Every desktop as a tile: only what changed is touched, only what is visible is loaded.
-
 import { follow, get, path, picture, putPicture } from "./api.js";
 import { bounded, el, known, meter, money, say, setClass, setText, tone } from "./dom.js";
-
 const AT_ONCE = 6;
 
 function newTile(id) {
@@ -12,39 +10,30 @@ function newTile(id) {
 }
 
 function putTile(tile, data) {
-  setText(tile.title, data.title || data.task || data.id, 160);
-  setText(tile.state, String(data.state ?? data.kind).replaceAll("_", " "), 40);
+  const texts = { title: data.title || data.task || data.id, state: String(data.state ?? data.kind).replaceAll("_", " "),
+    step: known(data.step) ? `step ${data.step}` : "", cost: known(data.cost) ? money(data.cost) : "" };
+  Object.entries(texts).forEach(([name, text]) => setText(tile[name], text, name === "title" ? 160 : 40));
   setClass(tile.state, `chip ${tone(data.state)}`);
-  setText(tile.step, known(data.step) ? `step ${data.step}` : "", 24);
-  setText(tile.cost, known(data.cost) ? money(data.cost) : "", 24);
   const address = `#/run/${encodeURIComponent(data.id)}`;
   if (data.kind === "run" && tile.link.getAttribute("href") !== address) tile.link.setAttribute("href", address);
   tile.wanted = data.hash ?? "";
 }
-
 // Loads the pictures of visible tiles whose hash changed, a few at once.
 function pictureLoader(signal) {
   const tiles = new WeakMap(), queue = new Set();
   let busy = 0;
-  const want = (tile) => {
-    if (tile.visible && tile.wanted && tile.wanted !== tile.shown && !tile.loading) queue.add(tile);
-    pump();
-  };
+  const want = (tile) => { if (tile.visible && tile.wanted && tile.wanted !== tile.shown && !tile.loading) queue.add(tile); pump(); };
   const pump = () => {
-    for (const tile of queue) {
-      if (busy >= AT_ONCE || document.hidden || signal.aborted) return;
-      queue.delete(tile);
-      if (tile.visible) load(tile);
-    }
+    for (const tile of queue) { if (busy >= AT_ONCE || document.hidden || signal.aborted) return; queue.delete(tile); if (tile.visible) load(tile); }
   };
   const load = async (tile) => {
     const hash = tile.wanted, since = tile.shown ? `?since=${encodeURIComponent(tile.shown)}` : "";
-    busy += 1;
-    tile.loading = true;
-    const address = await picture(path("tiles", tile.id) + since, signal).catch(() => null);
+    [busy, tile.loading] = [busy + 1, true];
+    const address = await picture(path("tiles", tile.id) + since, signal).catch(() => undefined);
     if (address) putPicture(tile.image, address);
-    Object.assign(tile, { shown: hash, loading: false });
-    busy -= 1;
+    [busy, tile.loading] = [busy - 1, false];
+    if (address === undefined) return pump(); // asked for again when the tile changes
+    tile.shown = hash;
     want(tile);
   };
   const watcher = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
@@ -59,21 +48,14 @@ function pictureLoader(signal) {
 function nodeCard(node) {
   const used = (node.slots ?? 0) - (node.slots_free ?? 0);
   const gauge = (name, value, text) => [el("dt", {}, name), el("dd", {}, known(value) && meter(value, 1, `${name} ${text}`), ` ${text}`)];
-  const part = (name) => gauge(name, node[name], known(node[name]) ? `${Math.round(100 * node[name])}%` : "–");
+  const part = (name, label = name) => gauge(label, node[name], known(node[name]) ? `${Math.round(100 * node[name])}%` : "–");
   return el("li", { class: "card node" }, el("h2", {}, bounded(node.name, 60)), el("dl", {},
-    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`), part("cpu"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
+    gauge("slots", used / (node.slots || 1), `${used} of ${node.slots ?? "–"} taken`), part("cpu", "cpu load"), part("memory"), part("disk"), el("dt", {}, "queue"), el("dd", {}, node.queue ?? 0)));
 }
-
 export async function show(root, _, signal) {
   const nodes = el("ul", { class: "nodes", "aria-label": "Resources by node" }), grid = el("ul", { class: "grid", "aria-label": "Desktops" });
   const summary = el("p", { class: "muted", role: "status" }, "Loading…"), tiles = new Map(), pictures = pictureLoader(signal);
-  const add = (id) => {
-    const tile = newTile(id);
-    tiles.set(id, tile);
-    grid.append(tile.element);
-    pictures.watch(tile);
-    return tile;
-  };
+  const add = (id) => { const tile = newTile(id); grid.append(tile.element); pictures.watch(tile); return tiles.set(id, tile).get(id); };
   const remove = (id) => {
     const tile = tiles.get(id);
     if (!tile || !tiles.delete(id)) return;
@@ -82,11 +64,7 @@ export async function show(root, _, signal) {
     URL.revokeObjectURL(tile.image.src);
   };
   const put = (data) => {
-    for (const item of data.tiles) {
-      const tile = tiles.get(item.id) ?? add(item.id);
-      putTile(tile, item);
-      pictures.want(tile);
-    }
+    for (const item of data.tiles) { const tile = tiles.get(item.id) ?? add(item.id); putTile(tile, item); pictures.want(tile); }
     const present = new Set(data.tiles.map((item) => item.id));
     (data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !present.has(id))).forEach(remove);
     if (data.nodes) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeCard));

@@ -1,31 +1,22 @@
 // Elements made from data: every text goes in by textContent, every length is bounded.
-
 export function bounded(value, most = 4000) {
   const text = value === null || value === undefined ? "" : String(value);
   return text.length > most ? text.slice(0, most) + "…" : text;
 }
-
 // el("p", {class: "small", onclick: f, "aria-label": "x"}, "text", element, [elements])
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : bounded(value));
+    else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? "" : bounded(value));
   }
-  const shown = children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
-  element.append(...shown.map((child) => (child instanceof Node ? child : bounded(child))));
+  element.append(...children.flat(3).filter((child) => (child ?? false) !== false).map((child) => (child instanceof Node ? child : bounded(child))));
   return element;
 }
-
 // Sets what is shown only where it differs, so that nothing is laid out again for nothing.
-export function setText(element, value, most) {
-  const text = bounded(value, most);
-  if (element.textContent !== text) element.textContent = text;
-}
+export function setText(element, value, most) { const text = bounded(value, most); if (element.textContent !== text) element.textContent = text; }
 export const setClass = (element, name) => element.className !== name && (element.className = name);
 export const say = (text) => setText(document.getElementById("say"), text, 300);
-
 export const known = (value) => value !== null && value !== undefined && value !== "";
 const number = (write) => (value) => (typeof value === "number" && Number.isFinite(value) ? write(value) : "–");
 export const count = number((value) => value.toLocaleString("en", { maximumFractionDigits: 3 }));
@@ -41,23 +32,18 @@ export function clock(value) {
   const date = new Date(typeof value === "number" ? value * 1000 : value);
   return !value || Number.isNaN(date.getTime()) ? "–" : date.toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" });
 }
-
 const TONES = {
-  good: "done success scored allow allowed", live: "running started active",
-  bad: "failure failed error environment_error model_error refused defect deny removed lost",
-  warn: "paused pausing held unfinished interrupted stopped budget max_steps ask question superseded",
-};
+  good: "succeeded success allow allowed", live: "running active", bad: "failure failed environment_error agent_broke_machine model_error refused defect deny removed",
+  warn: "paused pausing held unfinished stopped budget max_steps ask question superseded" };
 export const tone = (state) => Object.keys(TONES).find((name) => TONES[name].split(" ").includes(String(state).toLowerCase())) ?? "calm";
 export const chip = (state, kind = "chip") => el("span", { class: `${kind} ${tone(state)}` }, bounded(state, 90).replaceAll("_", " "));
 export const runLink = (id, text = id, name = "link") => el("a", { class: name, href: `#/run/${encodeURIComponent(id)}` }, bounded(text, 200));
-
 const percent = (part, whole) => `${Math.max(0, Math.min(100, (100 * part) / (whole || 1) || 0))}%`;
 export function meter(part, whole, label, extra = "") {
   const fill = el("i");
   fill.style.width = percent(part, whole);
   return el("span", { class: `meter ${extra}`, role: "img", "aria-label": label }, fill);
 }
-
 // A rate with its interval: the bar is the rate, the whisker goes from low to high.
 export function interval({ value, low, high }) {
   const bar = meter(value, 1, known(value) ? `${share(value)}, from ${share(low)} to ${share(high)}` : "nothing known", "rate"), whisker = el("b");
@@ -65,7 +51,6 @@ export function interval({ value, low, high }) {
   if (known(value) && known(low) && known(high)) bar.append(whisker);
   return bar;
 }
-
 const TIMES = new Set(["at", "started", "created_at", "made_at"]), RUNS = new Set(["run", "runs", "source_run"]);
 const label = (name) => name.replaceAll("_", " ");
 function shown(name, value) {
@@ -73,8 +58,7 @@ function shown(name, value) {
   if (TIMES.has(name)) return clock(value);
   if (RUNS.has(name)) return [value].flat().slice(0, 20).map((id) => [runLink(id), " "]);
   if (typeof value === "number") return count(value);
-  if (Array.isArray(value)) return bounded(value.join(", "), 600);
-  if (typeof value !== "object") return bounded(value, 600);
+  if (Array.isArray(value) || typeof value !== "object") return bounded([value].flat().join(", "), 600);
   if ("low" in value) return known(value.value) ? `${count(value.value)} (${count(value.low)} to ${count(value.high)})` : "–";
   return bounded(Object.entries(value).map(([key, item]) => `${key} ${typeof item === "number" ? count(item) : item ?? "–"}`).join(", "), 600);
 }
@@ -84,7 +68,6 @@ export function table(rows, caption, columns = Object.keys(rows[0] ?? {})) {
     el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, label(name))))),
     el("tbody", {}, rows.slice(0, 500).map((row) => el("tr", {}, columns.map(cell(row)))))));
 }
-
 // Any plain object: single values as a list of terms, lists of objects as tables.
 export function facts(object, without = []) {
   const entries = Object.entries(object ?? {}).filter(([name, value]) => !without.includes(name) && known(value) && value.length !== 0);
@@ -92,16 +75,19 @@ export function facts(object, without = []) {
   return [single.length > 0 && el("dl", {}, single.map(([name, value]) => [el("dt", {}, label(name)), el("dd", {}, shown(name, value))])),
     entries.filter(isTable).map(([name, value]) => [el("h3", {}, label(name)), table(value, label(name))])];
 }
-
-// Asks in a dialog; true where the person says yes.
-export const sure = (words, yes) => new Promise((resolve) => {
-  const answer = (value) => () => { resolve(value); dialog.close(); };
-  const dialog = el("dialog", { class: "sure", "aria-label": words, onclose: () => { dialog.remove(); resolve(false); } }, el("p", {}, words),
-    el("div", { class: "row" }, el("button", { onclick: answer(false) }, "Cancel"), el("button", { class: "danger", onclick: answer(true) }, yes)));
+// Shows a dialog until it is closed.
+export function openDialog(attributes, ...children) {
+  const dialog = el("dialog", { onclose: () => dialog.remove(), ...attributes }, ...children);
   document.body.append(dialog);
   dialog.showModal();
+  return dialog;
+}
+// Asks in a dialog; true where the person says yes.
+export const sure = (words, yes) => new Promise((resolve) => {
+  const answer = (value, text, name) => el("button", { class: name, onclick: () => { resolve(value); dialog.close(); } }, text);
+  const dialog = openDialog({ class: "sure", "aria-label": words }, el("p", {}, words), el("div", { class: "row" }, answer(false, "Cancel"), answer(true, yes, "danger")));
+  dialog.addEventListener("close", () => resolve(false));
 });
-
 // Two of many: boxes of which the two last checked stay checked, and the button that shows them side by side.
 export function pairChooser(address) {
   const boxes = [], button = el("button", { disabled: true, onclick: () => (location.hash = address(boxes.map((box) => box.value))) }, "Side by side");

@@ -1,18 +1,14 @@
 // The box in which a run's question is answered.
-
 import { send } from "./api.js";
 import { bounded, el, say, setText } from "./dom.js";
-
 const ABOUT = { acts: "May it do this?", commands: "May it run this?", files: "May it touch these files?", safety: "The model's maker asks",
   policy: "The policy asks", question: "The agent asks", hand_over: "The agent hands over to you" };
 const APPROVE = { once: ["Allow once", "primary"], kind: ["Allow this kind for the run", ""], refuse: ["Refuse", ""], stop: ["Stop the run", "danger"] };
-
 export function questionBox(address, signal) {
   const element = el("section", { class: "card question", hidden: true, "aria-label": "Question" }), left = el("span", { class: "muted small" });
   let shown, deadline = 0;
-  const tick = setInterval(() => setText(left, deadline && `${Math.max(0, Math.round(deadline - Date.now() / 1000))} s left`), 1000);
+  const tick = setInterval(() => setText(left, deadline ? `${Math.max(0, Math.round(deadline - Date.now() / 1000))} s left` : ""), 1000);
   signal.addEventListener("abort", () => clearInterval(tick));
-
   function build(asked) {
     const open = ["question", "hand_over"].includes(asked.kind), wrong = el("p", { class: "note bad", role: "alert", hidden: true });
     const text = el("input", { id: "answer", maxlength: 2000, autocomplete: "off", placeholder: bounded(asked.default, 100) });
@@ -31,7 +27,6 @@ export function questionBox(address, signal) {
         open && el("button", { class: "primary" }, asked.kind === "hand_over" ? "Done" : "Answer"), left), wrong);
     say(`${ABOUT[asked.kind] ?? "Question"} ${bounded(asked.text, 200)}`);
   }
-
   return { element, put: (asked, canAsk) => {
     if (asked?.id === shown) return;
     shown = asked?.id;

@@ -1,26 +1,22 @@
 // One run: its screen as it goes, its steps by the report's own templates, and what a person can do.
-
 import { follow, get, path, picture, putPicture, send, wait } from "./api.js";
 import { bounded, chip, duration, el, known, meter, money, say, setClass, setText, short, sure } from "./dom.js";
 import { questionBox } from "./question.js";
 import { fetchSteps, stepNumber, watchSteps } from "./steps.js";
 import { Hold } from "./takeover.js";
-
 const SOON = 250;
-
 // The newest look, however fast they come, with where the agent clicked and what changed.
 function liveScreen(address, signal) {
   const image = el("img", { alt: "the machine's screen", decoding: "async" }), spots = el("span"), caption = el("figcaption"), frame = el("span", { class: "shot screen missing" }, image, spots);
   const screen = { element: el("figure", {}, frame, caption), clicks: [], roi: null };
   let next = null, look = null, busy = false;
   screen.mark = () => {
-    const spot = (name, sides) => {
-      const element = el("i", { class: name });
-      Object.entries(sides).forEach(([side, value]) => (element.style[side] = `${100 * value}%`));
-      return element;
-    };
-    if (look) spots.replaceChildren(...screen.clicks.slice(0, 50).map(([x, y]) => spot("click", { left: x / look.width, top: y / look.height })), ...(screen.roi ? [screen.roi] : []).map(([left, top, right, bottom]) =>
-      spot("roi", { left: left / look.width, top: top / look.height, width: (right - left) / look.width, height: (bottom - top) / look.height })));
+    if (!look) return;
+    const across = (value) => `${(100 * value) / look.width}%`, down = (value) => `${(100 * value) / look.height}%`, points = screen.clicks.slice(0, 50).map(() => el("i", { class: "click" }));
+    points.forEach((spot, index) => Object.assign(spot.style, { left: across(screen.clicks[index][0]), top: down(screen.clicks[index][1]) }));
+    const [left, top, right, bottom] = screen.roi ?? [], box = el("i", { class: "roi", hidden: !screen.roi });
+    Object.assign(box.style, { left: across(left), top: down(top), width: across(right - left), height: down(bottom - top) });
+    spots.replaceChildren(box, ...points);
   };
   screen.put = async (event) => {
     next = event;
@@ -48,7 +44,6 @@ function figures() {
     if (budget_usd) spent.replaceChildren(meter(usd, budget_usd, "spent of the budget"));
   } };
 }
-
 // Steps that are finished stay; those after them are fetched anew whenever something was logged.
 function stepList(id, signal) {
   const finished = el("div"), running = el("div"), element = el("section", { "aria-label": "Steps" }, el("h2", { class: "steps-title" }, "Steps"), finished, running);
@@ -69,7 +64,6 @@ function stepList(id, signal) {
   };
   return list;
 }
-
 export async function show(root, [id], signal) {
   const address = (...more) => path("runs", id, ...more), screen = liveScreen(address, signal), sums = figures(), steps = stepList(id, signal), asked = questionBox(address, signal);
   const badges = el("p", { class: "badges", role: "status" }), thought = el("p", { class: "thought" }), deed = el("pre", { class: "code", hidden: true }), line = el("p", { class: "note", role: "status", hidden: true });
@@ -80,20 +74,17 @@ export async function show(root, [id], signal) {
   const paused = () => ["paused", "pausing"].includes(status?.state), button = (text, onclick, kind) => el("button", { onclick, class: kind }, text);
   const pause = button("Pause", () => post(paused() ? "resume_agent" : "pause")), again = button("Resume the run", () => post("resume"), "primary");
   const stop = button("Stop", async () => (await sure("Stop this run? It ends as stopped.", "Stop the run")) && post("stop"), "danger"), take = button("Take over", () => (hold ? hold.give() : takeOver()), "primary");
-
   function takeOver() {
     sessionStorage.setItem("viewer", name.value);
     tell("Waiting until the agent is parked…");
-    hold = new Hold(id, name.value.trim() || "a person", (text, error) => {
-      hold.element.replaceWith(screen.element);
-      hold = null;
+    hold = new Hold(id, name.value.trim() || "a person", (text) => { tell(""); say(text); }, (text, error) => {
+      hold = hold.element.replaceWith(screen.element);
       tell(error || `Given back. ${text}`, error);
       put();
     });
     screen.element.replaceWith(hold.element);
     put();
   }
-
   function put() {
     const live = record.socket && !record.exit_status, other = status?.state === "held" && !hold, state = (live && status?.state) || record.exit_status || record.state;
     const words = [state, live && status?.phase, other && `held by ${bounded(status.holder, 60)}`, known(record.score) && `score ${Number(record.score).toFixed(2)}`].filter(Boolean);
@@ -103,32 +94,26 @@ export async function show(root, [id], signal) {
     [pause, stop, take].forEach((item) => (item.hidden = !live));
     name.parentNode.hidden = !live || Boolean(hold);
     again.hidden = Boolean(record.socket || !["unfinished", "stopped"].includes(record.exit_status || record.state));
-    setText(pause, paused() ? "Resume" : "Pause");
-    setText(take, hold ? "Give back" : "Take over");
+    [paused() ? "Resume" : "Pause", hold ? "Give back" : "Take over"].forEach((text, index) => setText([pause, take][index], text));
     [pause.disabled, take.disabled] = [Boolean(hold) || other, other];
-    if (hold?.held) tell("");
+    if (record.error && !live) tell(record.error, true);
     asked.put(live ? status?.question : null, status?.can_ask);
   }
-
   async function refreshRecord() {
     if (waiting) return;
     waiting = true;
-    await wait(2 * SOON, signal);
-    waiting = false;
+    waiting = await wait(2 * SOON, signal);
     record = await get(address(), signal).catch(() => record);
     put();
   }
-
   const heard = {
     observed: (event) => screen.put(event),
     planned: (event) => { setText(thought, event.thought, 2000); deed.hidden = false; setText(deed, `${event.tool} ${event.description ?? ""}`, 600); },
     acted: (event) => { Object.assign(screen, { clicks: event.points ?? [], roi: null }).mark(); setText(deed, typeof event.input === "string" ? event.input : JSON.stringify(event.input), 1500); },
     abstracted: (event) => Object.assign(screen, { roi: event.roi }).mark(),
     person_acted: (event) => tell([`A person: ${String(event.did).replaceAll("_", " ")}.`, event.text, event.error].filter(Boolean).join(" "), event.error),
-    step_finished: (event) => { steps.done = Math.max(steps.done, event.step); refreshRecord(); },
-    run_resumed: () => refreshRecord(),
-    run_finished: (event) => { steps.done = Infinity; tell(event.message); refreshRecord(); },
-  };
+    step_finished: (event) => { steps.done = Math.max(steps.done, event.step); refreshRecord(); }, run_resumed: () => refreshRecord(),
+    run_finished: (event) => { steps.done = Infinity; tell(event.message); refreshRecord(); } };
   setText(heading, record.instruction || record.task || id, 2000);
   setClass(heading, heading.textContent.length > 240 ? "long" : "");
   document.title = `${bounded(heading.textContent, 60)} – HiSA`;
@@ -141,6 +126,5 @@ export async function show(root, [id], signal) {
   steps.refresh();
   follow(address("events"), {
     status: (data) => { if (data.state !== status?.state) refreshRecord(); status = data; put(); },
-    event: (event) => { heard[event.type]?.(event); if (event.type in heard) steps.refresh(); },
-  }, signal);
+    event: (event) => { heard[event.type]?.(event); if (event.type in heard) steps.refresh(); } }, signal);
 }

@@ -1,16 +1,11 @@
 // The list of runs; two of them can be chosen and shown side by side.
-
 import { get, wait } from "./api.js";
 import { bounded, chip, clock, duration, el, money, pairChooser, runLink, say, short } from "./dom.js";
-
 const PAGE = 100, NAMES = ["Run", "State", "Steps", "Cost", "Tokens", "Time", "Started"];
-
 const cells = (run) => [
   [runLink(run.id, run.instruction || run.task || run.id, "title"), el("span", { class: "muted small" }, bounded([run.id, run.environment, run.bench].filter(Boolean).join(" · "), 160))],
   [chip(run.exit_status || run.state), typeof run.score === "number" && ` ${run.score.toFixed(2)}`],
-  run.max_steps ? `${run.step ?? 0} of ${run.max_steps}` : run.step, money(run.usd), short(run.tokens), duration(run.seconds), clock(run.started),
-];
-
+  run.max_steps ? `${run.step ?? 0} of ${run.max_steps}` : run.step, money(run.usd), short(run.tokens), duration(run.seconds), clock(run.started) ];
 export async function show(root, _, signal) {
   const rows = new Map(), body = el("tbody"), filter = el("input", { id: "filter", type: "search", placeholder: "task, id, model, bench", maxlength: 200 });
   const pair = pairChooser((ids) => `#/compare/${ids.map(encodeURIComponent).join("/")}`), more = el("button", { hidden: true, onclick: () => load(last) }, "Older runs");
@@ -36,8 +31,5 @@ export async function show(root, _, signal) {
   await load();
   if (!rows.size) root.append(el("p", { class: "muted" }, "No run yet. ", el("a", { href: "#/start", class: "link" }, "Start one")));
   say(`${rows.size} runs`);
-  while (!signal.aborted) {
-    await wait(5000, signal);
-    if (!document.hidden && !signal.aborted) await load().catch(() => {});
-  }
+  while (!signal.aborted) { await wait(5000, signal); if (!document.hidden && !signal.aborted) await load().catch(() => {}); }
 }

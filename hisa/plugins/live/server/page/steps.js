@@ -1,12 +1,9 @@
 // The report's own steps within this page: ids made unique, styles set by script (the policy allows
 // no style attributes), pictures fetched with the token once they are scrolled to.
-
 import { ask, picture } from "./api.js";
-import { el } from "./dom.js";
-
+import { el, openDialog } from "./dom.js";
 const STYLES = new Set(["left", "top", "width", "height", "aspect-ratio", "grid-column", "grid-template-columns"]);
 let pieces = 0;
-
 function clean(node, prefix) {
   const style = node.dataset.style ?? "", source = node.getAttribute("src") ?? node.getAttribute("href") ?? "";
   for (const { name, value } of [...node.attributes]) {
@@ -17,7 +14,6 @@ function clean(node, prefix) {
   else if (source.startsWith("/api/runs/")) node.dataset.picture = source;
   for (const [name, value] of style.split(";").map((part) => part.split(":"))) if (STYLES.has(name.trim())) node.style.setProperty(name.trim(), value);
 }
-
 export async function fetchSteps(id, after, signal) {
   const text = await (await ask(`/api/runs/${encodeURIComponent(id)}/view?after=${after}`, { signal })).text(), prefix = `c${++pieces}-`;
   const { body } = new DOMParser().parseFromString(text.replaceAll(' style="', ' data-style="'), "text/html"); // in texts a quote is escaped
@@ -25,30 +21,22 @@ export async function fetchSteps(id, after, signal) {
   body.querySelectorAll("*").forEach((node) => clean(node, prefix));
   return [...body.children];
 }
-
 export const stepNumber = (node) => Number(node.querySelector("header .number")?.textContent ?? NaN);
-
 function zoom(shot) {
   const copy = shot.cloneNode(true), box = copy.querySelector("svg")?.viewBox.baseVal;
   if (box) copy.style.setProperty("--ratio", box.width / box.height);
   copy.removeAttribute("tabindex");
-  const close = el("button", { class: "unseen" }, "Close"), label = `${shot.dataset.label ?? ""}  (Esc closes)`;
-  const dialog = el("dialog", { "aria-label": "picture", onclick: () => dialog.close(), onclose: () => dialog.remove() }, copy, el("p", {}, label), close);
-  document.body.append(dialog);
-  dialog.showModal();
+  const dialog = openDialog({ "aria-label": "picture", onclick: () => dialog.close() }, copy, el("p", {}, `${shot.dataset.label ?? ""}  (Esc closes)`), el("button", { class: "unseen" }, "Close"));
 }
-
 // Loads the pictures of what it is given as they come into sight, and enlarges those of `container` on click.
 export function watchSteps(container, signal) {
-  const fetched = new Set();
+  const blobs = new Map(); // by address: a step that is fetched anew has mostly the pictures that it had
   const load = async (holder) => {
     const used = [...holder.querySelectorAll("use")].map((use) => document.getElementById(use.getAttribute("href").slice(1)));
     for (const image of [holder, ...holder.querySelectorAll("[data-picture]"), ...used].filter((node) => node?.dataset.picture)) {
       const address = image.dataset.picture;
-      delete image.dataset.picture;
-      const blob = await picture(address, signal).catch(() => "");
-      if (blob) fetched.add(blob);
-      image.setAttribute(image.tagName === "IMG" ? "src" : "href", blob);
+      if (!blobs.has(address)) blobs.set(address, picture(address, signal).catch(() => ""));
+      image.setAttribute(image.tagName === "IMG" ? "src" : "href", await blobs.get(address));
     }
   };
   const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => {
@@ -59,6 +47,6 @@ export function watchSteps(container, signal) {
     const shot = event.target.closest(".view .shot:not(.missing)");
     if (shot && (type === "click" || event.key === "Enter")) zoom(shot);
   });
-  signal.addEventListener("abort", () => { seen.disconnect(); fetched.forEach((blob) => URL.revokeObjectURL(blob)); });
+  signal.addEventListener("abort", () => { seen.disconnect(); blobs.forEach(async (blob) => URL.revokeObjectURL(await blob)); });
   return (nodes) => nodes.forEach((node) => node.querySelectorAll(".shot, img[data-picture]").forEach((shot) => seen.observe(shot)));
 }

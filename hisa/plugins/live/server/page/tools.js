@@ -1,8 +1,6 @@
 // The tools there are, what the policy says of them, and what was asked and decided.
-
 import { get } from "./api.js";
 import { el, facts, table } from "./dom.js";
-
 export async function show(root, _, signal) {
   const { runs = [], tools = [], broken = [], ...rules } = await get("/api/tools", signal);
   const of = (part, columns) => runs.flatMap((run) => (run[part] ?? []).map((entry) => ({ run: run.run, ...Object.fromEntries(columns.map((name) => [name, entry[name]])) })));
