@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,7 @@ class EventTail:
 async def run_stream(
     folder: Path, after: int, status: Callable[[], Awaitable[dict[str, Any]]]
 ) -> AsyncIterator[dict[str, str]]:
-    """Yields what a run does after its event ``after``, until its folder is gone.
-
-    ``status`` tells how the run is now; it raises a UsageError where the run is gone.
-    """
+    """Yields what a run does after its event ``after``, until ``status`` says by an error: gone."""
     tail, due, pause = EventTail(folder / EVENTS, after), 0.0, _PAUSES[0]
     known: dict[str, Any] = {}
     try:
@@ -73,7 +71,6 @@ def is_regular(path: Path) -> bool:
 
 
 def _is_object(line: bytes) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    return False

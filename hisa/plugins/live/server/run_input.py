@@ -28,16 +28,11 @@ class _Message(BaseModel):
 
 
 async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
-    """Serves one viewer; the machine is given back when it goes.
-
-    ``dropped`` counts, by run, the acts of viewers who do not hold the machine.
-    """
+    """Serves one viewer; ``dropped`` counts, by run, the acts of those who hold no machine."""
     await socket.accept()
     viewer = _Viewer(socket, run_id)
     try:
-        with suppress(
-            KeyError, OSError, RuntimeError
-        ):  # bytes in place of text; a viewer that left
+        with suppress(KeyError, OSError, RuntimeError):  # no text, or a viewer that left
             async for text in socket.iter_text():
                 answer = await viewer.answer(text)
                 dropped[run_id] += answer.pop("dropped", 0)
@@ -60,8 +55,8 @@ class _Viewer:
         except ValidationError as error:
             return {"error": f"no message: {error.errors()[0]['msg']}"}
         if message.take is not None:
-            wish = {"do": "take", "viewer": message.take}
-            answer = (await self._line.ask(wish, _TAKE_SECONDS))[0]
+            take = {"do": "take", "viewer": message.take}
+            answer = (await self._line.ask(take, _TAKE_SECONDS))[0]
             if answer.get("ok"):
                 self._lease, answer["lease"] = answer.get("lease"), True
                 self._looking = self._looking or asyncio.create_task(self._look_on())
@@ -69,7 +64,7 @@ class _Viewer:
         if self._lease is None:
             return {"error": "you do not hold the machine", "dropped": len(message.acts)}
         wish = {"do": "give"} if message.give else {"do": "input", "acts": message.acts}
-        answer = (await self._line.ask({**wish, "lease": self._lease}, _SECONDS))[0]
+        answer = (await self._line.ask({"lease": self._lease} | wish, _SECONDS))[0]
         if message.give or self._line.streams is None:
             self.give_back()
         return answer

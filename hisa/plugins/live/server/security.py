@@ -16,9 +16,8 @@ BODY_LIMIT = 1 << 20
 _FIRST_SECONDS = 5.0  # for the first message of a WebSocket, which holds the token
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
 _HEADERS = {
-    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
-    b"img-src 'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; "
-    b"base-uri 'none'",
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    b"'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
@@ -41,8 +40,8 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Passes on a request or a WebSocket that is allowed; answers every other itself."""
-        guarded = {"websocket": self._websocket, "http": self._request}[scope["type"]]
-        await guarded(scope, receive, send)
+        web = scope["type"] == "websocket"
+        await (self._websocket if web else self._request)(scope, receive, send)
 
     async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
         async def send_safely(message: dict[str, Any]) -> None:
@@ -53,7 +52,8 @@ class Guard:
 
         status, reason = self._wrong_address(scope) or self._wrong_request(scope) or (0, "")
         if not status:
-            return await self._app(scope, receive, send_safely)
+            await self._app(scope, receive, send_safely)
+            return
         headers = [(b"content-type", b"application/json")]
         await send_safely({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": json.dumps({"error": reason}).encode()})
@@ -62,7 +62,8 @@ class Guard:
         """Accepts a WebSocket of ours, and waits for the token in its first message."""
         waiting = [await receive()]  # "websocket.connect"
         if self._wrong_address(scope):
-            return await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close", "code": 1008})
+            return
         await send({"type": "websocket.accept"})
         try:
             first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
@@ -70,7 +71,8 @@ class Guard:
         except (TimeoutError, ValueError, TypeError, LookupError, AttributeError):
             token = b""
         if not self._is_token(token):
-            return await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
+            await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
+            return
 
         async def receive_on() -> dict[str, Any]:
             return waiting.pop() if waiting else await receive()

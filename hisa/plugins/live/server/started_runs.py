@@ -1,7 +1,6 @@
-"""Starts runs for the page, and takes them up again; they are stopped with the server.
+"""Starts runs for the page, each by this file as a program that ends with the server.
 
-Each is this file as a program, whose standard input the server holds and never writes to: its end,
-by kill -9 too, is Ctrl-C for the run.
+The server holds its standard input, without a word: its end, by kill -9 too, is Ctrl-C for the run.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,26 +28,17 @@ from hisa.text.safe_text import safe_text
 __all__ = ["RunOrder", "StartedRuns"]
 
 _MOST = 16  # at work at once; chosen by hand
-_START_SECONDS = 60.0
-_GRACE = 20.0  # seconds that a run has to end as stopped; chosen by hand
+_START_SECONDS, _GRACE = 60.0, 20.0  # until a run has begun, and to end as stopped
 _SAID = 8_000  # characters kept of what a run says on its standard error
-_Name = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class _Options(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    model: _Name | None = None
-    env: _Name | None = None
-    max_steps: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    budget_usd: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
+_Value = Annotated[str, Field(max_length=200)] | int | float
 
 
 class RunOrder(BaseModel):
-    """A task, in words or by its file, and options of ``hisa run``."""
+    """A task, in words or by its file, and options of ``hisa run``, which checks their values."""
 
     model_config = ConfigDict(extra="forbid")
     task: Annotated[str, Field(min_length=2, max_length=20_000)]
-    options: _Options = _Options()
+    options: dict[Literal["model", "env", "max_steps", "budget_usd"], _Value] = {}
 
 
 class StartedRuns:
@@ -61,8 +51,7 @@ class StartedRuns:
 
     async def start(self, order: RunOrder) -> str:
         """Returns the id of a new run; raises UsageError with its own words where it ends first."""
-        named = order.options.model_dump(exclude_none=True)
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
+        options = [f"--{name.replace('_', '-')}={v}" for name, v in order.options.items()]
         options += [f"--runs={self._root}", "--no-report", "--json", "--", order.task]
         return await self._begin(self._root, "run", *options)
 
@@ -74,7 +63,7 @@ class StartedRuns:
     def error(self, run_id: str) -> str | None:
         """Returns what a run said on standard error; None where it is not of this server."""
         process = self._processes.get(run_id)
-        return None if process is None else self._said.get(process.pid, "")
+        return safe_text(redact(self._said.get(process.pid, ""))) if process else None
 
     def stop(self, run_id: str) -> bool:
         """Has a run end as stopped; returns whether it is of this server."""
@@ -99,17 +88,16 @@ class StartedRuns:
                 self._processes[run_id] = process
                 return run_id
             if ended:
-                await reading
-                raise UsageError(self._said.get(process.pid) or "the run ended before it began")
+                break
             await asyncio.sleep(0.05)
-        process.kill()
-        raise UsageError(f"the run did not begin within {_START_SECONDS:.0f} seconds")
+        with suppress(ProcessLookupError):
+            process.kill()
+        await reading
+        raise UsageError(safe_text(redact(self._said.get(process.pid, "it did not begin"))))
 
     async def _listen(self, process: Process) -> None:
         while process.stderr and (chunk := await process.stderr.read(4096)):
-            said = self._said.get(process.pid, "") + safe_text(
-                redact(chunk.decode(errors="replace"))
-            )
+            said = self._said.get(process.pid, "") + chunk.decode(errors="replace")
             self._said[process.pid] = said[-_SAID:]
 
 
@@ -131,11 +119,9 @@ def _end_with_input(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a server in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not so in the background
     held = os.dup(0)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nothing that the run starts takes what it holds
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_end_with_input, args=(held,), daemon=True).start()
     from hisa.cli import main
 
