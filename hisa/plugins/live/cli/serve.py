@@ -53,6 +53,8 @@ def serve(
     from hisa.plugins.live.server.server_context import ServerContext
     from hisa.plugins.live.server.started_runs import StartedRuns
 
+    if any(tls.values()) != all(tls.values()):
+        raise UsageError("--tls-cert and --tls-key belong together", fix="hisa serve --help")
     bound = _bound(host.strip("[]"), port, secure=all(tls.values()))
     name = f"[{host.strip('[]')}]" if ":" in host else host
     token, scheme = secrets.token_urlsafe(32), "https" if all(tls.values()) else "http"
@@ -73,7 +75,6 @@ def serve(
 
 
 def _bound(host: str, port: int, *, secure: bool) -> socket.socket:
-    """Listens; what comes waits until the server is there."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         bound = socket.create_server((host, port), family=family)
@@ -88,7 +89,6 @@ def _bound(host: str, port: int, *, secure: bool) -> socket.socket:
 
 
 async def _serve(app: Any, bound: socket.socket, files: dict[str, Any]) -> None:
-    """Serves until SIGINT or SIGTERM."""
     import uvicorn
 
     def complain(record: logging.LogRecord) -> None:
@@ -100,11 +100,16 @@ async def _serve(app: Any, bound: socket.socket, files: dict[str, Any]) -> None:
 
     library = logging.getLogger("uvicorn.error")
     library.handle = complain  # type: ignore[method-assign]
-    server = uvicorn.Server(uvicorn.Config(
+    config = uvicorn.Config(
         app, log_config=None, access_log=False, log_level="warning", lifespan="off", ws="wsproto",
         ws_max_size=1 << 20, server_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
         **files,
-    ))  # fmt: skip
+    )  # fmt: skip
+    try:
+        config.load()
+    except OSError as error:
+        raise UsageError(f"TLS: {error}", fix="openssl x509 -in FILE -noout") from error
+    server = uvicorn.Server(config)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end, number)
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]

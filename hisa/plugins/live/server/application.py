@@ -27,22 +27,17 @@ from hisa.runs.read import Run
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
     from starlette.websockets import WebSocket
 
 __all__ = ["application"]
 
-_VIEWS = "views_tiles", "views_benches", "views_patterns", "views_tools"
 _PAGE = Path(__file__).parent / "page"
 _REPORT_CSS = Path(__file__).parents[3] / "runs" / "report.css"
 _FILE = re.compile(r"[a-z0-9_-]{1,60}\.(?:js|css|html|svg)")
 _TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 _STEERING = {"pause": "pause", "resume_agent": "resume", "stop": "stop", "answer": "answer"}
 _STEP = "number", "tool", "verdict", "seconds"
-_TEXT = 2_000  # characters of an error; chosen by hand
-_TEXTS = TypeAdapter(dict[str, str])
-_THUMBNAIL = 320  # pixels; a picture that is to be wider is sent as it is
 
 
 def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
@@ -54,7 +49,7 @@ def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
     lines, run = RunLines(), "/api/runs/{run}"
     context = replace(context, ask_run=lines.ask)
     runs = _RunAnswers(context, started, lines)
-    table: list[BaseRoute] = [
+    table = [
         route("/", _page),
         route("/static/{name}", _page, "name"),
         route("/api/runs", runs.newest, "limit", "before"),
@@ -67,7 +62,7 @@ def application(context: ServerContext, started: StartedRuns) -> ASGIApp:
         *(Route(f"{run}/{name}", runs.steer, methods=["POST"]) for name in _STEERING),
         WebSocketRoute(f"{run}/input", runs.take_input),
     ]
-    for name in _VIEWS:
+    for name in ("views_tiles", "views_benches", "views_patterns", "views_tools"):
         table += import_module(f"hisa.plugins.live.server.{name}").routes(context)
     refused = dict.fromkeys((HTTPException, HisaError, ValidationError), _refused)
     return Starlette(routes=table, exception_handlers=refused)
@@ -100,7 +95,7 @@ class _RunAnswers:
     def picture(self, run_id: str, sha: str, width: str) -> Response:
         from starlette.responses import Response
 
-        folder, chosen = self._folder(run_id), 0 < _number(width) <= _THUMBNAIL
+        folder, chosen = self._folder(run_id), 0 < _number(width) <= 320
         path = Run(folder, self._folders.manifest(folder), ()).image(sha)
         with suppress(*UNREADABLE):
             if path is not None and not path.parent.is_symlink():
@@ -121,12 +116,10 @@ class _RunAnswers:
         folder = self._folder(request.path_params["run"])
 
         async def status() -> dict[str, Any]:
-            state = self._folders.state(folder)
-            known = {"state": state, "question": None, "can_ask": False}
-            if state == "running":
+            known, answer = {"state": self._folders.state(folder), "question": None}, {}
+            if known["state"] == "running":
                 answer = (await self._lines.ask(folder.name, {"do": "status"}, "status"))[0]
-                known |= answer if answer.get("ok") else {}
-            return known
+            return known | (answer if answer.get("ok") else {})
 
         after = _number(request.headers.get("last-event-id", ""))
         return EventSourceResponse(run_stream(folder, after, status), ping=15)
@@ -135,7 +128,7 @@ class _RunAnswers:
         name = self._folder(request.path_params["run"]).name
         wish = {"do": _STEERING[request.url.path.rpartition("/")[2]]}
         if wish["do"] == "answer":
-            wish = _TEXTS.validate_json(await request.body()) | wish
+            wish = TypeAdapter(dict[str, str]).validate_json(await request.body()) | wish
         answer = (await self._lines.ask(name, wish, "steer"))[0]
         if wish["do"] == "stop" and not answer.get("ok"):  # it may have no socket yet
             answer = {"ok": True} if self._started.stop(name) else answer
@@ -157,7 +150,6 @@ class _RunAnswers:
 
 
 def _page(name: str = "index.html") -> Response:
-    """Answers a file of the page, by its bare name."""
     from starlette.responses import Response
 
     path = _REPORT_CSS if name == "report.css" else _PAGE / name
@@ -167,12 +159,11 @@ def _page(name: str = "index.html") -> Response:
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    """Answers an error as a sentence, and the command that mends it."""
     status = getattr(error, "status_code", 404 if isinstance(error, RunMissing) else 400)
     message = getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):
         message = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-    return _json({"error": message[:_TEXT], "fix": getattr(error, "fix", "") or ""}, status)
+    return _json({"error": message[:2_000], "fix": getattr(error, "fix", "") or ""}, status)
 
 
 def _json(value: object, status: int = 200) -> Response:
@@ -182,5 +173,4 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 def _number(text: str) -> int:
-    """Returns the number in a text of a viewer; 0 where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0

@@ -11,8 +11,6 @@ from hisa.plugins.live.watched.run_socket import socket_path
 
 __all__ = ["RunLine", "RunLines"]
 
-_LINE, _PICTURE = 1 << 20, 1 << 25  # bytes of an answer and of a picture at most
-
 
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
 
@@ -31,12 +29,12 @@ class RunLine:
                 async with asyncio.timeout(seconds):
                     if self.streams is None:
                         path = str(socket_path(self._run_id))
-                        self.streams = await asyncio.open_unix_connection(path, limit=_LINE)
+                        self.streams = await asyncio.open_unix_connection(path, limit=1 << 20)
                     reader, writer = self.streams
                     writer.write(json.dumps(dict(request)).encode() + b"\n")
                     await writer.drain()
                     answer: dict[str, Any] = json.loads(await reader.readline())
-                    size = min(int(answer.get("bytes", 0)), _PICTURE)
+                    size = min(int(answer.get("bytes", 0)), 1 << 25)
                     return answer, await reader.readexactly(size)
             except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
                 self.close()

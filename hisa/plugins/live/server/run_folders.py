@@ -19,7 +19,6 @@ from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, re
 __all__ = ["RunFolders", "RunMissing"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_TEXT = 4_000  # characters of an instruction in a list; chosen by hand
 
 
 class RunMissing(UsageError):
@@ -27,10 +26,7 @@ class RunMissing(UsageError):
 
 
 class RunFolders:
-    """The run folders below the roots and in benches; links are never followed.
-
-    Each method that is given a folder raises a `UsageError` where its manifest is gone or damaged.
-    """
+    """The run folders below the roots and in benches; raises UsageErrors of what is damaged."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
@@ -59,7 +55,7 @@ class RunFolders:
         totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
             "id": folder.name, "task": manifest.task.id, "bench": bench, "state": state,
-            "instruction": manifest.task.instruction[:_TEXT], "message": manifest.message[:_TEXT],
+            "instruction": manifest.task.instruction[:4_000], "message": manifest.message[:4_000],
             "exit_status": manifest.exit_status, "score": manifest.score,
             "step": totals.steps, "max_steps": limits.get("max_steps"), "tokens": totals.tokens,
             "usd": totals.usd, "budget_usd": limits.get("budget_usd"), "seconds": totals.seconds,

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_input"]
 
-_TAKE_SECONDS, _SECONDS = 150.0, 60.0  # to take the machine, an act that has begun is awaited
-_FRAME_PAUSE, _SEND_SECONDS = 0.2, 10.0
+_TAKE_SECONDS, _SECONDS, _SEND_SECONDS, _FRAME_PAUSE = 150.0, 60.0, 10.0, 0.2
 
 
 class _Message(BaseModel):
@@ -47,7 +46,7 @@ class _Viewer:
     def __init__(self, socket: WebSocket, run_id: str) -> None:
         self._socket, self._line, self._frames = socket, RunLine(run_id), RunLine(run_id)
         self._lease: Any = None
-        self._looking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Future[None] = asyncio.Future()
 
     async def answer(self, text: str) -> dict[str, Any]:
         try:
@@ -59,7 +58,8 @@ class _Viewer:
             answer = (await self._line.ask(take, _TAKE_SECONDS))[0]
             if answer.get("ok"):
                 self._lease, answer["lease"] = answer.get("lease"), True
-                self._looking = self._looking or asyncio.create_task(self._look_on())
+                self._looking.cancel()
+                self._looking = asyncio.create_task(self._look_on())
             return answer
         if self._lease is None:
             return {"error": "you do not hold the machine", "dropped": len(message.acts)}
@@ -71,21 +71,18 @@ class _Viewer:
 
     async def _look_on(self) -> None:
         """Sends a picture whenever the screen changed; who does not take it loses the machine."""
-        shown = ""
-        while True:
-            answer, picture = await self._frames.ask({"do": "frame", "width": 0, "since": shown})
-            if picture:
-                shown = str(answer.get("hash", ""))
-                try:
+        wish = {"do": "frame", "width": 0, "since": ""}
+        with suppress(Exception):  # the viewer is gone, however a library says so
+            while True:
+                answer, picture = await self._frames.ask(wish)
+                if picture:
+                    wish["since"] = str(answer.get("hash", ""))
                     await asyncio.wait_for(self._socket.send_bytes(picture), _SEND_SECONDS)
-                except Exception:  # noqa: BLE001 - the viewer is gone, however a library says so
-                    return self._line.close()
-            await asyncio.sleep(_FRAME_PAUSE)
+                await asyncio.sleep(_FRAME_PAUSE)
+        self._line.close()
 
     def give_back(self) -> None:
         self._lease = None
-        if self._looking is not None:
-            self._looking.cancel()
-        self._looking = None
+        self._looking.cancel()
         self._line.close()
         self._frames.close()

@@ -7,17 +7,17 @@ import hmac
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 __all__ = ["BODY_LIMIT", "Guard"]
 
-BODY_LIMIT = 1 << 20
-"""Bytes of the body of a request."""
-_FIRST_SECONDS = 5.0  # for the first message of a WebSocket, which holds the token
+BODY_LIMIT = 1 << 20  # bytes of the body of a request
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
 _HEADERS = {
-    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; img-src "
-    b"'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+    b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
+    b"img-src 'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; "
+    b"base-uri 'none'",
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
     b"cache-control": b"no-store",
@@ -28,20 +28,16 @@ _Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Guard:
-    """Wraps an ASGI application: what it refuses never reaches it.
-
-    Requests have to show ``token``, but for ``/`` and ``/static/``, which hold no data; ``hosts``
-    are the names by which the server may be addressed, as a Host header has them, no ports.
-    """
+    """Wraps an ASGI application: but for the page, requests show ``token`` and one of ``hosts``."""
 
     def __init__(self, app: Any, token: str, hosts: Iterable[str]) -> None:
-        self._app, self._token = app, token.encode()
+        self._app, self._is_token = app, partial(hmac.compare_digest, token.encode())
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Passes on a request or a WebSocket that is allowed; answers every other itself."""
-        web = scope["type"] == "websocket"
-        await (self._websocket if web else self._request)(scope, receive, send)
+        guarded = self._websocket if scope["type"] == "websocket" else self._request
+        await guarded(scope, receive, send)
 
     async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
         async def send_safely(message: dict[str, Any]) -> None:
@@ -66,7 +62,7 @@ class Guard:
             return
         await send({"type": "websocket.accept"})
         try:
-            first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
+            first = await asyncio.wait_for(receive(), 5.0)
             token = json.loads((first.get("text") or "")[:4096])["token"].encode()
         except (TimeoutError, ValueError, TypeError, LookupError, AttributeError):
             token = b""
@@ -102,9 +98,6 @@ class Guard:
         if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"{scheme}://{host}"):
             return 403, "a page of another origin asked"
         return None
-
-    def _is_token(self, shown: bytes) -> bool:
-        return hmac.compare_digest(shown, self._token)
 
 
 def _header(scope: Any, name: bytes) -> bytes:

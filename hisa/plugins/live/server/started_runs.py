@@ -27,9 +27,7 @@ from hisa.text.safe_text import safe_text
 
 __all__ = ["RunOrder", "StartedRuns"]
 
-_MOST = 16  # at work at once; chosen by hand
 _START_SECONDS, _GRACE = 60.0, 20.0  # until a run has begun, and to end as stopped
-_SAID = 8_000  # characters kept of what a run says on its standard error
 _Value = Annotated[str, Field(max_length=200)] | int | float
 
 
@@ -48,6 +46,7 @@ class StartedRuns:
         self._root, self._arguments = root, arguments
         self._processes: dict[str, Process] = {}
         self._said: dict[int, str] = {}
+        self._readers: set[asyncio.Task[None]] = set()
 
     async def start(self, order: RunOrder) -> str:
         """Returns the id of a new run; raises UsageError with its own words where it ends first."""
@@ -57,52 +56,47 @@ class StartedRuns:
 
     async def resume(self, folder: Path) -> str:
         """Goes on with a run; returns its id. Raises as `start` does."""
-        root = f"--set=run.folder={folder.parent}"
-        return await self._begin(folder.parent, root, "runs", "resume", folder.name, "--json")
+        command = f"--set=run.folder={folder.parent}", "runs", "resume", folder.name, "--json"
+        return await self._begin(folder.parent, *command)
 
     def error(self, run_id: str) -> str | None:
         """Returns what a run said on standard error; None where it is not of this server."""
         process = self._processes.get(run_id)
-        return safe_text(redact(self._said.get(process.pid, ""))) if process else None
+        return safe_text(redact(self._said[process.pid])) if process else None
 
     def stop(self, run_id: str) -> bool:
         """Has a run end as stopped; returns whether it is of this server."""
-        process = self._processes.get(run_id)
-        if process is not None and process.stdin is not None:
+        if (process := self._processes.get(run_id)) and process.stdin:
             process.stdin.close()
         return process is not None
 
     async def _begin(self, root: Path, *command: str) -> str:
-        if sum(process.returncode is None for process in self._processes.values()) >= _MOST:
-            raise UsageError(f"{_MOST} runs of this page are at work", fix="stop one of them")
         begun = time.time()
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "hisa.plugins.live.server.started_runs"),
             *(*self._arguments, *command), stdin=PIPE, stdout=DEVNULL, stderr=PIPE,
             env={**os.environ, "HISA_LIVE_ASK": "1"}, start_new_session=True,
         )  # fmt: skip
-        reading = asyncio.create_task(self._listen(process))
-        while time.time() < begun + _START_SECONDS:
+        self._said[process.pid], ended = "", False
+        self._readers.add(reading := asyncio.create_task(self._listen(process)))
+        while not ended and time.time() < begun + _START_SECONDS:
             ended = process.returncode is not None
             if run_id := await asyncio.to_thread(_run_of, root, process.pid, begun):
                 self._processes[run_id] = process
                 return run_id
-            if ended:
-                break
             await asyncio.sleep(0.05)
         with suppress(ProcessLookupError):
             process.kill()
-        await reading
-        raise UsageError(safe_text(redact(self._said.get(process.pid, "it did not begin"))))
+        await asyncio.wait([reading], timeout=1)  # what it started may hold its end
+        raise UsageError(safe_text(redact(self._said[process.pid] or "the run did not begin")))
 
     async def _listen(self, process: Process) -> None:
         while process.stderr and (chunk := await process.stderr.read(4096)):
-            said = self._said.get(process.pid, "") + chunk.decode(errors="replace")
-            self._said[process.pid] = said[-_SAID:]
+            said = self._said[process.pid] + chunk.decode(errors="replace")
+            self._said[process.pid] = said[-8_000:]
 
 
 def _run_of(root: Path, pid: int, begun: float) -> str:
-    """Returns the run whose lock a process has taken since a time; empty where there is none."""
     for lock in (folder / LOCK for folder in list_runs(root)):
         with suppress(OSError):
             if lock.stat().st_mtime >= begun - 1 and Lock.holder(lock) == str(pid):
