@@ -64,7 +64,7 @@ class RunFolders:
         }  # fmt: skip
 
     def state(self, folder: Path) -> str:
-        """How the run ended; "running" or "unfinished" where it has not."""
+        """Returns how the run ended; "running" or "unfinished" where it has not."""
         if ended := self.manifest(folder).exit_status:
             return ended
         return "running" if is_regular(folder / LOCK) and is_running(folder) else "unfinished"

@@ -65,7 +65,7 @@ class StartedRuns:
         return safe_text(redact(self._said[process.pid])) if process else None
 
     def stop(self, run_id: str) -> bool:
-        """Has a run end as stopped; returns whether it is of this server."""
+        """Ends a run as stopped; returns whether it is of this server."""
         if (process := self._processes.get(run_id)) and process.stdin:
             process.stdin.close()
         return process is not None
