@@ -10,7 +10,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +72,8 @@ def pause_and_go_on(served: Served, name: str) -> None:
     assert (record["state"], record["socket"], record["mine"]) == ("running", True, False)
     for _ in range(2):
         assert served.post(f"/runs/{name}/pause")["ok"]
-        for kind, _, status in served.stream(f"/runs/{name}/events", str(10**9)):
-            if kind == "status" and status["state"] == "paused":
-                break
+        with closing(served.stream(f"/runs/{name}/events", str(10**9))) as stream:
+            next(status for _, _, status in stream if status.get("state") == "paused")
         assert served.post(f"/runs/{name}/resume_agent")["state"] == "running"
     wrong = served.post(f"/runs/{name}/answer", {"question": "q9", "text": "x"}, code=409)
     assert "error" in wrong
