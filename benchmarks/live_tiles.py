@@ -75,7 +75,7 @@ class Viewer:
         self.host, _, token = address.removeprefix("http://").partition("/#token=")
         self.headers = {"Authorization": f"Bearer {token}"}
         self.wanted, self.shown, self.pictures = dict[str, str](), dict[str, str](), 0
-        self.changed: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self.changed: queue.SimpleQueue[str] = queue.SimpleQueue()
         for work in (self._listen, *6 * [self._fetch]):
             threading.Thread(target=work, daemon=True).start()
 
@@ -86,20 +86,20 @@ class Viewer:
             for tile in json.loads(line[6:])["tiles"] if line.startswith(b"data: ") else ():
                 if tile["hash"] != self.wanted.get(tile["id"], ""):
                     self.wanted[tile["id"]] = tile["hash"]
-                    self.changed.put((tile["id"], tile["hash"]))
+                    self.changed.put(tile["id"])
 
     def _fetch(self) -> None:
         connection = http.client.HTTPConnection(self.host)
         while True:
-            name, sha = self.changed.get()
-            if self.wanted[name] == sha:  # a newer one waits in the queue else
+            name = self.changed.get()
+            if (sha := self.wanted[name]) != self.shown.get(name):
                 try:
                     connection.request("GET", f"/api/tiles/{name}", headers=self.headers)
                     Image.open(io.BytesIO(connection.getresponse().read())).load()
                     self.shown[name], self.pictures = sha, self.pictures + 1
                 except (http.client.HTTPException, OSError):
                     connection.close()  # it was idle for long; the next request opens it again
-                    self.changed.put((name, sha))
+                    self.changed.put(name)
 
 
 def used(pids: dict[str, int]) -> dict[str, float]:
