@@ -124,14 +124,11 @@ class PersonActs:
     def flush(self) -> None:
         """Write down what was typed, and hide what nobody may read before that."""
         text, kind, self._text = self._text, self._kind, ""
-        shown = text if kind == "plain" or not text else self._secrets.hide(text)
-        told = (
-            f"typed {len(text)} characters"
-            if kind == "unknown"
-            else gui.to_source([gui.Write(shown)])
-        )
-        if text:
-            self._emit(PersonActed(did="acted", text=told))
+        if text and kind == "unknown":
+            self._secrets.hide(text)
+            self._emit(PersonActed(did="acted", text=f"typed {len(text)} characters"))
+        elif text:
+            self._tell([gui.Write(self._secrets.hide(text) if kind == "password" else text)])
 
     async def _do(self, actions: Sequence[gui.Action]) -> None:
         done: list[gui.Action] = []
@@ -150,20 +147,22 @@ class PersonActs:
         self._tell(done)
 
     async def _type(self, action: gui.Action) -> None:
-        """Type, and hide it unless it is seen that everybody may read it."""
+        """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
         text, machine = getattr(action, "text", ""), self._secrets.machine
-        before = await self.look(machine, settle=0.1)
+        after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
-        await self._machine.act([action])
-        if kind != "plain":
-            after = await self.look(machine)
-            if kind == "unknown" and is_echoed(text, before, after):
-                kind = "plain"
-            else:
-                self._secrets.cover(before, after)
-        if kind != self._kind:
+        if kind != ("unknown" if self._kind == "echoed" else self._kind):
             self.flush()
+        open_so_far = not self._text or self._kind == "echoed"
         self._text, self._kind = self._text + text, kind
+        try:
+            await self._machine.act([action])
+            after = before if kind == "plain" else await self.look(machine)
+        finally:
+            if kind == "unknown" and open_so_far and is_echoed(text, before, after):
+                self._kind = "echoed"
+            elif kind != "plain":
+                self._secrets.cover(before, after)
 
     def _tell(self, done: Sequence[gui.Action], *, error: str = "") -> None:
         if error or any(not isinstance(action, gui.Move) for action in done):  # not for hovering
@@ -172,7 +171,7 @@ class PersonActs:
     async def _check(self, actions: Sequence[gui.Action]) -> None:
         """Refuse what the policy denies, with `ActionRefused`; what it would ask about is done."""
         policy = await self._policy()
-        if "deny" not in (policy.settings.unknown, *(r.then for r in policy.settings.rules)):
+        if "deny" not in (policy.settings.unknown, *(rule.then for rule in policy.settings.rules)):
             return
         look = await self.look()
         whole = [gui.Write(self._text), *actions] if self._text else actions
