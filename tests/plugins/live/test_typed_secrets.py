@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hisa.errors import EnvironmentFailed
 from hisa.plugins.live.watched.typed_secrets import kind_of_focus
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -181,3 +182,56 @@ def test_what_has_the_focus_says_who_may_read_what_is_typed(
     assert kind_of_focus(look) == kind
     assert kind_of_focus(replace(look, elements=None)) == "unknown"
     assert kind_of_focus(replace(look, complete=False)) == ("unknown" if kind == "plain" else kind)
+
+
+class Shell(Login):
+    """A terminal that shows what is typed."""
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        look = await super().observe(elements=elements, settle=settle)
+        told = look.elements and tuple(
+            replace(e, text=self.text) if e.role == self.role else e for e in look.elements
+        )
+        return replace(look, elements=told)
+
+
+async def test_what_a_terminal_shows_is_no_secret(tmp_path: Path) -> None:
+    form = Shell("terminal")
+    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+        client = await run.client()
+        lease = (await client.ask("take", viewer="Ruth"))["lease"]
+        await client.ask("input", lease=lease, acts=[{"kind": "click", **FIELD}])
+        for letter in "make":
+            await client.ask("input", lease=lease, acts=[{"kind": "press", "keys": [letter]}])
+        await client.ask("give", lease=lease)
+        await client.ask("stop")
+        await run.result()
+    texts = [e.text for e in run.events if e.type == "person_acted" and e.did == "acted"]
+    assert texts == ["pyautogui.click(300, 136)", "pyautogui.write('make')"]
+
+
+@OCR
+async def test_a_password_is_hidden_though_its_typist_is_gone(tmp_path: Path) -> None:
+    class Breaking(Login):
+        broken = False
+
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            if self.text and not self.broken:
+                self.broken = True
+                raise EnvironmentFailed("the look after what was typed")
+            return await super().observe(elements=elements, settle=settle)
+
+    form = Breaking("terminal")
+    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+        client, other = await run.client(), await run.client()
+        lease = (await client.ask("take", viewer="Ruth"))["lease"]
+        acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD}]
+        assert (await client.ask("input", lease=lease, acts=acts))["ok"] is False
+        await client.ask("input", lease=lease, acts=[{"kind": "click", **OK}])
+        await client.close()
+        step = (await other.state("running"))["step"]
+        await other.step(step + 2)
+        await other.ask("stop")
+        await run.result()
+    assert form.text == PASSWORD
+    assert leaks(run, next((tmp_path / "runs").iterdir()), PASSWORD) == []

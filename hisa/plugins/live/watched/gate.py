@@ -34,17 +34,14 @@ class Gate:
     """Parks the agent's task. Owners are connections; what persons ask for may be `Refused`."""
 
     newest: Observation | None = None
-    """The newest look that anybody took."""
+    """The newest look that anybody took; ``returned``: that at which a person was done last."""
     returned: Observation | None = None
-    """That at which a person gave the machine back last."""
-    phase, over, cut = "", False, False
-    """What the agent does; whether it has ended; whether its plan was ended by a take-over."""
-    stale = 1.0
-    """Seconds after which the agent looks again before it plans."""
+    phase, stale, over = "", 1.0, False
     lease: Lease | None = None
     plan: asyncio.Future[Any] | None = None
+    """It is ended, and so ``cut``, once a person takes over."""
+    cut, _sitting = False, 0
     _run: asyncio.Task[Any] | None = None
-    _sitting = 0
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
@@ -69,33 +66,31 @@ class Gate:
     async def park(self) -> str:
         """Wait while a person wants it; returns lines on what persons did meanwhile."""
         began, known = time.monotonic(), len(self.lines)
-        with self.sitting(not self._open.is_set()):
-            while not self._open.is_set():
+        while not self._open.is_set():
+            with self.sitting():
                 await self._open.wait()
                 if len(self.lines) > known:  # so that the look before is stale
                     await asyncio.sleep(began + self.stale - time.monotonic())
         return " Then ".join(line for _, line in self.lines[known:])
 
     @contextmanager
-    def sitting(self, really: bool = True) -> Iterator[None]:
+    def sitting(self) -> Iterator[None]:
         """Inside, the agent does nothing: it is parked, or waits for a person's answer."""
-        self._sitting += really
-        if really:
-            self._sat.set()
+        self._sitting += 1
+        self._sat.set()
         try:
             yield
         finally:
-            self._sitting -= really
+            self._sitting -= 1
             if not self._sitting:
                 self._sat.clear()
 
     def pause(self, owner: object) -> bool:
         """Park the agent at its next safe point; returns whether nobody had asked for that yet."""
         self._check()
-        first = not self._pauses
-        self._pauses.setdefault(owner, time.monotonic())
         self._open.clear()
-        return first
+        self._pauses.setdefault(owner, time.monotonic())
+        return len(self._pauses) == 1
 
     def resume(self, *owners: object) -> float | None:
         """End the pauses of some, or of all; returns the seconds, None where that ended none."""
@@ -112,8 +107,7 @@ class Gate:
             raise Refused(f"{self.lease.viewer} holds it")
         lease = self.lease = Lease(viewer, owner)
         self._open.clear()
-        if self.plan is not None:
-            self.cut = self.plan.cancel()
+        self.cut = self.plan is not None and self.plan.cancel()
         try:
             await self._sat.wait()
             self._check()
@@ -141,8 +135,7 @@ class Gate:
         self._check()
         if self._run is None:
             raise Refused("the run has not begun yet")
-        self.over = True
-        self._run.cancel()
+        self.over = self._run.cancel()
 
     def close(self) -> None:
         """Let everybody go: the run has ended."""

@@ -27,10 +27,10 @@ _LINES = 5
 
 
 class Passing:
-    """Another part, with all that it has; the class is made for it, as `isinstance` asks it."""
+    """Another part; the class is made to have each name that the part's has, for `isinstance`."""
 
     def __new__(cls, inner: Any, *more: Any) -> Any:
-        """One whose class has a property for each name that the inner one's class has."""
+        """One of a class of its own."""
 
         def passed(name: str) -> property:
             return property(lambda self: self._passed(name))
@@ -81,11 +81,7 @@ class ParkedPlanner(_Parked):
     """A planner whose plan is ended where a person takes over, and kept where one pauses."""
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """Plan.
-
-        Raises:
-            ActionRefused: a person had the machine meanwhile.
-        """
+        """Plan; `ActionRefused` where a person had the machine meanwhile."""
         gate, own, call = self._gate, asyncio.current_task(), ToolCall("", "none", "")
         gate.enter("planning")
         await self._park()
@@ -108,10 +104,7 @@ class ParkedPlanner(_Parked):
 
 
 class ParkedScorer(_Parked):
-    """A scorer before whose work, and so between two steps, the agent is parked.
-
-    It works on the environment itself, where nothing else is parked.
-    """
+    """A scorer before whose work, and so between two steps, the agent is parked, but not within."""
 
     def _passed(self, name: str) -> Any:
         async def call(task: Task, environment: Any, *more: Any) -> Any:

@@ -37,6 +37,7 @@ _NEEDS = {"drag": {"path"}, "type": {"text"}, "press": {"keys"}}
 _KEYS = {"\n": gui.Press("enter"), "\t": gui.Press("tab")}
 Pixel = Annotated[float, Field(ge=0, lt=100_000, allow_inf_nan=False)]
 Wheel = Annotated[int, Field(ge=-100, le=100)]
+Rules = Callable[[], Awaitable[Policy]]
 Key = Annotated[str, Field(min_length=1, max_length=20)]
 
 
@@ -61,11 +62,7 @@ class Act(Strict):
     keys: Annotated[tuple[Key, ...], Field(min_length=1, max_length=4)] = ()
 
     def actions(self, screen: Size) -> Sequence[gui.Action]:
-        """The actions that it stands for.
-
-        Raises:
-            ActionRefused: a place off the screen, an unknown key, or a field that it lacks.
-        """
+        """The actions that it stands for; `ActionRefused` where there are none."""
         if lacking := _NEEDS.get(self.kind, {"x", "y"}) - self.model_fields_set:
             raise ActionRefused(f"{self.kind} needs {', '.join(sorted(lacking))}")
         places = [Point(x, y, "screen") for x, y in self.path or [(self.x, self.y)]]
@@ -92,24 +89,11 @@ class Act(Strict):
 
 
 class PersonActs:
-    """Does what a person wants done; whoever calls it holds the machine's lock.
-
-    Args:
-        machine: the agent's environment beneath confirmation.
-        secrets: hides what was typed.
-        policy: gives the rules of the run.
-        emit: gets a `PersonActed` for what was done or refused.
-    """
+    """Does what a person wants done on a machine; whoever calls it holds the machine's lock."""
 
     _text, _kind = "", "plain"
 
-    def __init__(
-        self,
-        machine: Any,
-        secrets: TypedSecrets,
-        policy: Callable[[], Awaitable[Policy]],
-        emit: Emit,
-    ) -> None:
+    def __init__(self, machine: Any, secrets: TypedSecrets, policy: Rules, emit: Emit) -> None:
         self._machine, self._secrets, self._policy, self._emit = machine, secrets, policy, emit
 
     async def look(self, machine: Any = None, *, settle: float = _SETTLE) -> Observation:
@@ -120,11 +104,7 @@ class PersonActs:
         return look
 
     async def do(self, acts: Sequence[Act], screen: Size) -> None:
-        """Do all of them, in order.
-
-        Raises:
-            Refused: the policy forbids one, or the machine refuses it; those before it are done.
-        """
+        """Do all of them, in order; `Refused` by policy or machine: those before it are done."""
         actions: list[gui.Action] = []
         try:
             for action in (action for act in acts for action in act.actions(screen)):
@@ -142,13 +122,13 @@ class PersonActs:
             raise Refused(str(error)) from None
 
     def flush(self) -> None:
-        """Log what was typed; what nobody may read is hidden before."""
+        """Write down what was typed, and hide what nobody may read before that."""
         text, kind, self._text = self._text, self._kind, ""
-        shown = text if kind == "plain" or not text else self._secrets.hide(text)
         if text and kind == "unknown":
+            self._secrets.hide(text)
             self._emit(PersonActed(did="acted", text=f"typed {len(text)} characters"))
         elif text:
-            self._tell([gui.Write(shown)])
+            self._tell([gui.Write(self._secrets.hide(text) if kind == "password" else text)])
 
     async def _do(self, actions: Sequence[gui.Action]) -> None:
         done: list[gui.Action] = []
@@ -157,43 +137,41 @@ class PersonActs:
                 self._tell(done)
                 done = []
                 await self._type(action)
-                continue
-            if isinstance(action, gui.Press) and action.key == "backspace" and self._text:
+            elif action == gui.Press("backspace") and self._text:
+                await self._machine.act([action])
                 self._text = self._text[:-1]
             else:
                 self.flush()
+                await self._machine.act([action])
                 done.append(action)
-            await self._machine.act([action])
         self._tell(done)
 
     async def _type(self, action: gui.Action) -> None:
-        """Type, and hide it unless it is seen that everybody may read it."""
+        """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
         text, machine = getattr(action, "text", ""), self._secrets.machine
-        before = await self.look(machine, settle=0.1)
+        after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
-        await self._machine.act([action])
-        if kind != "plain":
-            after = await self.look(machine)
-            if kind == "unknown" and is_echoed(text, before, after):
-                kind = "plain"
-            else:
-                self._secrets.cover(before, after)
-        if kind != self._kind:
+        if kind != ("unknown" if self._kind == "echoed" else self._kind):
             self.flush()
+        open_so_far = not self._text or self._kind == "echoed"
         self._text, self._kind = self._text + text, kind
+        try:
+            await self._machine.act([action])
+            after = before if kind == "plain" else await self.look(machine)
+        finally:
+            if kind == "unknown" and open_so_far and is_echoed(text, before, after):
+                self._kind = "echoed"
+            elif kind != "plain":
+                self._secrets.cover(before, after)
 
     def _tell(self, done: Sequence[gui.Action], *, error: str = "") -> None:
         if error or any(not isinstance(action, gui.Move) for action in done):  # not for hovering
             self._emit(PersonActed(did="acted", text=gui.to_source(done), error=error))
 
     async def _check(self, actions: Sequence[gui.Action]) -> None:
-        """Refuse what the policy denies; what it would ask about is done.
-
-        Raises:
-            ActionRefused: it denies it.
-        """
+        """Refuse what the policy denies, with `ActionRefused`; what it would ask about is done."""
         policy = await self._policy()
-        if "deny" not in (policy.settings.unknown, *(r.then for r in policy.settings.rules)):
+        if "deny" not in (policy.settings.unknown, *(rule.then for rule in policy.settings.rules)):
             return
         look = await self.look()
         whole = [gui.Write(self._text), *actions] if self._text else actions
@@ -208,16 +186,12 @@ class PersonActs:
 
 
 def _is_typing(action: gui.Action) -> bool:
-    """Whether it is text of a person's own: secrets by their names are put in by the machine."""
+    """Whether it is a person's own text, and no secret's name."""
     return isinstance(action, gui.Write) and not PLACEHOLDER.search(action.text)
 
 
 def _pressed(keys: Sequence[str]) -> gui.Action:
-    """Keys; a letter by itself, or with Shift, is typed text.
-
-    Raises:
-        ActionRefused: there is no such key, or a character is made of several.
-    """
+    """Keys; a letter by itself, or with Shift, is typed text: nobody logs it letter by letter."""
     last = keys[-1]
     if len(keys) == 1 and len(last) == 1 and last.isprintable():
         return gui.Write(last)

@@ -51,11 +51,7 @@ class Questions:
         return next((told for told, _ in self._waiting.values()), None)
 
     def answer(self, question: str, kind: str, text: str) -> None:
-        """Answer a question.
-
-        Raises:
-            Refused: it does not wait, or this is no answer to it.
-        """
+        """Answer a question; `Refused` where it does not wait, or this is no answer to it."""
         told, answer = self._waiting.get(question, ({}, None))
         if answer is None or answer.done():
             raise Refused(f"question {question!r} does not wait for an answer")

@@ -56,12 +56,9 @@ async def serving(
     """Listen at a path until the end; everybody is let go then.
 
     Args:
-        path: where; what a killed process left there is removed.
+        path: where; `OSError`: that cannot be, or its folder is open to others.
         handle: answers a request of a connection, with the bytes that follow the answer.
         left: called once a connection has ended.
-
-    Raises:
-        OSError: the socket cannot be made, or its folder is open to others.
     """
     _clear(path)
     tasks = set[asyncio.Task[Any]]()
@@ -91,10 +88,8 @@ async def serving(
         writer.close()
         tasks.discard(own)
 
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(os.fspath(path))
-    os.chmod(path, 0o600)
-    server = await asyncio.start_unix_server(serve, sock=listener, limit=_LIMIT)
+    server = await asyncio.start_unix_server(serve, path, limit=_LIMIT)
+    os.chmod(path, 0o600)  # its folder lets nobody else in before
     try:
         yield
     finally:
@@ -113,15 +108,16 @@ async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
         if not line:
             raise Refused(f"a request has at most {_LIMIT} bytes")
         told, data = await handle(Request.model_validate_json(line), owner)
+        return {"ok": True, **told}, data
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part)[:40] for part in first["loc"])
-        return {"ok": False, "error": f"not a request: {place} {first['msg']}"[:300]}, b""
+        why = f"not a request: {place} {first['msg']}"[:300]
     except Refused as error:
-        return {"ok": False, "error": str(error)}, b""
+        why = str(error)
     except Exception as error:  # noqa: BLE001 - a watcher's trouble is not the run's
-        return {"ok": False, "error": f"this failed: {type(error).__name__}"}, b""
-    return {"ok": True, **told}, data
+        why = f"this failed: {type(error).__name__}"
+    return {"ok": False, "error": why}, b""
 
 
 def _clear(path: Path) -> None:
@@ -131,7 +127,6 @@ def _clear(path: Path) -> None:
         state = folder.lstat()
         if state.st_uid != os.getuid() or state.st_mode & 0o077 or folder.is_symlink():
             raise PermissionError(f"{folder} is open to others")
-    path.unlink(missing_ok=True)
     for other in path.parent.glob("*.sock"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.setblocking(False)

@@ -16,6 +16,7 @@ from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import Answer, Request
 from hisa.protocols import Emit
 from hisa.runs.log import RunLog
+from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
 
 __all__ = ["Steering"]
@@ -132,24 +133,20 @@ class Steering:
         digest = await asyncio.to_thread(lambda: look.screenshot.sha256)
         if digest == known:
             return {"same": True}, b""
-        size = look.image
-        wide, high = (width, round(size.height * width / size.width)) if width else (
-            size.width, size.height,
-        )  # fmt: skip
-        data = await asyncio.to_thread(_encoded, look.screenshot, (wide, high) if width else None)
-        return {
-            "same": False, "hash": digest, "bytes": len(data), "width": wide, "height": high,
-            "screen": [look.screen.width, look.screen.height],
-            "type": "image/webp" if width else "image/png",
-        }, data  # fmt: skip
+        size, screen = look.image, [look.screen.width, look.screen.height]
+        size = Size(width, round(size.height * width / size.width)) if width else size
+        data = await asyncio.to_thread(_encoded, look.screenshot, size if width else None)
+        told = {"same": False, "hash": digest, "bytes": len(data), "screen": screen}
+        kind = "image/webp" if width else "image/png"
+        return {**told, "width": size.width, "height": size.height, "type": kind}, data
 
     def _tell(self, did: Any, text: str = "", seconds: float = 0.0) -> None:
         self._emit(PersonActed(did=did, text=text, seconds=seconds))
 
 
-def _encoded(picture: Screenshot, size: tuple[int, int] | None) -> bytes:
+def _encoded(picture: Screenshot, size: Size | None) -> bytes:
     if size is None:
         return picture.png
     out = io.BytesIO()
-    picture.pixels.resize(size).save(out, "WEBP", quality=70, method=2)
+    picture.pixels.resize((size.width, size.height)).save(out, "WEBP", quality=70, method=2)
     return out.getvalue()

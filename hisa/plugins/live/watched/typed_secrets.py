@@ -31,7 +31,6 @@ _SECRET_NAME = re.compile(
 
 class _GrowingScrubber(Scrubber):
     def add(self, name: str, value: str) -> dict[str, str]:
-        """Learn a value; returns what is shown in place of each of its forms."""
         self.values[name] = value
         self._shown |= (shown := dict.fromkeys(forms(value), placeholder(name)))
         for cached in ("_pattern", "_bytes"):
@@ -40,20 +39,14 @@ class _GrowingScrubber(Scrubber):
 
 
 class _Machine(Passing):
-    masked: Any = None
-    """What all parts of a run use in its place, once something was typed."""
+    masked: Any = None  # what all parts of a run use in its place, once something was typed
 
     def _passed(self, name: str) -> Any:
         return getattr(self.masked if hasattr(self.masked, name) else self._inner, name)
 
 
 class TypedSecrets:
-    """What persons typed in one run and nobody may read; it is put in nowhere again.
-
-    Args:
-        log: the run's, which keeps the values out.
-        emit: takes notes on pictures that could not be searched.
-    """
+    """What persons typed in one run and nobody may read; it is put in nowhere again."""
 
     machine: Any = None
     """The machine itself, with nothing masked."""
@@ -100,9 +93,8 @@ def kind_of_focus(look: Observation) -> str:
 
 
 def _takes_secret(element: Element) -> bool:
-    words = f"{element.name} {element.label} {element.description}"
-    named = element.role in FIELDS and _SECRET_NAME.search(words) is not None
-    return element.role == PASSWORD or named
+    words = f"{element.name} {element.label} {element.description}" * (element.role in FIELDS)
+    return element.role == PASSWORD or _SECRET_NAME.search(words) is not None
 
 
 def is_echoed(text: str, before: Observation, after: Observation) -> bool:
