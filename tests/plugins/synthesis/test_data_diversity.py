@@ -94,7 +94,7 @@ def test_actions_are_those_of_solved_runs_of_the_set(tmp_path: Path) -> None:
         ]
         steps.append(TrajectoryStep(9, look, None, "Done.", "termination", {}))
         return Trajectory(
-            "r", tmp_path, "t", instruction, "", "", 0, tuple(steps), 1.0, success, "succeeded"
+            "r", tmp_path, "t", instruction, "", 0, tuple(steps), 1.0, success, "succeeded"
         )
 
     runs = [run("a b", "x", "y"), run("c d", "x y", success=False), run("e f", "z"), run("g", "x")]
