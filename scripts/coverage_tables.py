@@ -39,8 +39,8 @@ def main() -> None:
     text = PAGE.read_text("utf-8")
     for name in NAMES:
         between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
-        table = markdown(public_tasks(name))
-        text, times = between.subn(lambda found, table=table: found[1] + table + found[2], text)
+        table = markdown(public_tasks(name)).replace("\\", r"\\")
+        text, times = between.subn(rf"\g<1>{table}\g<2>", text)
         if times != 1:
             raise SystemExit(f"{PAGE}: no place <!-- {name} --> … <!-- /{name} -->")
     PAGE.write_text(text, "utf-8")
