@@ -7,7 +7,7 @@ from hisa.machine.plugins import Command
 __all__ = ["SERVE", "VIDEO"]
 
 SERVE = Command(
-    "hisa.plugins.live.cli.serve:serve",
+    "hisa.plugins.live.cli.serve_page:serve",
     "Show runs, desktops, benches and patterns on a live page, and take over.",
     after="runs",
 )

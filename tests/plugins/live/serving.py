@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +71,7 @@ class Served:
         assert answer.status_code == code, answer.text
         return answer.json()
 
-    def stream(self, path: str, last: str = "") -> Iterator[tuple[str, str, Any]]:
+    def stream(self, path: str, last: str = "") -> Generator[tuple[str, str, Any], None, None]:
         """The events of a stream: name, id and data."""
         headers = {"Last-Event-ID": last} if last else {}
         with self.http as http, http.stream("GET", f"/api{path}", headers=headers) as answer:

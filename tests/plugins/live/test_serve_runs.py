@@ -7,11 +7,14 @@ import json
 import os
 import signal
 import socket
+import ssl
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import websocket
 
@@ -69,9 +72,8 @@ def pause_and_go_on(served: Served, name: str) -> None:
     assert (record["state"], record["socket"], record["mine"]) == ("running", True, False)
     for _ in range(2):
         assert served.post(f"/runs/{name}/pause")["ok"]
-        for kind, _, status in served.stream(f"/runs/{name}/events", str(10**9)):
-            if kind == "status" and status["state"] == "paused":
-                break
+        with closing(served.stream(f"/runs/{name}/events", str(10**9))) as stream:
+            next(status for _, _, status in stream if status.get("state") == "paused")
         assert served.post(f"/runs/{name}/resume_agent")["state"] == "running"
     wrong = served.post(f"/runs/{name}/answer", {"question": "q9", "text": "x"}, code=409)
     assert "error" in wrong
@@ -133,7 +135,7 @@ async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
                 assert say(holder, take="Ruth")["lease"] is True
                 served.process.kill()
                 wait_for(lambda: run.did() == ["took_over", "gave_back"] * 2)
-                holder.shutdown()
+                holder.close()
 
             await asyncio.to_thread(take_and_go)
         assert not run.work.done() if run.work else False, "it goes on without the server"
@@ -227,3 +229,27 @@ def test_no_runs_yet_is_said_and_the_list_is_empty(tmp_path: Path) -> None:
     assert served.process.returncode == 0
     assert "no runs yet" in said
     assert "Traceback" not in said
+
+
+def test_another_address_is_served_with_tls_alone(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    for path in (cert, key):
+        path.write_text("no certificate")
+    files = ("--tls-cert", str(cert), "--tls-key", str(key))
+    assert "belong together" in command.refused("serve", *files[:2])
+    assert "TLS" in command.refused("serve", "--host", "0.0.0.0", *files)
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"]
+    make += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*make, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+    with serving(tmp_path, "--host", "0.0.0.0", *files) as served:
+        assert served.url.startswith("https://0.0.0.0:")
+        headers = {"Authorization": f"Bearer {served.token}"}
+        url = served.url.replace("0.0.0.0", "localhost")
+        trusted = ssl.create_default_context(cafile=str(cert))
+        with httpx.Client(verify=trusted, trust_env=False, headers=headers) as client:
+            assert client.get(f"{url}/api/runs").json() == {"runs": []}
+            port = url.rpartition(":")[2]
+            for origin, code in ((url, 200), (f"http://localhost:{port}", 403)):
+                answer = client.get(f"{url}/api/runs", headers={"Origin": origin})
+                assert answer.status_code == code

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import threading
 from pathlib import Path
+from typing import Any
 
-from hisa.testing import Received
-from tests.plugins.live.watching import DONE, WAIT, watched
+import pytest
+from PIL import Image
 
-FIELD = {"x": 300, "y": 136}
+from hisa.environments.confirm import Answer, Question
+from hisa.plugins.live.watched.run_socket import socket_path
+from hisa.screen.observation import Observation
+from hisa.testing import FakeEnvironment, Received, tool_call
+from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
+
+FIELD, AGREE = {"x": 300, "y": 136}, {"x": 230, "y": 180}
 
 
 async def test_a_run_is_paused_and_goes_on(tmp_path: Path) -> None:
@@ -49,7 +59,7 @@ async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> No
         click = {"kind": "click", **FIELD}
         acts = [click, *({"kind": "press", "keys": [letter]} for letter in "Grac")]
         wrong = await other.ask("input", lease="x", acts=acts)
-        assert not wrong["ok"] and run.form.text == ""
+        assert (wrong["ok"], run.form.text) == (False, "")
         assert await client.ask("input", lease=taken["lease"], acts=acts) == {"ok": True}
         acts = [{"kind": "type", "text": "e"}]
         assert await client.ask("input", lease=taken["lease"], acts=acts) == {"ok": True}
@@ -61,3 +71,222 @@ async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> No
     texts = [e.text for e in run.events if e.type == "person_acted"]
     assert texts[1:3] == ["pyautogui.click(300, 136)", "pyautogui.write('Grace')"]
     assert given["line"] in run.prompts()[-1]
+
+
+async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
+    tmp_path: Path,
+) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def plan(request: Received, count: int) -> str:
+        if count > 1:
+            return DONE
+        asked.set()
+        go.wait(60)
+        return TYPE_ADA
+
+    async with watched(tmp_path, plan) as run:
+        run.go = go
+        client = await run.client()
+        await asyncio.to_thread(asked.wait, 60)
+        taken = await client.ask("take", viewer="Ruth")
+        assert taken["ok"]
+        assert not go.is_set()
+        acts = [{"kind": "click", **AGREE}]
+        assert (await client.ask("input", lease=taken["lease"], acts=acts))["ok"]
+        line = (await client.ask("give", lease=taken["lease"]))["line"]
+        go.set()
+        assert (await run.result()).status == "succeeded"
+    assert (run.form.text, run.form.agreed) == ("", True)
+    failed = [event for event in run.events if event.type == "acted" and not event.ok]
+    assert [event.error for event in failed] == [f"nothing was done: {line}"]
+    abstracted = [event for event in run.events if event.type == "abstracted"]
+    assert (abstracted[0].verdict, abstracted[0].roi) == ("failed", None)  # it is not its doing
+    assert "checked" in line
+
+
+async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: Path) -> None:
+    class Slow(FakeEnvironment):
+        taking = asyncio.Event()
+
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            look = await super().observe(elements=elements, settle=settle)
+            if planned.is_set() and not self.taking.is_set():
+                self.taking.set()
+                await asyncio.sleep(0.3)
+            return look
+
+    planned = threading.Event()
+
+    def plan(request: Received, count: int) -> str:
+        planned.set()
+        return TYPE_ADA if count == 1 else DONE
+
+    form = Slow()
+    async with watched(tmp_path, plan, form=form) as run:
+        client = await run.client()
+        await form.taking.wait()
+        taken = await client.ask("take", viewer="Ruth")
+        await client.ask("give", lease=taken["lease"])
+        assert (await run.result()).status == "succeeded"
+    assert form.text == ""
+    assert "Nothing on the screen is other than before." in run.prompts()[-1]
+
+
+async def test_a_run_goes_on_when_the_connection_of_its_holder_dies(tmp_path: Path) -> None:
+    def plan(request: Received, count: int) -> str:
+        return DONE if "a person had" in request.text else WAIT
+
+    async with watched(tmp_path, plan) as run:
+        client, other = await run.client(), await run.client()
+        await client.step(2)
+        await client.ask("pause")
+        assert (await client.ask("take", viewer="Ruth"))["ok"]
+        await client.close()
+        assert (await run.result()).status == "succeeded"
+        assert not (await other.reader.read())  # whoever listens is let go
+    assert run.did() == ["paused", "took_over", "gave_back", "resumed"]
+
+
+async def test_a_run_that_is_parked_is_stopped_at_once(tmp_path: Path) -> None:
+    async with watched(tmp_path, lambda request, count: WAIT) as run:
+        client = await run.client()
+        await client.step(1)
+        await client.ask("pause")
+        await client.state("paused")
+        assert (await client.ask("stop"))["ok"]
+        result = await run.result()
+    assert (result.status, result.score_state) == ("stopped", "unscored")
+    assert run.did() == ["paused", "stopped"]
+    path = socket_path(result.run_id)
+    assert not path.exists()
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+async def test_the_policy_forbids_a_person_too_but_asks_nobody(tmp_path: Path) -> None:
+    rules = [{"effect": "delete", "then": "ask"}, {"app": "fake", "command": "x", "then": "ask"}]
+    rules += [{"path": "/etc/*", "then": "deny", "why": "It is the machine's own."}]
+
+    async def ask(question: Question) -> Answer:
+        raise AssertionError(f"nobody is asked: {question}")
+
+    settings = {"policy": {"rules": rules, "unknown": "ask"}}
+    async with watched(tmp_path, lambda request, count: WAIT, settings=settings) as run:
+        client = await run.client()
+        taken = await client.ask("take", viewer="Ruth")
+        lease = taken["lease"]
+        acts: list[dict[str, Any]] = [{"kind": "click", **FIELD}]
+        assert (await client.ask("input", lease=lease, acts=acts))["ok"]
+        acts = [{"kind": "type", "text": "/etc/passwd"}]
+        refused = await client.ask("input", lease=lease, acts=acts)
+        assert "rule 3: deny" in refused["error"]
+        assert "It is the machine's own." in refused["error"]
+        assert run.form.text == ""
+        for piece in ("/et", "c/pas"):  # letter by letter it is the same
+            refused = await client.ask("input", lease=lease, acts=[{"kind": "type", "text": piece}])
+        assert "rule 3: deny" in refused["error"]
+        await client.ask("stop")
+        await run.result()
+    errors = [e.error for e in run.events if e.type == "person_acted" and e.error]
+    assert len(errors) == 2
+    assert run.form.text == "/et"
+
+
+async def test_questions_are_answered_at_the_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_LIVE_ASK", "1")
+    question = {"question": "Which?", "choices": ["March", "April"]}
+
+    def plan(request: Received, count: int) -> str:
+        calls = {
+            1: tool_call("person_ask", question),
+            2: tool_call("person_hand_over", {"what": "A code."}),
+        }
+        return calls.get(count, TYPE_ADA if count == 3 else DONE)
+
+    settings = {"run": {"confirm": "always"}}
+    async with watched(tmp_path, plan, settings=settings) as run:
+        client, other = await run.client(), await run.client()
+        asked = await client.question("question")
+        assert (asked["kind"], asked["choices"]) == ("question", ["March", "April"])
+        wrong = await client.ask("answer", question=asked["id"], text="May")
+        assert wrong["error"] == "the answers to choose from are: March, April"
+        assert (await other.ask("answer", question=asked["id"], text="April"))["ok"]
+        assert not (await client.ask("answer", question=asked["id"], text="March"))["ok"]
+        await client.question("hand_over")
+        taken = await client.ask("take", viewer="Ruth")
+        await client.ask("give", lease=taken["lease"])  # which answers it
+        asked = await client.question("acts")
+        assert asked["deadline"] is None
+        assert not (await client.ask("answer", question=asked["id"], text="yes"))["ok"]
+        said = {"question": asked["id"], "kind": "refuse", "text": "not this"}
+        assert (await client.ask("answer", **said))["ok"]
+        assert (await run.result()).status == "succeeded"
+    answers = [(e.kind, e.answer, e.by) for e in run.events if e.type == "person_asked"]
+    assert answers == [("question", "April", "person"), ("hand_over", "", "person")]
+    confirmed = [(e.answer, e.word) for e in run.events if e.type == "confirmed"]
+    assert confirmed == [("refuse", "not this")]
+
+
+async def test_hostile_requests_end_nothing(tmp_path: Path) -> None:
+    async with watched(tmp_path, lambda request, count: WAIT) as run:
+        client = await run.client()
+        taken = await client.ask("take", viewer="Ruth")
+        lease = taken["lease"]
+        far, odd = {"kind": "click", "x": 1e9, "y": 1}, {"kind": "click", "x": 1, "y": 1, "z": 1}
+        lines = [
+            b"", b"junk", b"\xff\xfe", b"[]", b'{"do": "status", "more": 1}',
+            b'{"do": "status", "do": "", "do": 1}', b'{"do": "fly"}', b"[" * 60_000,
+            b'{"do": "input", "acts": ' + b"[" * 50_000, b'{"do": NaN}',
+            json.dumps({"do": "input", "lease": lease, "acts": [far]}).encode(),
+            *(json.dumps({"do": "input", "lease": lease, "acts": [act]}).encode()
+              for act in (odd, {"kind": "type"}, {"kind": "move", "x": 1}, {"kind": "press"})),
+            json.dumps({"do": "frame", "width": 100_000}).encode(),
+            json.dumps({"do": "take", "viewer": "x" * 100}).encode(),
+        ]  # fmt: skip
+        for line in lines:
+            answer = await client.send(line)
+            assert answer["ok"] is False, line[:80]
+        long = await run.client()
+        long.writer.write(b"x" * 70_000)
+        assert json.loads(await long.reader.readline())["ok"] is False
+        assert not (await long.reader.read())  # and it is hung up
+        assert (await client.ask("give", lease=lease))["ok"]
+        await client.ask("stop")
+        assert (await run.result()).status == "stopped"
+    assert run.form.acted == []
+
+
+async def test_a_run_without_a_socket_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/dev/null")
+    async with watched(tmp_path, lambda request, count: DONE) as run:
+        assert (await run.result()).status == "succeeded"
+    notes = [event.text for event in run.events if event.type == "noted"]
+    assert any("this run has no live page" in text for text in notes)
+
+
+async def test_frames_are_the_runs_own_looks_and_fresh_ones_while_it_is_held(
+    tmp_path: Path,
+) -> None:
+    async with watched(tmp_path, lambda request, count: WAIT) as run:
+        client = await run.client()
+        await client.step(2)
+        await client.ask("pause")
+        await client.state("paused")
+        looks = len(run.form.looked)
+        frame = await client.ask("frame", width=320)
+        assert (frame["width"], frame["height"], frame["screen"]) == (320, 180, [1280, 720])
+        assert Image.open(io.BytesIO(frame["data"])).format == "WEBP"
+        assert await client.ask("frame", since=frame["hash"]) == {"ok": True, "same": True}
+        whole = await client.ask("frame", width=0)
+        assert Image.open(io.BytesIO(whole["data"])).size == (1280, 720)
+        assert len(run.form.looked) == looks
+        taken = await client.ask("take", viewer="Ruth")
+        await client.ask("input", lease=taken["lease"], acts=[{"kind": "click", **AGREE}])
+        await asyncio.sleep(0.25)
+        assert not (await client.ask("frame", since=frame["hash"]))["same"]
+        await client.ask("stop")
+        await run.result()

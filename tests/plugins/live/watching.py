@@ -23,6 +23,17 @@ TYPE_ADA = tool_call(
     "gui_action", "pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')", "Name"
 )
 
+_TRIES, _PAUSE = 6_000, 0.01
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    for _ in range(_TRIES):
+        if is_so():
+            return
+        await asyncio.sleep(_PAUSE)
+    raise AssertionError("it never came to that")
+
 
 class Client:
     """A person's side of the socket: one request after the other."""
@@ -35,8 +46,7 @@ class Client:
     async def at(cls, run_id: str) -> Client:
         """Connect, once the run listens."""
         path = socket_path(run_id)
-        while not path.exists():
-            await asyncio.sleep(0.01)
+        await until(path.exists)
         return cls(*await asyncio.open_unix_connection(str(path)))
 
     async def send(self, line: bytes) -> dict[str, Any]:
@@ -56,15 +66,24 @@ class Client:
 
     async def state(self, *wanted: str) -> dict[str, Any]:
         """The status, once its state is one of those."""
-        while (status := await self.ask("status"))["state"] not in wanted:
-            await asyncio.sleep(0.01)
-        return status
+        return await self._once(lambda status: status["state"] in wanted)
 
     async def step(self, least: int) -> dict[str, Any]:
         """The status, once a step was begun."""
-        while (status := await self.ask("status"))["step"] < least:
-            await asyncio.sleep(0.01)
-        return status
+        return await self._once(lambda status: status["step"] >= least)
+
+    async def question(self, kind: str) -> dict[str, Any]:
+        """The question that waits, once one of a kind does."""
+        status = await self._once(lambda status: (status["question"] or {}).get("kind") == kind)
+        question: dict[str, Any] = status["question"]
+        return question
+
+    async def _once(self, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        for _ in range(_TRIES):
+            if is_so(status := await self.ask("status")):
+                return status
+            await asyncio.sleep(_PAUSE)
+        raise AssertionError(f"the run never came to that: {status}")
 
     async def close(self) -> None:
         """Hang up, as a process that dies does."""
@@ -87,8 +106,7 @@ class Watched:
 
     async def client(self) -> Client:
         """A new connection to the run."""
-        while not list(self.runs.glob("*/run.json")):
-            await asyncio.sleep(0.01)
+        await until(lambda: any(self.runs.glob("*/run.json")))
         client = await Client.at(next(self.runs.glob("*/run.json")).parent.name)
         self.clients.append(client)
         return client

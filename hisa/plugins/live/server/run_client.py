@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from hisa.plugins.live.watched.run_socket import socket_path
 
 __all__ = ["RunLine", "RunLines"]
 
-_LINE, _PICTURE = 1 << 20, 1 << 25  # bytes of an answer and of a picture at most
+
+Answer: TypeAlias = tuple[dict[str, Any], bytes]
 
 
 class RunLine:
@@ -21,37 +22,27 @@ class RunLine:
         self._run_id, self._turn = run_id, asyncio.Lock()
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(
-        self, request: Mapping[str, Any], seconds: float = 5.0
-    ) -> tuple[dict[str, Any], bytes]:
-        """Returns the answer, and the picture that follows it, if any.
-
-        Where nobody listens or the time is over, its ``ok`` is false and the connection closed.
-        """
+    async def ask(self, request: Mapping[str, Any], seconds: float = 5.0) -> Answer:
+        """Returns the answer and the picture that follows it; ``ok`` is false where none came."""
         async with self._turn:
             try:
                 async with asyncio.timeout(seconds):
-                    return await self._ask(json.dumps(dict(request)).encode() + b"\n")
-            except (OSError, EOFError, ValueError) as error:
+                    if self.streams is None:
+                        path = str(socket_path(self._run_id))
+                        self.streams = await asyncio.open_unix_connection(path, limit=1 << 20)
+                    reader, writer = self.streams
+                    writer.write(json.dumps(dict(request)).encode() + b"\n")
+                    await writer.drain()
+                    answer: dict[str, Any] = json.loads(await reader.readline())
+                    size = min(int(answer.get("bytes", 0)), 1 << 25)
+                    return answer, await reader.readexactly(size)
+            except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
                 self.close()
                 reason = "gave no answer" if isinstance(error, TimeoutError) else "is not reached"
                 return {"ok": False, "error": f"run {self._run_id} {reason}"}, b""
             except BaseException:  # cancelled: the answer is still to come
                 self.close()
                 raise
-
-    async def _ask(self, line: bytes) -> tuple[dict[str, Any], bytes]:
-        if self.streams is None:
-            path = str(socket_path(self._run_id))
-            self.streams = await asyncio.open_unix_connection(path, limit=_LINE)
-        reader, writer = self.streams
-        writer.write(line)
-        await writer.drain()
-        answer = json.loads(await reader.readline())
-        size = answer.get("bytes", 0) if isinstance(answer, dict) else None
-        if not isinstance(size, int) or not 0 <= size <= _PICTURE:
-            raise ValueError("not an answer")
-        return answer, await reader.readexactly(size)
 
     def close(self) -> None:
         """Lets go of the run: what was paused or held by this connection is given back."""
@@ -66,9 +57,7 @@ class RunLines:
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], RunLine] = {}
 
-    async def ask(
-        self, run_id: str, request: Mapping[str, Any], purpose: str = "look"
-    ) -> tuple[dict[str, Any], bytes]:
+    async def ask(self, run_id: str, request: Mapping[str, Any], purpose: str = "look") -> Answer:
         """Asks a run; a pause lasts until the server's end or the run is asked to go on."""
         line = self._lines.setdefault((run_id, purpose), RunLine(run_id))
         answer = await line.ask(request)

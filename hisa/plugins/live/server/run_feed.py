@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,13 @@ from hisa.runs.read import EVENTS
 __all__ = ["EventTail", "is_regular", "run_stream"]
 
 _CHUNK = 1 << 21  # bytes that are read at once; HiSA writes no longer line
-_PAUSES = 0.1, 0.5  # seconds between two looks, just after the file grew and when it is quiet
-_STATUS_PAUSE = 0.5
 
 
 class EventTail:
     """Reads on in a log that grows, and need not be there yet, after its line ``after``."""
 
     def __init__(self, path: Path, after: int = 0) -> None:
-        self._path, self._after = path, after
-        self._number = self._end = 0
+        self._path, self._after, self._number, self._end = path, after, 0, 0
 
     def read_on(self) -> list[tuple[int, str]]:
         """Returns the new lines that are whole and JSON objects, with their numbers from 1."""
@@ -46,22 +43,16 @@ class EventTail:
 async def run_stream(
     folder: Path, after: int, status: Callable[[], Awaitable[dict[str, Any]]]
 ) -> AsyncIterator[dict[str, str]]:
-    """Yields what a run does after its event ``after``, until its folder is gone.
-
-    ``status`` tells how the run is now; it raises a UsageError where the run is gone.
-    """
-    tail, due, pause = EventTail(folder / EVENTS, after), 0.0, _PAUSES[0]
-    known: dict[str, Any] = {}
+    """Yields what a run does after its event ``after``, until ``status`` says by an error: gone."""
+    tail, pause, known = EventTail(folder / EVENTS, after), 0.1, ""
     try:
         while True:
             lines = tail.read_on()
             for number, text in lines:
                 yield {"event": "event", "id": str(number), "data": text}
-            if time.monotonic() >= due:
-                due, before, known = time.monotonic() + _STATUS_PAUSE, known, await status()
-                if known != before:
-                    yield {"event": "status", "data": json.dumps(known)}
-            pause = _PAUSES[0] if lines else min(2 * pause, _PAUSES[1])
+            if (now := json.dumps(await status())) != known:
+                yield {"event": "status", "data": (known := now)}
+            pause = 0.1 if lines else min(2 * pause, 0.5)  # seconds, longer where it is quiet
             await asyncio.sleep(0 if lines else pause)
     except (OSError, UsageError):
         yield {"event": "gone", "data": "{}"}
@@ -73,7 +64,6 @@ def is_regular(path: Path) -> bool:
 
 
 def _is_object(line: bytes) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    return False

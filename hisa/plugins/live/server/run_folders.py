@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from hisa.errors import UsageError
-from hisa.events import Event, event_adapter
-from hisa.plugins.live.server.run_feed import EventTail, is_regular
+from hisa.plugins.live.server.run_feed import is_regular
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.runs.manifest import Manifest
-from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, read_manifest
+from hisa.runs.read import EVENTS, LOCK, MANIFEST, Run, is_running, load_run, read_manifest
 
 __all__ = ["RunFolders", "RunMissing"]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_KEPT_RUNS = 4  # whose events are held: a person looks at one or two
-_TEXT = 4_000  # characters of an instruction in a list; chosen by hand
 
 
 class RunMissing(UsageError):
@@ -32,16 +26,10 @@ class RunMissing(UsageError):
 
 
 class RunFolders:
-    """The run folders below the roots and in benches; links are never followed.
-
-    Each method that is given a folder raises a `UsageError` where its manifest is gone or damaged.
-    """
+    """The run folders below the roots and in benches; raises UsageErrors of what is damaged."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
-        self._lock = threading.Lock()
-        self._manifests: dict[Path, tuple[tuple[int, int, int], Manifest]] = {}
-        self._read: OrderedDict[Path, tuple[EventTail, list[Event]]] = OrderedDict()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
         """Records of the newest runs, those with a name before ``before`` where it is not empty."""
@@ -54,11 +42,7 @@ class RunFolders:
         return records
 
     def find(self, run_id: str) -> tuple[Path, str]:
-        """Returns the folder of a run, and the name of its bench or an empty text.
-
-        Raises:
-            RunMissing: none has exactly this id.
-        """
+        """Returns the folder of a run and its bench's name or ""; raises RunMissing."""
         for root, bench in self._roots() if _ID.fullmatch(run_id) else ():
             folder = root / run_id
             if is_regular(folder / MANIFEST) and not folder.is_symlink():
@@ -71,7 +55,7 @@ class RunFolders:
         totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
             "id": folder.name, "task": manifest.task.id, "bench": bench, "state": state,
-            "instruction": manifest.task.instruction[:_TEXT], "message": manifest.message[:_TEXT],
+            "instruction": manifest.task.instruction[:4_000], "message": manifest.message[:4_000],
             "exit_status": manifest.exit_status, "score": manifest.score,
             "step": totals.steps, "max_steps": limits.get("max_steps"), "tokens": totals.tokens,
             "usd": totals.usd, "budget_usd": limits.get("budget_usd"), "seconds": totals.seconds,
@@ -80,35 +64,25 @@ class RunFolders:
         }  # fmt: skip
 
     def state(self, folder: Path) -> str:
-        """How the run ended; "running" or "unfinished" where it has not."""
-        ended = self.manifest(folder).exit_status
-        locked = not ended and is_regular(folder / LOCK) and is_running(folder)
-        return ended or ("running" if locked else "unfinished")
+        """Returns how the run ended; "running" or "unfinished" where it has not."""
+        if ended := self.manifest(folder).exit_status:
+            return ended
+        return "running" if is_regular(folder / LOCK) and is_running(folder) else "unfinished"
 
     def run(self, folder: Path) -> Run:
-        """Returns the run as far as it is written; a line is parsed once."""
-        manifest = self.manifest(folder)
-        with self._lock:
-            tail, events = self._read.pop(folder, (EventTail(folder / EVENTS), []))
-            while lines := tail.read_on():
-                for _, line in lines:
-                    with suppress(ValidationError):  # of another version, or damaged
-                        events.append(event_adapter.validate_json(line))
-            self._read[folder] = tail, events
-            while len(self._read) > _KEPT_RUNS:
-                self._read.popitem(last=False)
-            return Run(folder, manifest, tuple(events), running=self.state(folder) == "running")
+        """Returns the run as far as it is written."""
+        state, log = self.state(folder), folder / EVENTS
+        if not is_regular(log):
+            raise RunMissing(f"run {folder.name!r} is gone")
+        return _run(folder, state, log.stat().st_size, (folder / MANIFEST).stat().st_mtime_ns)
 
     def manifest(self, folder: Path) -> Manifest:
         """Returns what the run is."""
         path = folder / MANIFEST
         if not is_regular(path):
-            raise RunMissing(f"run {folder.name!r} is gone", fix="hisa runs ls")
+            raise RunMissing(f"run {folder.name!r} is gone")
         about = path.stat()
-        mark = about.st_ino, about.st_mtime_ns, about.st_size
-        if (kept := self._manifests.get(folder)) is None or kept[0] != mark:
-            kept = self._manifests[folder] = mark, read_manifest(folder)
-        return kept[1]
+        return _manifest(folder, about.st_ino, about.st_mtime_ns)
 
     def _roots(self) -> Iterator[tuple[Path, str]]:
         yield from ((root, "") for root in self._context.roots)
@@ -116,6 +90,16 @@ class RunFolders:
             for bench in (place, *(place / entry.name for entry in _folders(place))):
                 if is_regular(bench / "bench.json"):
                     yield bench / "runs", bench.name
+
+
+@lru_cache(maxsize=1_000)
+def _manifest(folder: Path, *_version: int) -> Manifest:
+    return read_manifest(folder)
+
+
+@lru_cache(maxsize=4)  # a person looks at one or two
+def _run(folder: Path, *_version: object) -> Run:
+    return load_run(folder)
 
 
 def _folders(root: Path) -> list[os.DirEntry[str]]:

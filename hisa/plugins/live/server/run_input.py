@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_input"]
 
-_TAKE_SECONDS, _SECONDS = 150.0, 60.0  # to take the machine, an act that has begun is awaited
-_FRAME_PAUSE, _SEND_SECONDS = 0.2, 10.0
+_TAKE_SECONDS, _SECONDS, _SEND_SECONDS, _FRAME_PAUSE = 150.0, 60.0, 10.0, 0.2
 
 
 class _Message(BaseModel):
@@ -28,16 +27,11 @@ class _Message(BaseModel):
 
 
 async def serve_input(socket: WebSocket, run_id: str, dropped: Counter[str]) -> None:
-    """Serves one viewer; the machine is given back when it goes.
-
-    ``dropped`` counts, by run, the acts of viewers who do not hold the machine.
-    """
+    """Serves one viewer; ``dropped`` counts, by run, the acts of those who hold no machine."""
     await socket.accept()
     viewer = _Viewer(socket, run_id)
     try:
-        with suppress(
-            KeyError, OSError, RuntimeError
-        ):  # bytes in place of text; a viewer that left
+        with suppress(KeyError, OSError, RuntimeError):  # no text, or a viewer that left
             async for text in socket.iter_text():
                 answer = await viewer.answer(text)
                 dropped[run_id] += answer.pop("dropped", 0)
@@ -52,7 +46,7 @@ class _Viewer:
     def __init__(self, socket: WebSocket, run_id: str) -> None:
         self._socket, self._line, self._frames = socket, RunLine(run_id), RunLine(run_id)
         self._lease: Any = None
-        self._looking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Future[None] = asyncio.Future()
 
     async def answer(self, text: str) -> dict[str, Any]:
         try:
@@ -60,37 +54,35 @@ class _Viewer:
         except ValidationError as error:
             return {"error": f"no message: {error.errors()[0]['msg']}"}
         if message.take is not None:
-            wish = {"do": "take", "viewer": message.take}
-            answer = (await self._line.ask(wish, _TAKE_SECONDS))[0]
+            take = {"do": "take", "viewer": message.take}
+            answer = (await self._line.ask(take, _TAKE_SECONDS))[0]
             if answer.get("ok"):
                 self._lease, answer["lease"] = answer.get("lease"), True
-                self._looking = self._looking or asyncio.create_task(self._look_on())
+                self._looking.cancel()
+                self._looking = asyncio.create_task(self._look_on())
             return answer
         if self._lease is None:
             return {"error": "you do not hold the machine", "dropped": len(message.acts)}
         wish = {"do": "give"} if message.give else {"do": "input", "acts": message.acts}
-        answer = (await self._line.ask({**wish, "lease": self._lease}, _SECONDS))[0]
+        answer = (await self._line.ask({"lease": self._lease} | wish, _SECONDS))[0]
         if message.give or self._line.streams is None:
             self.give_back()
         return answer
 
     async def _look_on(self) -> None:
         """Sends a picture whenever the screen changed; who does not take it loses the machine."""
-        shown = ""
-        while True:
-            answer, picture = await self._frames.ask({"do": "frame", "width": 0, "since": shown})
-            if picture:
-                shown = str(answer.get("hash", ""))
-                try:
+        wish = {"do": "frame", "width": 0, "since": ""}
+        with suppress(Exception):  # the viewer is gone, however a library says so
+            while True:
+                answer, picture = await self._frames.ask(wish)
+                if picture:
+                    wish["since"] = str(answer.get("hash", ""))
                     await asyncio.wait_for(self._socket.send_bytes(picture), _SEND_SECONDS)
-                except Exception:  # noqa: BLE001 - the viewer is gone, however a library says so
-                    return self._line.close()
-            await asyncio.sleep(_FRAME_PAUSE)
+                await asyncio.sleep(_FRAME_PAUSE)
+        self._line.close()
 
     def give_back(self) -> None:
         self._lease = None
-        if self._looking is not None:
-            self._looking.cancel()
-        self._looking = None
+        self._looking.cancel()
         self._line.close()
         self._frames.close()

@@ -7,13 +7,12 @@ import hmac
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 __all__ = ["BODY_LIMIT", "Guard"]
 
-BODY_LIMIT = 1 << 20
-"""Bytes of the body of a request."""
-_FIRST_SECONDS = 5.0  # for the first message of a WebSocket, which holds the token
+BODY_LIMIT = 1 << 20  # bytes of the body of a request
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(:[0-9]{1,5})?")
 _HEADERS = {
     b"content-security-policy": b"default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -29,19 +28,15 @@ _Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Guard:
-    """Wraps an ASGI application: what it refuses never reaches it.
-
-    Requests have to show ``token``, but for ``/`` and ``/static/``, which hold no data; ``hosts``
-    are the names by which the server may be addressed, as a Host header has them, no ports.
-    """
+    """Wraps an ASGI application: but for the page, requests show ``token`` and one of ``hosts``."""
 
     def __init__(self, app: Any, token: str, hosts: Iterable[str]) -> None:
-        self._app, self._token = app, token.encode()
+        self._app, self._is_token = app, partial(hmac.compare_digest, token.encode())
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Passes on a request or a WebSocket that is allowed; answers every other itself."""
-        guarded = {"websocket": self._websocket, "http": self._request}[scope["type"]]
+        guarded = self._websocket if scope["type"] == "websocket" else self._request
         await guarded(scope, receive, send)
 
     async def _request(self, scope: Any, receive: _Receive, send: _Send) -> None:
@@ -53,7 +48,8 @@ class Guard:
 
         status, reason = self._wrong_address(scope) or self._wrong_request(scope) or (0, "")
         if not status:
-            return await self._app(scope, receive, send_safely)
+            await self._app(scope, receive, send_safely)
+            return
         headers = [(b"content-type", b"application/json")]
         await send_safely({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": json.dumps({"error": reason}).encode()})
@@ -62,15 +58,17 @@ class Guard:
         """Accepts a WebSocket of ours, and waits for the token in its first message."""
         waiting = [await receive()]  # "websocket.connect"
         if self._wrong_address(scope):
-            return await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close", "code": 1008})
+            return
         await send({"type": "websocket.accept"})
         try:
-            first = await asyncio.wait_for(receive(), _FIRST_SECONDS)
+            first = await asyncio.wait_for(receive(), 5.0)
             token = json.loads((first.get("text") or "")[:4096])["token"].encode()
         except (TimeoutError, ValueError, TypeError, LookupError, AttributeError):
             token = b""
         if not self._is_token(token):
-            return await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
+            await send({"type": "websocket.close", "code": 4401, "reason": "wrong token"})
+            return
 
         async def receive_on() -> dict[str, Any]:
             return waiting.pop() if waiting else await receive()
@@ -100,9 +98,6 @@ class Guard:
         if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"{scheme}://{host}"):
             return 403, "a page of another origin asked"
         return None
-
-    def _is_token(self, shown: bytes) -> bool:
-        return hmac.compare_digest(shown, self._token)
 
 
 def _header(scope: Any, name: bytes) -> bytes:

@@ -1,7 +1,6 @@
-"""Starts runs for the page, and takes them up again; they are stopped with the server.
+"""Starts runs for the page, each by this file as a program that ends with the server.
 
-Each is this file as a program, whose standard input the server holds and never writes to: its end,
-by kill -9 too, is Ctrl-C for the run.
+The server holds its standard input, without a word: its end, by kill -9 too, is Ctrl-C for the run.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,27 +27,16 @@ from hisa.text.safe_text import safe_text
 
 __all__ = ["RunOrder", "StartedRuns"]
 
-_MOST = 16  # at work at once; chosen by hand
-_START_SECONDS = 60.0
-_GRACE = 20.0  # seconds that a run has to end as stopped; chosen by hand
-_SAID = 8_000  # characters kept of what a run says on its standard error
-_Name = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class _Options(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    model: _Name | None = None
-    env: _Name | None = None
-    max_steps: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    budget_usd: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
+_START_SECONDS, _GRACE = 60.0, 20.0  # until a run has begun, and to end as stopped
+_Value = Annotated[str, Field(max_length=200)] | int | float
 
 
 class RunOrder(BaseModel):
-    """A task, in words or by its file, and options of ``hisa run``."""
+    """A task, in words or by its file, and options of ``hisa run``, which checks their values."""
 
     model_config = ConfigDict(extra="forbid")
     task: Annotated[str, Field(min_length=2, max_length=20_000)]
-    options: _Options = _Options()
+    options: dict[Literal["model", "env", "max_steps", "budget_usd"], _Value] = {}
 
 
 class StartedRuns:
@@ -58,63 +46,57 @@ class StartedRuns:
         self._root, self._arguments = root, arguments
         self._processes: dict[str, Process] = {}
         self._said: dict[int, str] = {}
+        self._readers: set[asyncio.Task[None]] = set()
 
     async def start(self, order: RunOrder) -> str:
         """Returns the id of a new run; raises UsageError with its own words where it ends first."""
-        named = order.options.model_dump(exclude_none=True)
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]
+        options = [f"--{name.replace('_', '-')}={v}" for name, v in order.options.items()]
         options += [f"--runs={self._root}", "--no-report", "--json", "--", order.task]
         return await self._begin(self._root, "run", *options)
 
     async def resume(self, folder: Path) -> str:
         """Goes on with a run; returns its id. Raises as `start` does."""
-        root = f"--set=run.folder={folder.parent}"
-        return await self._begin(folder.parent, root, "runs", "resume", folder.name, "--json")
+        command = f"--set=run.folder={folder.parent}", "runs", "resume", folder.name, "--json"
+        return await self._begin(folder.parent, *command)
 
     def error(self, run_id: str) -> str | None:
         """Returns what a run said on standard error; None where it is not of this server."""
         process = self._processes.get(run_id)
-        return None if process is None else self._said.get(process.pid, "")
+        return safe_text(redact(self._said[process.pid])) if process else None
 
     def stop(self, run_id: str) -> bool:
-        """Has a run end as stopped; returns whether it is of this server."""
-        process = self._processes.get(run_id)
-        if process is not None and process.stdin is not None:
+        """Ends a run as stopped; returns whether it is of this server."""
+        if (process := self._processes.get(run_id)) and process.stdin:
             process.stdin.close()
         return process is not None
 
     async def _begin(self, root: Path, *command: str) -> str:
-        if sum(process.returncode is None for process in self._processes.values()) >= _MOST:
-            raise UsageError(f"{_MOST} runs of this page are at work", fix="stop one of them")
         begun = time.time()
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "hisa.plugins.live.server.started_runs"),
             *(*self._arguments, *command), stdin=PIPE, stdout=DEVNULL, stderr=PIPE,
             env={**os.environ, "HISA_LIVE_ASK": "1"}, start_new_session=True,
         )  # fmt: skip
-        reading = asyncio.create_task(self._listen(process))
-        while time.time() < begun + _START_SECONDS:
+        self._said[process.pid], ended = "", False
+        self._readers.add(reading := asyncio.create_task(self._listen(process)))
+        while not ended and time.time() < begun + _START_SECONDS:
             ended = process.returncode is not None
             if run_id := await asyncio.to_thread(_run_of, root, process.pid, begun):
                 self._processes[run_id] = process
                 return run_id
-            if ended:
-                await reading
-                raise UsageError(self._said.get(process.pid) or "the run ended before it began")
             await asyncio.sleep(0.05)
-        process.kill()
-        raise UsageError(f"the run did not begin within {_START_SECONDS:.0f} seconds")
+        with suppress(ProcessLookupError):
+            process.kill()
+        await asyncio.wait([reading], timeout=1)  # what it started may hold its end
+        raise UsageError(safe_text(redact(self._said[process.pid] or "the run did not begin")))
 
     async def _listen(self, process: Process) -> None:
         while process.stderr and (chunk := await process.stderr.read(4096)):
-            said = self._said.get(process.pid, "") + safe_text(
-                redact(chunk.decode(errors="replace"))
-            )
-            self._said[process.pid] = said[-_SAID:]
+            said = self._said[process.pid] + chunk.decode(errors="replace")
+            self._said[process.pid] = said[-8_000:]
 
 
 def _run_of(root: Path, pid: int, begun: float) -> str:
-    """Returns the run whose lock a process has taken since a time; empty where there is none."""
     for lock in (folder / LOCK for folder in list_runs(root)):
         with suppress(OSError):
             if lock.stat().st_mtime >= begun - 1 and Lock.holder(lock) == str(pid):
@@ -131,11 +113,9 @@ def _end_with_input(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a server in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not so in the background
     held = os.dup(0)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nothing that the run starts takes what it holds
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_end_with_input, args=(held,), daemon=True).start()
     from hisa.cli import main
 

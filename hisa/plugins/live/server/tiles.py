@@ -27,7 +27,7 @@ from hisa.plugins.live.server.server_context import ServerContext
 from hisa.plugins.live.server.views_benches import running_benches
 from hisa.runs.read import EVENTS, IMAGES, is_running, read_manifest
 
-__all__ = ["RunTail", "TileBoard"]
+__all__ = ["UNREADABLE", "RunTail", "TileBoard", "small"]
 
 Tile = dict[str, Any]
 
@@ -40,7 +40,7 @@ _TYPE, _HEAD = re.compile(f'"type":"({_KINDS})"'), 200
 """Lines with one of these types in their first characters are parsed, and no others."""
 _WIDTH, _PIXELS = 320, 40_000_000
 """Of a tile's picture; and of the largest one that is opened: a screen of 8K has 33 million."""
-_UNREADABLE = OSError, SyntaxError, ValueError, Image.DecompressionBombError
+UNREADABLE = OSError, SyntaxError, ValueError, Image.DecompressionBombError
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -89,8 +89,8 @@ def _change(tile: Tile, event: Event) -> Tile:
 
 
 @lru_cache(512)
-def _small(folder: Path, sha256: str) -> bytes:
-    """A run's picture as WebP of 320 pixels at most; raises one of ``_UNREADABLE``."""
+def small(folder: Path, sha256: str) -> bytes:
+    """A run's picture as WebP of 320 pixels at most; raises one of ``UNREADABLE``."""
     path = folder / IMAGES / f"{sha256}.png"
     if not _SHA256.fullmatch(sha256) or path.is_symlink():
         raise ValueError("not a picture of a run")
@@ -132,8 +132,8 @@ class TileBoard:
             return b""
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._pool, _small, tail.folder, sha256)
-        except _UNREADABLE:  # not in the folder, or none: the run itself may have one
+            return await loop.run_in_executor(self._pool, small, tail.folder, sha256)
+        except UNREADABLE:  # not in the folder, or none: the run itself may have one
             answer, sent = await self._context.ask_run(name, {"do": "frame", "width": _WIDTH})
             return sent if answer.get("type") == "image/webp" else None
 

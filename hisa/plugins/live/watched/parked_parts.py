@@ -1,296 +1,149 @@
 """The agent's parts, wrapped: each is a safe point, and none acts on a screen that is gone.
 
-A step that a person's take-over ended fails with a line on what the person changed, and is judged
-from the look at which the machine was given back: the agent is not credited with anything else.
+A step that a take-over ended fails with a line on what the person changed. It is judged from the
+look at which the machine was given back: the agent is credited with nothing that a person did.
+After a pause an act is held to its look as after a model that takes as long.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
-from hisa.actions import Action
-from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused
-from hisa.events import Abstracted, Event, PersonActed, Planned
 from hisa.plugins.live.watched.gate import Gate
-from hisa.plugins.live.watched.newest_look import NewestLook
-from hisa.protocols import (
-    ActsWhereUnchanged,
-    Advice,
-    CommandResult,
-    Environment,
-    ExitStatus,
-    GroundedCall,
-    Held,
-    Outcome,
-    Pattern,
-    Planner,
-    Scorer,
-    Scoring,
-    StateManager,
-    StateView,
-    Task,
-    ToolCall,
-)
+from hisa.protocols import GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["ParkedEnvironment", "ParkedPlanner", "ParkedScorer", "ParkedState", "with_all_of"]
+__all__ = ["ParkedEnvironment", "ParkedPlanner", "ParkedScorer", "ParkedState", "Passing"]
 
-_ALL_LINES = 5
+_ACTING = ("act", "act_where_unchanged", "execute", "write_file")
+_PHASES = {"prepare": "preparing", "over": "looking", "score": "scoring"}
+_LINES = 5
 """Lines on what persons did that a prompt holds; the newest."""
-T = TypeVar("T")
 
 
-def with_all_of(kind: type[T], inner: Any) -> type[T]:
-    """A subclass that has whatever else the inner object's class has, passed on by ``_inner``."""
+class Passing:
+    """Another part; the class is made to have each name that the part's has, for `isinstance`."""
 
-    def passed(name: str) -> property:
-        return property(lambda self: getattr(self._inner, name))
+    def __new__(cls, inner: Any, *more: Any) -> Any:
+        """One of a class of its own."""
 
-    more = {n: passed(n) for n in dir(type(inner)) if n[0] != "_" and not hasattr(kind, n)}
-    return type(kind.__name__, (kind,), more)
+        def passed(name: str) -> property:
+            return property(lambda self: self._passed(name))
 
+        names = {n for n in dir(type(inner)) if n[0] != "_" and not hasattr(cls, n)}
+        made = {name: passed(name) for name in names}
+        return object.__new__(type(cls.__name__, (cls,), made))
 
-async def _parked(gate: Gate, newest: NewestLook) -> None:
-    """Park; what was decided before a person had the machine, or the screen changed, is not done.
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
 
-    Raises:
-        ActionRefused: it was so.
-    """
-    stay = await gate.park()
-    if stay is None:
-        return
-    if stay.line:
-        raise ActionRefused(f"nothing was done: {stay.line}")
-    if stay.seconds > gate.stale and not await newest.still_shows():
-        raise ActionRefused(
-            f"nothing was done: a person paused the run for {stay.seconds:.0f} s, and the screen "
-            "changed meanwhile"
-        )
+    def _passed(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
-class ParkedEnvironment(WrappedEnvironment):
-    """The agent's environment, in which an act waits while a person wants it; looks do not.
-
-    Args:
-        inner: the agent's own.
-        gate: parks.
-        newest: is given each look.
-    """
-
-    def __init__(self, inner: Environment, gate: Gate, newest: NewestLook) -> None:
+class _Parked(Passing):
+    def __init__(self, inner: Any, gate: Gate) -> None:
         super().__init__(inner)
-        self._gate, self._newest = gate, newest
+        self._gate = gate
 
-    @classmethod
-    def around(cls, inner: Environment, gate: Gate, newest: NewestLook) -> ParkedEnvironment:
-        """One that has all that the inner one has."""
-        kind = _AskingEnvironment if hasattr(inner, "unasked") else cls
-        return with_all_of(kind, inner)(inner, gate, newest)
+    async def _park(self) -> None:
+        if line := await self._gate.park():  # decided before a person had the machine
+            raise ActionRefused(f"nothing was done: {line}")
 
-    async def reset(self) -> None:
-        """Reset, and remember whose task that is."""
-        self._gate.enter("preparing")
-        await self._inner.reset()
 
-    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+class ParkedEnvironment(_Parked):
+    """The agent's environment, in which an act waits while a person wants it; looks do not."""
+
+    async def observe(self, **how: Any) -> Observation:
         """Look."""
-        look = await self._inner.observe(elements=elements, settle=settle)
-        self._newest.take(look)
+        look: Observation = await self._inner.observe(**how)
+        self._gate.newest = look
         return look
 
-    async def act(self, actions: Sequence[Action], /) -> None:
-        """Act, once nobody wants the agent parked.
+    def _passed(self, name: str) -> Any:
+        inner = getattr(self._inner, name)
+        if name == "unasked":  # for what a person allowed already; it parks too
+            return lambda: ParkedEnvironment(inner(), self._gate)
+        return partial(self._act, inner) if name in _ACTING else inner
 
-        Raises:
-            ActionRefused: see `_parked`.
-        """
-        await self._ready()
-        await self._inner.act(actions)
-
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
-        """Act as `act`, if the screen is still as it was."""
-        await self._ready()
-        if isinstance(self._inner, ActsWhereUnchanged):
-            await self._inner.act_where_unchanged(actions, held)
-        else:
-            await self._inner.act(actions)
-
-    async def execute(
-        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
-    ) -> CommandResult:
-        """Run a command, once nobody wants the agent parked."""
-        await self._ready()
-        return await self._inner.execute(command, timeout=timeout, limit=limit)
-
-    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """Read a file."""
-        return await self._inner.read_file(path, limit=limit)
-
-    async def write_file(self, path: str, data: bytes, /) -> None:
-        """Write a file, once nobody wants the agent parked."""
-        await self._ready()
-        await self._inner.write_file(path, data)
-
-    async def _ready(self) -> None:
+    async def _act(self, inner: Callable[..., Awaitable[Any]], *what: Any, **how: Any) -> Any:
         self._gate.phase = "acting"
-        await _parked(self._gate, self._newest)
+        await self._park()
+        return await inner(*what, **how)
 
 
-class _AskingEnvironment(ParkedEnvironment):
-    """One around an environment that asks a person before each act."""
-
-    def unasked(self) -> Environment:
-        """The same machine, for what a person allowed already; it parks too."""
-        inner: Any = self._inner
-        return ParkedEnvironment.around(inner.unasked(), self._gate, self._newest)
-
-
-class ParkedPlanner:
+class ParkedPlanner(_Parked):
     """A planner whose plan is ended where a person takes over, and kept where one pauses."""
 
-    def __init__(self, inner: Planner, gate: Gate, newest: NewestLook) -> None:
-        self._inner, self._gate, self._newest = inner, gate, newest
-
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """Plan; see `hisa.protocols.Planner`.
-
-        Raises:
-            ActionRefused: a person had the machine meanwhile.
-        """
-        gate, own = self._gate, asyncio.current_task()
+        """Plan; `ActionRefused` where a person had the machine meanwhile."""
+        gate, own, call = self._gate, asyncio.current_task(), ToolCall("", "none", "")
         gate.enter("planning")
-        await _parked(gate, self._newest)
-        cancels = own.cancelling() if own else 0
-        ended: list[bool] = []
-        work = asyncio.ensure_future(self._inner.plan(task, observation, view))
-
-        def interrupt() -> None:
-            ended.append(True)
-            work.cancel()
-
-        gate.interrupt = interrupt
+        await self._park()
+        gate.plan, gate.cut = (
+            asyncio.ensure_future(self._inner.plan(task, observation, view)),
+            False,
+        )
         try:
-            call = await work
+            call = await gate.plan
         except (asyncio.CancelledError, Exception):
-            if not ended or (own and own.cancelling() > cancels):
+            if not gate.cut or (own and own.cancelling()):
                 raise
-            call = ToolCall(thought="", tool="none", input="")
         finally:
-            gate.interrupt = None
-        await _parked(gate, self._newest)
-        if ended:  # the person let go before the agent was parked
+            gate.plan = None
+        await self._park()
+        if gate.cut:  # the person let go before the agent was parked
             raise ActionRefused("nothing was done: a person was about to take the machine over")
         gate.phase = "grounding"
         return call
 
 
-class ParkedScorer:
-    """A scorer before and after whose work the agent can be parked."""
+class ParkedScorer(_Parked):
+    """A scorer before whose work, and so between two steps, the agent is parked, but not within."""
 
-    def __init__(self, inner: Scorer, gate: Gate, environment: Environment) -> None:
-        self._inner, self._gate, self._environment = inner, gate, environment
+    def _passed(self, name: str) -> Any:
+        async def call(task: Task, environment: Any, *more: Any) -> Any:
+            self._gate.enter(_PHASES[name])
+            if name != "score":
+                await self._gate.park()
+            return await getattr(self._inner, name)(task, environment._inner, *more)
 
-    async def prepare(self, task: Task, environment: Environment) -> Task:
-        """Prepare, then park."""
-        self._gate.enter("preparing")
-        task = await self._inner.prepare(task, self._environment)
-        await self._gate.park()
-        return task
-
-    async def over(self, task: Task, environment: Environment) -> str:
-        """Park between two steps, then ask whether the task is over."""
-        self._gate.enter("looking")
-        await self._gate.park()
-        return await self._inner.over(task, self._environment)
-
-    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        """Score."""
-        self._gate.enter("scoring")
-        return await self._inner.score(task, self._environment, status)
+        return call if name in _PHASES else getattr(self._inner, name)
 
 
-class ParkedState:
-    """A state manager that tells what persons did, and never credits the agent with it.
+class ParkedState(_Parked):
+    """A state manager that tells what persons did, and never credits the agent with it."""
 
-    Args:
-        inner: the agent's own.
-        gate: knows what persons did.
-        returned: the look at which a person gave the machine back last; None: there is none.
-        events: those of a run that goes on.
-    """
-
-    def __init__(
-        self,
-        inner: StateManager,
-        gate: Gate,
-        returned: Callable[[], Observation | None],
-        events: Iterable[Event] = (),
-    ) -> None:
-        self._inner, self._gate, self._returned = inner, gate, returned
-        self._read = self._before = len(gate.stays)
-        self._lines = list(_earlier(events))
-
-    async def recall(self, task: Task) -> Advice:
-        """See `hisa.protocols.StateManager`, as with all that follow."""
-        return await self._inner.recall(task)
+    def __init__(self, inner: Any, gate: Gate) -> None:
+        super().__init__(inner, gate)
+        self._read = len(gate.lines)
 
     def view(self, look: Observation | None = None) -> StateView:
-        """Returns the inner one's view, with what persons did where it happened."""
+        """Returns the inner one's view, with what persons did at the steps after which it was."""
         self._gate.enter("planning")
-        view = self._inner.view(look)
-        fresh = self._gate.stays[self._read :]
-        self._read = self._before = len(self._gate.stays)
-        self._lines += [(len(view.lines), stay.line) for stay in fresh]
-        lines, steps, refined = [*view.lines], [*view.steps], view.refined
-        hidden = len(lines) - len(steps)
-        for at, line in self._lines[-_ALL_LINES:]:
-            if at > hidden:
-                steps[at - hidden - 1] += f" After this step, {line}"
-            elif lines:
+        view: StateView = self._inner.view(look)
+        fresh, self._read = self._gate.lines[self._read :], len(self._gate.lines)
+        steps, refined, hidden = [*view.steps], view.refined, len(view.lines) - len(view.steps)
+        for at, line in self._gate.lines[-_LINES:]:
+            if (place := min(at, len(view.lines)) - hidden - 1) >= 0:
+                steps[place] += f" After this step, {line}"
+            elif at:
                 refined = f"{refined}\nAfter step {at}, {line}".strip()
-            if at:
-                lines[at - 1] += f" After this step, {line}"
-        told = [f"{stay.line} Go on from the screen as it is now." for stay in fresh]
+        told = [f"{line} Go on from the screen as it is now." for _, line in fresh]
         notice = "\n".join(filter(None, (*told, view.notice)))
-        return replace(view, lines=tuple(lines), steps=tuple(steps), refined=refined, notice=notice)
+        return replace(view, steps=tuple(steps), refined=refined, notice=notice)
 
     async def abstract(
         self, call: GroundedCall, before: Observation, after: Observation, outcome: Outcome
     ) -> str:
-        """Level 1, of what came of the step itself: the looks before and after it."""
+        """Level 1, of what came of the step itself."""
         self._gate.enter("judging")
-        if len(self._gate.stays) > self._before:  # a person had the machine within this step
-            before = self._returned() or before
+        if len(self._gate.lines) > self._read:  # a person had the machine within this step
+            before = self._gate.returned or before
         await self._gate.park()
-        self._before = len(self._gate.stays)
-        return await self._inner.abstract(call, before, after, outcome)
-
-    async def refine_if_due(self, task: Task) -> None:
-        """Level 2."""
-        await self._inner.refine_if_due(task)
-
-    async def induct(self, task: Task, run_id: str) -> tuple[Pattern, ...]:
-        """Level 3."""
-        return await self._inner.induct(task, run_id)
-
-    async def credit(self, *, won: bool | None) -> None:
-        """Credit patterns."""
-        await self._inner.credit(won=won)
-
-
-def _earlier(events: Iterable[Event]) -> Iterable[tuple[int, str]]:
-    """The lines of an earlier part of the run, each with the number of steps before it."""
-    steps, waiting = 0, list[str]()
-    for event in events:
-        if isinstance(event, Planned):
-            yield from ((steps, line) for line in waiting)
-            waiting = []
-        elif isinstance(event, Abstracted):
-            steps = event.step or steps + 1
-        elif isinstance(event, PersonActed) and event.did == "gave_back" and event.text:
-            waiting.append(event.text)
-    yield from ((steps, line) for line in waiting)
+        return str(await self._inner.abstract(call, before, after, outcome))

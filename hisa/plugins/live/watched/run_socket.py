@@ -3,163 +3,132 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import socket
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
 
 from hisa.plugins.live.watched.gate import Refused
-from hisa.plugins.live.watched.socket_requests import Request, read_request
+from hisa.plugins.live.watched.person_acts import Act, Strict
 
-__all__ = ["REQUEST_LIMIT", "Handle", "Left", "serving", "socket_path"]
+__all__ = ["Answer", "Request", "serving", "socket_path"]
 
-REQUEST_LIMIT = 64 * 1024
+_LIMIT = 64 * 1024
 """Bytes of the longest request, its line break included."""
 _CONNECTIONS, _WAITING = 100, 8
-"""Connections at once; requests of one that wait."""
-_LONGEST = 103
-"""Bytes of a Unix socket's path that the kernel takes."""
+"""Connections at once, and requests of one that wait."""
+Word = Annotated[str, Field(max_length=200)]
+Answer = tuple[dict[str, Any], bytes]
+Handle = Callable[["Request", object], Awaitable[Answer]]
 
-Handle = Callable[[Request, object], Awaitable[tuple[dict[str, Any], bytes]]]
-"""Answers a request of a connection, with the bytes that follow the answer."""
-Left = Callable[[object], Awaitable[object]]
-"""Called once a connection has ended."""
+
+class Request(Strict):
+    """A request."""
+
+    do: Literal["status", "pause", "resume", "stop", "take", "give", "input", "answer", "frame"]
+    viewer: Annotated[str, Field(min_length=1, max_length=80)] = "somebody"
+    lease: Word = ""
+    acts: Annotated[tuple[Act, ...], Field(max_length=50)] = ()
+    question: Word = ""
+    kind: Literal["", "once", "kind", "stop", "refuse"] = ""
+    text: Annotated[str, Field(max_length=2_000)] = ""
+    width: Literal[0, 320] = 0
+    since: Word = ""
 
 
 def socket_path(run_id: str) -> Path:
-    """The path of the socket that a run has while it lives.
-
-    Raises:
-        OSError: it would be too long for a socket.
-    """
-    root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    path = Path(root) / f"hisa-{os.getuid()}" / "live" / f"{run_id}.sock"
-    if len(os.fsencode(path)) > _LONGEST:
-        path = Path("/tmp") / f"hisa-{os.getuid()}" / "live" / path.name
-    return path
+    """The path of the socket that a run has while it lives."""
+    name = f"hisa-{os.getuid()}/live/{run_id}.sock"
+    path = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", name)
+    return path if len(os.fsencode(path)) < 104 else Path("/tmp", name)  # more no kernel takes
 
 
 @asynccontextmanager
-async def serving(path: Path, handle: Handle, left: Left) -> AsyncIterator[None]:
+async def serving(
+    path: Path, handle: Handle, left: Callable[[object], Awaitable[object]]
+) -> AsyncIterator[None]:
     """Listen at a path until the end; everybody is let go then.
 
-    Raises:
-        OSError: the socket cannot be made, or its folder is somebody else's.
+    Args:
+        path: where; `OSError`: that cannot be, or its folder is open to others.
+        handle: answers a request of a connection, with the bytes that follow the answer.
+        left: called once a connection has ended.
     """
-    _own_folder(path.parent)
-    _remove_dead(path)
-    connections = _Connections(handle, left)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listener.bind(os.fspath(path))
-    finally:
-        os.umask(before)
-    server = await asyncio.start_unix_server(connections.serve, sock=listener, limit=REQUEST_LIMIT)
+    _clear(path)
+    tasks = set[asyncio.Task[Any]]()
+
+    async def answer(lines: asyncio.Queue[bytes], writer: asyncio.StreamWriter) -> None:
+        while True:
+            told, data = await _answered(await lines.get(), handle, writer)
+            writer.write(json.dumps(told).encode() + b"\n" + data)
+            await writer.drain()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
+        work = asyncio.create_task(answer(lines, writer))
+        tasks.add(own := asyncio.current_task() or work)
+        with suppress(OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
+            while len(tasks) <= _CONNECTIONS:  # reads on meanwhile, and so sees the end
+                try:
+                    await lines.put(await reader.readuntil(b"\n"))
+                except asyncio.LimitOverrunError:
+                    await lines.put(b"")
+                    await asyncio.sleep(0.2)  # for the answer to leave
+                    break
+        work.cancel()
+        await asyncio.wait([work])
+        with suppress(Exception):
+            await left(writer)
+        writer.close()
+        tasks.discard(own)
+
+    server = await asyncio.start_unix_server(serve, path, limit=_LIMIT)
+    os.chmod(path, 0o600)  # its folder lets nobody else in before
     try:
         yield
     finally:
         with suppress(OSError):
             os.unlink(path)
         server.close()
-        await connections.close()
-
-
-def _own_folder(folder: Path) -> None:
-    for each in (folder.parent, folder):
-        each.mkdir(mode=0o700, exist_ok=True)
-        state = each.lstat()
-        if state.st_uid != os.getuid() or state.st_mode & 0o077 or each.is_symlink():
-            raise PermissionError(f"{each} is open to others")
-
-
-def _remove_dead(own: Path) -> None:
-    """Remove sockets that nobody listens at, that of this run's killed process among them."""
-    for path in own.parent.glob("*.sock"):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
-            probe.setblocking(False)
-            try:
-                probe.connect(os.fspath(path))
-            except ConnectionRefusedError:
-                path.unlink(missing_ok=True)
-    own.unlink(missing_ok=True)
-
-
-class _Connections:
-    """The connections of one socket."""
-
-    def __init__(self, handle: Handle, left: Left) -> None:
-        self._handle, self._left = handle, left
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection to its end."""
-        task = asyncio.current_task()
-        assert task is not None
-        if len(self._tasks) >= _CONNECTIONS:
-            writer.close()
-            return
-        self._tasks.add(task)
-        lines: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
-        owner = object()
-        work = asyncio.create_task(self._answer(lines, writer, owner))
-        try:
-            await self._read(reader, lines)
-        except (asyncio.CancelledError, OSError):
-            pass
-        finally:
-            work.cancel()
-            with suppress(Exception):
-                await asyncio.wait([work])
-                await self._left(owner)
-            writer.close()
-            self._tasks.discard(task)
-
-    async def close(self) -> None:
-        """End all connections."""
-        tasks = list(self._tasks)
-        for task in tasks:
+        for task in [*tasks]:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=2.0)
+            await asyncio.wait([*tasks], timeout=2.0)
 
-    async def _read(self, reader: asyncio.StreamReader, lines: asyncio.Queue[bytes]) -> None:
-        """Pass lines on while the other side is there; an answer that waits sees its end too."""
-        while True:
-            try:
-                line = await reader.readuntil(b"\n")
-            except asyncio.IncompleteReadError:
-                return
-            except asyncio.LimitOverrunError:
-                await lines.put(b"")
-                await asyncio.sleep(0.2)
-                return
-            await lines.put(line)
 
-    async def _answer(
-        self, lines: asyncio.Queue[bytes], writer: asyncio.StreamWriter, owner: object
-    ) -> None:
-        while True:
-            line = await lines.get()
-            answer, data = await self._answered(line, owner)
-            text = json.dumps(answer, ensure_ascii=True, separators=(",", ":"))
-            writer.write(text.encode() + b"\n" + data)
-            try:
-                await writer.drain()
-            except OSError:
-                return
+async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
+    """The answer to a line; none tells again what the line held, which may be a password."""
+    try:
+        if not line:
+            raise Refused(f"a request has at most {_LIMIT} bytes")
+        told, data = await handle(Request.model_validate_json(line), owner)
+        return {"ok": True, **told}, data
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part)[:40] for part in first["loc"])
+        why = f"not a request: {place} {first['msg']}"[:300]
+    except Refused as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001 - a watcher's trouble is not the run's
+        why = f"this failed: {type(error).__name__}"
+    return {"ok": False, "error": why}, b""
 
-    async def _answered(self, line: bytes, owner: object) -> tuple[dict[str, Any], bytes]:
-        try:
-            if not line:
-                raise Refused(f"a request has at most {REQUEST_LIMIT} bytes")
-            answer, data = await self._handle(read_request(line), owner)
-        except Refused as error:
-            return {"ok": False, "error": str(error)}, b""
-        except Exception as error:  # noqa: BLE001 - a watcher's trouble is not the run's
-            return {"ok": False, "error": f"this failed: {type(error).__name__}"}, b""
-        return {"ok": True, **answer}, data
+
+def _clear(path: Path) -> None:
+    """Make the folder, this user's alone, and remove sockets at which nobody listens."""
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        state = folder.lstat()
+        if state.st_uid != os.getuid() or state.st_mode & 0o077 or folder.is_symlink():
+            raise PermissionError(f"{folder} is open to others")
+    for other in path.parent.glob("*.sock"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+            probe.setblocking(False)
+            if probe.connect_ex(os.fspath(other)) == errno.ECONNREFUSED:
+                other.unlink()

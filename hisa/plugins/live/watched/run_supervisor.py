@@ -4,101 +4,92 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from hisa.agent import Agent
 from hisa.config import Settings
-from hisa.events import Decided, Event, Noted
+from hisa.events import Decided, Event, Noted, PersonActed
+from hisa.plugins.live.watched import parked_parts as parked
 from hisa.plugins.live.watched.gate import Gate
-from hisa.plugins.live.watched.parked_parts import (
-    ParkedEnvironment,
-    ParkedPlanner,
-    ParkedScorer,
-    ParkedState,
-)
 from hisa.plugins.live.watched.person_acts import PersonActs
 from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import serving, socket_path
 from hisa.plugins.live.watched.steering import Steering
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets
-from hisa.protocols import Emit, Environment
+from hisa.protocols import Emit
 from hisa.runs.log import RunLog
-from hisa.tools.policy.deciding import Policy
 from hisa.wiring import RunContext
 from hisa.wiring.decision_parts import open_policy
 
 __all__ = ["RunSupervisor"]
 
-ASK = "HISA_LIVE_ASK"
+_ASK = "HISA_LIVE_ASK"
 """The variable by which whoever starts a run says that questions are answered at its socket."""
 
 
 class RunSupervisor:
-    """Watches over one run; see `hisa.wiring.base.Supervisor`.
+    """Watches over one run; see `hisa.wiring.base.Supervisor`."""
 
-    Args:
-        log: the run's.
-        emit: takes the events of what a person does.
-    """
+    _can_ask = False
 
     def __init__(self, log: RunLog, emit: Emit) -> None:
-        self._log, self._emit = log, emit
-        self._gate = Gate()
-        self._secrets = TypedSecrets(log, emit)
-        self._questions = Questions(self._gate)
-        self._can_ask = False
-        self._events: list[Event] = []
+        self._log, self._emit, self._gate = log, emit, Gate()
+        self._secrets, self._questions = TypedSecrets(log, emit), Questions(self._gate)
         self._decisions: list[Decided] = []
 
     def context(self, run_context: RunContext, /) -> RunContext:
         """Returns the parts of the run, with a machine that can be masked and a person to ask."""
-        ask, inquire, questions = run_context.ask, run_context.inquire, self._questions
-        self._can_ask = os.environ.get(ASK) == "1" and (ask is None or inquire is None)
-        here = os.environ.get(ASK) == "1"
-        self._events, self._decisions = [*run_context.events], [*run_context.decisions]
+        own, ask, inquire = self._questions, run_context.ask, run_context.inquire
+        if os.environ.get(_ASK) == "1":
+            self._can_ask = ask is None or inquire is None
+            ask, inquire = ask or own.ask, inquire or own.inquire
+        self._decisions += run_context.decisions
+        gave = [
+            e for e in run_context.events if isinstance(e, PersonActed) and e.did == "gave_back"
+        ]
+        self._gate.lines += [(event.step, event.text) for event in gave]
         return replace(
             run_context,
             around=self._secrets.around,
             listeners=[*run_context.listeners, self._hear],
-            ask=questions.watched(ask) if ask else questions.ask if here else None,
-            inquire=questions.watched(inquire) if inquire else questions.inquire if here else None,
+            ask=None if ask is None else own.watched(ask),
+            inquire=None if inquire is None else own.watched(inquire),
         )
 
     @asynccontextmanager
     async def over(self, agent: Agent, /) -> AsyncIterator[Agent]:
         """Watches over an agent."""
-        plain, gate = agent.environment, self._gate
-        machine: Any = plain
-        machine = machine.unasked() if hasattr(plain, "unasked") else plain
-        acts = PersonActs(machine, self._secrets, partial(self._policy, machine), self._emit)
-        watch = Steering(self._log, gate, self._questions, acts, self._emit)
-        watch.can_ask, watch.max_steps = self._can_ask, agent.max_steps
-        agent.scorer = ParkedScorer(agent.scorer, gate, plain)
-        agent.environment = ParkedEnvironment.around(plain, gate, watch.newest)
-        agent.planner = ParkedPlanner(agent.planner, gate, watch.newest)
-        agent.state = ParkedState(agent.state, gate, lambda: watch.returned, self._events)
-        gate.stale = agent.stale
-        socket = serving(socket_path(self._log.id), watch.handle, watch.left)
-        try:
-            await socket.__aenter__()
-        except OSError as error:
-            self._emit(Noted(where="live", text=f"the run has no socket for a page: {error}"))
+        gate, machine = self._gate, agent.environment
+        machine = getattr(machine, "unasked", lambda: agent.environment)()
+
+        async def policy() -> Any:
+            settings = Settings.model_validate(self._log.manifest.settings)
+            return await open_policy(settings, machine, self._decisions)
+
+        acts = PersonActs(machine, self._secrets, policy, self._emit)
+        steering = Steering(self._log, gate, self._questions, acts, self._emit)
+        steering.max_steps, steering.can_ask, gate.stale = (
+            agent.max_steps,
+            self._can_ask,
+            agent.stale,
+        )
+        parts: Any = agent
+        parts.scorer = parked.ParkedScorer(agent.scorer, gate)
+        parts.environment = parked.ParkedEnvironment(agent.environment, gate)
+        parts.planner = parked.ParkedPlanner(agent.planner, gate)
+        parts.state = parked.ParkedState(agent.state, gate)
+        async with AsyncExitStack() as stack:
+            try:
+                path = socket_path(self._log.id)
+                await stack.enter_async_context(serving(path, steering.handle, steering.left))
+            except OSError as error:
+                with suppress(Exception):
+                    self._emit(Noted(where="live", text=f"this run has no live page: {error}"))
+            stack.callback(gate.close)
             yield agent
-            return
-        try:
-            yield agent
-        finally:
-            gate.close()
-            with suppress(Exception):
-                await socket.__aexit__(None, None, None)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, Decided):
             self._decisions.append(event)
-
-    async def _policy(self, machine: Environment) -> Policy:
-        settings = Settings.model_validate(self._log.manifest.settings)
-        return await open_policy(settings, machine, self._decisions)
