@@ -31,7 +31,7 @@ __all__ = ["UNREADABLE", "RunTail", "TileBoard", "small"]
 
 Tile = dict[str, Any]
 
-_FRESH, _SCAN = 0.5, 3.0
+_FRESH, _SCAN = 0.4, 3.0
 """Seconds for which what was found serves everybody; and those between looks for what is new."""
 _NEWEST = 500
 """Run folders of a root that are looked at, by name: the name begins with the time."""

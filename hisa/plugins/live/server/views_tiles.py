@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["routes"]
 
-_PAUSE, _FRESH, _RAY_FRESH = 1.0, 5.0, 30.0
+_PAUSE, _FRESH, _RAY_FRESH = 0.5, 5.0, 30.0
 """Seconds between two looks of a stream, at this machine, and at Ray."""
 _RAY = """
 import json, sys, ray
