@@ -135,7 +135,7 @@ async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
                 assert say(holder, take="Ruth")["lease"] is True
                 served.process.kill()
                 wait_for(lambda: run.did() == ["took_over", "gave_back"] * 2)
-                holder.close()
+                holder.shutdown()  # type: ignore[no-untyped-call]
 
             await asyncio.to_thread(take_and_go)
         assert not run.work.done() if run.work else False, "it goes on without the server"

@@ -175,7 +175,7 @@ def test_a_socket_wants_origin_and_token(page: tuple[Served, Path, str]) -> None
 def closed(socket: websocket.WebSocket) -> int:
     """The code with which the server closes."""
     code, data = socket.recv_data()
-    socket.close()
+    socket.shutdown()  # type: ignore[no-untyped-call]
     assert code == websocket.ABNF.OPCODE_CLOSE, data
     return int.from_bytes(data[:2], "big")
 
