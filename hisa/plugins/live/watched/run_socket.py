@@ -86,6 +86,8 @@ async def serving(
         with suppress(Exception):
             await left(writer)
         writer.close()
+        with suppress(Exception):
+            await writer.wait_closed()
         tasks.discard(own)
 
     server = await asyncio.start_unix_server(serve, path, limit=_LIMIT)
