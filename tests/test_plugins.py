@@ -32,7 +32,7 @@ from hisa.errors import (
     PluginFailed,
     UsageError,
 )
-from hisa.events import PlanRejected
+from hisa.events import Event, Noted, PlanRejected
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
@@ -100,7 +100,7 @@ def test_every_door_is_announced_and_documented() -> None:
 def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     page = (ROOT / "docs" / "adding.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     modules = [path.read_text("utf-8") for path in PACKAGES.glob("*/*/__init__.py")]
     assert [block for block in blocks if block not in modules] == []
 
@@ -142,6 +142,34 @@ def test_a_grounder_format_that_fails_is_named() -> None:
         open_format("broken_format")
     with pytest.raises(ConfigError, match=r"no such format; known are .*percent"):
         open_format("nothing")
+
+
+# ---------------------------------------------------------------- supervisors
+
+
+async def test_a_supervisor_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Path) -> None:
+    tree = {
+        "patterns": {"enabled": False},
+        "state": {"steps": "raw"},
+        "run": {"folder": tmp_path, "confirm": "never"},
+    }
+
+    def stop(event: Event) -> None:
+        if event.type == "step_finished":
+            (folder,) = tmp_path.iterdir()
+            (folder / "STOP").touch()
+
+    model = ScriptedModel([tool_call("wait", "0.1")] * 3)
+    settings = Settings.model_validate(tree)
+    environment = FakeEnvironment()
+    result = await run(
+        "Wait.", settings=settings, model=model, environment=environment, on_event=stop
+    )
+    assert (result.status, result.steps) == ("ended", 1)
+    assert result.message == "STOP lies in the run's folder"
+    notes = [e.text for e in load_run(result.folder).events if isinstance(e, Noted)]
+    (broken,) = [text for text in notes if "broken_supervisor" in text]
+    assert "package 'hisa-example-broken'" in broken
 
 
 # ---------------------------------------------------------------- planners
