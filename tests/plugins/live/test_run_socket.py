@@ -61,6 +61,6 @@ async def test_a_connection_too_many_is_hung_up() -> None:
             reader, writer = await asyncio.open_unix_connection(str(path))
             writers.append(writer)
         assert await reader.read() == b""
-        for writer in writers:
+        for writer in reversed(writers):
             writer.close()
             await writer.wait_closed()

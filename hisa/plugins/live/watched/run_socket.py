@@ -82,11 +82,11 @@ async def serving(
                     await asyncio.sleep(0.2)  # for the answer to leave
                     break
         work.cancel()
-        await asyncio.wait([work])
-        with suppress(Exception):
+        with suppress(Exception, asyncio.CancelledError):
+            await asyncio.wait([work])
             await left(writer)
         writer.close()
-        with suppress(Exception):
+        with suppress(Exception, asyncio.CancelledError):
             await writer.wait_closed()
         tasks.discard(own)
 
