@@ -22,7 +22,7 @@ __all__ = ["serve"]
 _HOST = "The address to listen on; another than loopback wants --tls-cert and --tls-key."
 _ROOT = "A folder of runs or of benches; may be given again. By default runs and benches."
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command(epilog=examples("hisa serve --open", "hisa serve --port 8765 --root benches"))
