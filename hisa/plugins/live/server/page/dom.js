@@ -43,7 +43,7 @@ export function clock(value) {
 }
 
 const TONES = {
-  good: "done success scored allow allowed", live: "running started active",
+  good: "done succeeded success scored allow allowed", live: "running started active",
   bad: "failure failed error environment_error model_error refused defect deny removed lost",
   warn: "paused pausing held unfinished interrupted stopped budget max_steps ask question superseded",
 };
