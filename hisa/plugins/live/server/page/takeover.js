@@ -65,6 +65,7 @@ export class Hold {
 
   // Sends acts in the order in which they were made; letters typed before are gathered into one.
   act(...acts) {
+    this.pending?.();
     clearTimeout(this.typeTimer);
     const all = [...(this.typed ? [{ kind: "type", text: this.typed.slice(0, 2000) }] : []), ...acts];
     this.typed = "";
@@ -109,13 +110,20 @@ export class Hold {
     else if (down?.button === "left") this.act({ kind: "drag", path: [...down.path.filter((_, index) => index % every === 0), end] });
   }
 
-  // A left click waits a moment for a second and a third, and goes out as one act with its count.
+  // A left click waits a moment for a second and a third at the same place, and goes out as one act
+  // with its count; whatever else is done meanwhile goes out after it.
   click([x, y], button) {
-    const send = (count) => { this.clicks = 0; this.act({ kind: "click", x, y, button, count }); };
+    if (this.pending && Math.hypot(x - this.spot[0], y - this.spot[1]) > 2 * FAR) this.pending();
+    if (button !== "left") return this.act({ kind: "click", x, y, button, count: 1 });
     clearTimeout(this.clickTimer);
-    if (button !== "left") return send(1);
-    this.clicks += 1;
-    this.clicks === 3 ? send(3) : (this.clickTimer = setTimeout(() => send(this.clicks), CLICK_WAIT));
+    [this.clicks, this.spot] = [this.clicks + 1, [x, y]];
+    this.pending = () => {
+      const { clicks: count } = this;
+      clearTimeout(this.clickTimer);
+      [this.clicks, this.pending] = [0, null];
+      this.act({ kind: "click", x, y, button, count });
+    };
+    this.clicks === 3 ? this.pending() : (this.clickTimer = setTimeout(this.pending, CLICK_WAIT));
   }
 
   wheeled(event) {
@@ -141,6 +149,7 @@ export class Hold {
     if (ctrlKey && altKey && key === "Escape") return this.capture(false);
     if (SILENT_KEYS.includes(key)) return;
     if ([...key].length === 1 && (event.getModifierState("AltGraph") || !(ctrlKey || altKey || metaKey))) {
+      this.pending?.();
       this.typed += key;
       clearTimeout(this.typeTimer);
       this.typeTimer = setTimeout(() => this.act(), TYPE_WAIT);
