@@ -8,9 +8,10 @@ import queue
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
@@ -113,6 +114,7 @@ class World:
     replies: queue.Queue[str]
     folder: Path
     page: Page
+    names: dict[str, str] = field(default_factory=dict)
 
     @property
     def guest(self) -> dict[str, Any]:
@@ -190,6 +192,11 @@ class Page:
         field.clear()
         field.send_keys(text)
 
+    @staticmethod
+    def quoted(name: str) -> str:
+        """A name as a part of the page's address."""
+        return quote(name, safe="")
+
     def keys(self, *keys: str) -> None:
         """Press keys, one after the other, wherever the focus is."""
         ActionChains(self.browser).send_keys(*keys).perform()
@@ -226,8 +233,12 @@ class Page:
         return float(1280 / width)
 
     def inert(self) -> None:
-        """Nothing hostile has run, and the policy had nothing to block."""
+        """Nothing hostile has run or could by a click, and the policy had nothing to block."""
         assert self.js("return [window.__hit ?? null, window.__violations]") == [None, []]
+        able = """return [...document.querySelectorAll("main *")].filter((e) => e.matches("script")
+            || e.getAttributeNames().some((name) => name.startsWith("on")
+            || /^\\s*javascript:/i.test(e.getAttribute(name)))).map((e) => e.outerHTML)"""
+        assert self.js(able) == []
 
     def complaints(self) -> list[Any]:
         """What the console says since it was asked last."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from hisa.plugins.desktop.private_desktop import DesktopEnvironment  # noqa: F401
-from hisa.screen.ocr import available
 from hisa.testing import tool_call
 from hisa.text.redact.named_secrets import forms
 from tests.plugins.live.live_page import CHROMIUM, DRIVER, HOSTILE, World, digest, world
@@ -79,7 +78,34 @@ def test_a_person_starts_watches_and_takes_over(here: World) -> None:
     page.inert()
     assert page.complaints() == []
     assert here.served.get(f"/runs/{run}")["state"] == "succeeded"
-    assert leaks(here, run) == []
+    assert leaks(here, run, "Grace")  # what everybody may read is found so
+    assert leaks(here, run, PASSWORD) == []
+
+
+def test_a_run_is_stopped_and_goes_on(here: World) -> None:
+    page = here.page
+    run = start(here, "Wait for me.")
+    page.until(STEPS_ABOVE, 1)
+    page.press("Stop")
+    page.press("Stop the run")
+    page.badge("stopped")
+    asked = len(here.prompts)
+    page.press("Resume the run")
+    wait_for(lambda: len(here.prompts) > asked)
+    here.replies.put(DONE)
+    page.badge("succeeded")
+    shown = page.js("return [...document.querySelectorAll('button')].filter((e) => e.checkVisibility())")
+    assert shown == [], "nothing to do with a run that is over"
+    assert here.served.get(f"/runs/{run}")["mine"] is True
+    page.inert()
+
+
+def test_the_server_itself_says_nothing_of_it(here: World) -> None:
+    here.served.process.send_signal(signal.SIGINT)
+    out, err = here.served.process.communicate(timeout=60)
+    assert here.served.process.returncode == 0
+    assert "Traceback" not in err
+    assert not any(form in out + err for form in forms(PASSWORD))
 
 
 STEPS = "return [...document.querySelectorAll('header .number')].length"
@@ -174,7 +200,7 @@ def a_second_viewer_does_nothing(here: World, run: str) -> None:
 
 
 def answers(here: World) -> None:
-    """To a question, to an approval, and to a hand-over."""
+    """To a question, and to what it wants to do."""
     page = here.page
     choices = ["March", f"April {HOSTILE}"]
     here.replies.put(tool_call("person_ask", {"question": f"When? {HOSTILE}", "choices": choices}))
@@ -190,8 +216,8 @@ def answers(here: World) -> None:
     assert not (here.folder / "guest" / "refused").exists()
 
 
-def leaks(here: World, run: str) -> list[str]:
-    """Where any form of the password stands: in files, requests, answers, what the server says."""
+def leaks(here: World, run: str, value: str) -> list[str]:
+    """Where any form of a value stands: in files, requests, answers, what the server says."""
     heard = here.page.js("return window.__heard.join('\\n')")
     found = {"page": heard + here.page.js("return document.documentElement.outerHTML")}
     assert len(heard) > 10_000
@@ -207,5 +233,6 @@ def leaks(here: World, run: str) -> list[str]:
     files = {str(p): p.read_bytes() for p in here.folder.rglob("*") if p.is_file()}
     places = {**files, **{name: text.encode() for name, text in found.items()}}
     size = sum(map(len, places.values()))
-    print(f"a password of {len(PASSWORD)} letters looked for in {len(places)} places, {size} bytes")
-    return [n for n, data in places.items() if any(f.encode() in data for f in forms(PASSWORD))]
+    hits = [n for n, data in places.items() if any(f.encode() in data for f in forms(value))]
+    print(f"{value}: in {len(hits)} of {len(places)} places, {size} bytes")
+    return hits
