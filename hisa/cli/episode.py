@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import shlex
 import signal
 import sys
@@ -70,11 +71,12 @@ def require_person(settings: Settings) -> None:
     """Refuse to start where a person has to answer and none can.
 
     Raises:
-        UsageError: questions will come and standard input is no terminal.
+        UsageError: questions will come, standard input is no terminal, and HISA_LIVE_ASK does not
+            say that they are answered elsewhere.
     """
     kept = not settings.environment.throw_away
     asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and kept)
-    if asks and not sys.stdin.isatty():
+    if asks and not sys.stdin.isatty() and os.environ.get("HISA_LIVE_ASK") != "1":
         guest = settings.environment.family == "guest"
         revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(

@@ -125,6 +125,6 @@ export async function show(root, [id], signal) {
   put();
   steps.refresh();
   follow(address("events"), {
-    status: (data) => { if (data.state !== status?.state) refreshRecord(); status = data; put(); },
+    status: (data) => { if (data.state !== status?.state || data.ok !== status?.ok) refreshRecord(); status = data; put(); },
     event: (event) => { heard[event.type]?.(event); if (event.type in heard) steps.refresh(); } }, signal);
 }

@@ -1,0 +1,238 @@
+"""A person at the live page: real browser, server, run and desktop, from start to end."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from hisa.testing import tool_call
+from hisa.text.redact.named_secrets import forms
+from tests.plugins.live.live_page import CHROMIUM, DRIVER, HOSTILE, World, digest, world
+from tests.plugins.live.serving import wait_for
+from tests.plugins.live.watching import DONE
+
+pytestmark = [
+    pytest.mark.browser, pytest.mark.desktop, pytest.mark.process,
+    pytest.mark.skipif(
+        not (CHROMIUM.exists() and DRIVER.exists()),
+        reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
+    ),
+]  # fmt: skip
+PASSWORD = "Zebra-Quilt-77"
+SENT = 40
+SIZES = (1280, 1, False), (1280, 2, False), (390, 2, True)
+SHARED = "/home/user/shared/guest"
+OPEN = f"setsid -f /usr/bin/python3 {SHARED}/guest.py {SHARED} '{HOSTILE}' >{SHARED}/log 2>&1"
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("page")
+    for name in ("runs", "benches"):
+        (folder / name).mkdir()
+    with world(folder, HISA_RUN__CONFIRM="always", HISA_PATTERNS__ENABLED="false") as made:
+        made.page.enter()
+        yield made
+
+
+def start(here: World, task: str) -> str:
+    """Start a run from the form; its id."""
+    page = here.page
+    page.press("Start")
+    page.fill("task", task)
+    page.fill("model", "my-model")
+    page.fill("env", "desktop")
+    page.fill("max_steps", "400")
+    page.js("document.querySelector('form button').click()")
+    return str(page.until("return /^#\\/run\\/(.+)$/.exec(location.hash)?.[1]"))
+
+
+def test_a_person_starts_watches_and_takes_over(here: World) -> None:
+    page = here.page
+    run = start(here, f"Watch this. {HOSTILE}")
+    here.replies.put(tool_call("bash_execution", OPEN, thought=HOSTILE))
+    page.press("Allow once")
+    wait_for(lambda: here.guest.get("active") is False)  # the editor has the keyboard
+    steps = page.js(STEPS)
+    page.until(f"{STEPS_ABOVE}", steps + 1)
+    pauses(here)
+    page.fill("viewer", "Ruth")
+    page.press("Take over")
+    page.until("return document.activeElement.tagName === 'CANVAS'")
+    types_into_the_editor(here)
+    clicks_where_it_should(here)
+    logs_in(here)
+    a_second_viewer_does_nothing(here, run)
+    page.press("Give back")
+    line = page.until("return /a person had .*/.exec(document.querySelector('.note.calm').textContent)?.[0]")
+    assert "Grace" in line
+    here.prompted(line)
+    answers(here)
+    here.replies.put(DONE)
+    page.badge("succeeded")
+    page.inert()
+    assert page.complaints() == []
+    assert here.served.get(f"/runs/{run}")["state"] == "succeeded"
+    assert leaks(here, run, "Grace")  # what everybody may read is found so
+    assert leaks(here, run, PASSWORD) == []
+
+
+def test_a_run_is_stopped_and_goes_on(here: World) -> None:
+    page = here.page
+    run = start(here, "Wait for me.")
+    page.until(STEPS_ABOVE, 1)
+    page.press("Stop")
+    page.press("Stop the run")
+    page.badge("stopped")
+    asked = len(here.prompts)
+    page.press("Resume the run")
+    wait_for(lambda: len(here.prompts) > asked)
+    here.replies.put(DONE)
+    page.badge("succeeded")
+    shown = page.js("return [...document.querySelectorAll('button')].filter((e) => e.checkVisibility())")
+    assert shown == [], "nothing to do with a run that is over"
+    assert here.served.get(f"/runs/{run}")["mine"] is True
+    page.inert()
+
+
+def test_the_server_itself_says_nothing_of_it(here: World) -> None:
+    here.served.process.send_signal(signal.SIGINT)
+    out, err = here.served.process.communicate(timeout=60)
+    assert here.served.process.returncode == 0
+    assert "Traceback" not in err
+    assert not any(form in out + err for form in forms(PASSWORD))
+
+
+STEPS = "return [...document.querySelectorAll('header .number')].length"
+STEPS_ABOVE = f"{STEPS} > arguments[0]"
+
+
+def pauses(here: World) -> None:
+    """Paused, the planner is asked nothing, and it is again afterwards."""
+    page = here.page
+    page.press("Pause")
+    page.badge("paused")
+    asked = len(here.prompts)
+    wait_for(lambda: page.served.get("/desktops")["tiles"][0]["state"] == "paused")
+    assert len(here.prompts) == asked
+    page.press("Resume")
+    page.badge("running")
+    wait_for(lambda: len(here.prompts) > asked)
+
+
+def types_into_the_editor(here: World) -> None:
+    """The canvas has the focus: Enter gives it the keyboard."""
+    note = here.folder / "guest" / "note.txt"
+    here.page.keys(Keys.ENTER, *"Dear Ada")
+    here.page.hotkey(Keys.CONTROL, "s")
+    wait_for(lambda: note.exists() and note.read_text().strip() == "Dear Ada")
+
+
+def clicks_where_it_should(here: World) -> None:
+    """At any size and density of the viewer's screen, by mouse and by touch."""
+    for number, (width, scale, touch) in enumerate(SIZES, 1):
+        here.page.size(width, scale, touch=touch)
+        x, y = 60 + 150 * number, 290 + 70 * number
+        step = here.page.tap(x, y, touch=touch)
+        wait_for(lambda count=number: len(here.guest["clicks"]) >= count)
+        near = [pytest.approx(x, abs=step), pytest.approx(y, abs=step), 1]
+        assert here.guest["clicks"][number - 1 :] == [near], (width, scale)
+    here.page.size(1280)
+    here.page.tap(100, 300)
+    here.page.tap(400, 300)  # soon after, and no double click there
+    wait_for(lambda: len(here.guest["clicks"]) >= len(SIZES) + 2)
+    assert here.guest["clicks"][-2:] == [[100, 300, 1], [400, 300, 1]]
+
+
+def logs_in(here: World) -> None:
+    page, places = here.page, here.guest["places"]
+    page.tap(*places["name"])
+    page.keys(*"Grace")
+    wait_for(lambda: here.guest["name"] == "Grace")
+    page.tap(*places["password"])
+    page.keys(*PASSWORD)
+    wait_for(lambda: here.guest["password"] == digest(PASSWORD))
+
+
+ATTACK = """
+const [id, token, count] = arguments, done = arguments[3], heard = [];
+const socket = new WebSocket(`ws://${location.host}/api/runs/${id}/input`);
+const wishes = [...Array(count)].map((_, i) => ({acts: i % 2 ? [{kind: "type", text: "Mallory"}]
+    : [{kind: "click", x: 300, y: 300, button: "left", count: 1}]}));
+wishes.push({take: "Mallory"}, {give: true});
+socket.onopen = () => [{token}, ...wishes].forEach((wish) => socket.send(JSON.stringify(wish)));
+socket.onmessage = ({data}) => {
+    heard.push(typeof data === "string" ? JSON.parse(data) : "a picture");
+    if (heard.length === wishes.length) { socket.close(); done(heard); }
+};
+"""
+
+
+def a_second_viewer_does_nothing(here: World, run: str) -> None:
+    """Neither by the page's buttons nor by its socket."""
+    browser, page, before = here.page.browser, here.page, here.guest
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    page.enter()
+    page.go(f"run/{run}")
+    page.badge("held by Ruth")
+    usable = page.js("""return [...document.querySelectorAll("[aria-label=Steering] button")]
+        .filter((e) => !e.disabled && e.checkVisibility()).map((e) => e.textContent)""")
+    assert usable == ["Stop"]
+    browser.set_script_timeout(60)
+    heard = browser.execute_async_script(ATTACK, run, here.served.token, SENT)
+    refused = [answer for answer in heard if answer.get("error")]
+    assert len(refused) == len(heard) == SENT + 2
+    assert here.served.get(f"/runs/{run}")["dropped"] == SENT
+    page.inert()
+    browser.close()
+    browser.switch_to.window(first)
+    page.tap(*here.guest["places"]["name"])  # so that all before has arrived, if it ever does
+    page.keys("!")
+    wait_for(lambda: here.guest["name"] == "Grace!")
+    assert here.guest == {**before, "name": "Grace!"}
+    print(f"{SENT} inputs of a second viewer sent, {len(refused) - 2} refused, 0 arrived")
+
+
+def answers(here: World) -> None:
+    """To a question, and to what it wants to do."""
+    page = here.page
+    choices = ["March", f"April {HOSTILE}"]
+    here.replies.put(tool_call("person_ask", {"question": f"When? {HOSTILE}", "choices": choices}))
+    asked = "return document.querySelector('.question:not([hidden]) pre')?.textContent"
+    assert page.until(asked) == f"When? {HOSTILE}"
+    page.press(choices[1])
+    here.prompted("April")
+    here.replies.put(tool_call("bash_execution", "touch ~/shared/guest/refused"))
+    page.button("Refuse")
+    page.fill("answer", "rather not today")
+    page.press("Refuse")
+    here.prompted("rather not today")
+    assert not (here.folder / "guest" / "refused").exists()
+
+
+def leaks(here: World, run: str, value: str) -> list[str]:
+    """Where any form of a value stands: in files, requests, answers, what the server says."""
+    heard = here.page.js("return window.__heard.join('\\n')")
+    found = {"page": heard + here.page.js("return document.documentElement.outerHTML")}
+    assert len(heard) > 10_000
+    with here.served.http as http:
+        for path in (f"/runs/{run}", f"/runs/{run}/view", "/runs", "/tools", "/desktops"):
+            found[path] = http.get(f"/api{path}").text
+        for name, number, event in here.served.stream(f"/runs/{run}/events"):
+            found[f"event {number} {name}"] = json.dumps(event)
+            if event.get("type") == "run_finished":
+                break
+    for index, request in enumerate(here.model.requests):
+        found[f"request {index}"] = json.dumps(request.body)
+    files = {str(p): p.read_bytes() for p in here.folder.rglob("*") if p.is_file()}
+    places = {**files, **{name: text.encode() for name, text in found.items()}}
+    size = sum(map(len, places.values()))
+    hits = [n for n, data in places.items() if any(f.encode() in data for f in forms(value))]
+    print(f"{value}: in {len(hits)} of {len(places)} places, {size} bytes")
+    return hits
