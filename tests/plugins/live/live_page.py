@@ -45,7 +45,8 @@ window.set_default_size(600, 420)
 window.move(20, 240)
 window.show_all()
 def place(part):
-    (x, y), (left, top) = part.translate_coordinates(window, 0, 0), window.get_window().get_origin()[1:]
+    x, y = part.translate_coordinates(window, 0, 0)
+    left, top = window.get_window().get_origin()[1:]
     return [left + x + part.get_allocated_width() // 2, top + y + part.get_allocated_height() // 2]
 def tell():
     state = {"clicks": clicks, "name": name.get_text(), "active": window.is_active(),
@@ -127,6 +128,16 @@ class World:
     def prompts(self) -> list[str]:
         """What the planner was sent, in order."""
         return [r.text for r in self.model.requests if r.role == "planner"]
+
+    def start(self, task: str, env: str = "desktop") -> str:
+        """Start a run from the page's form; its id."""
+        page = self.page
+        page.press("Start")
+        fields = {"task": task, "model": "my-model", "env": env, "max_steps": "400"}
+        for name, text in fields.items():
+            page.fill(name, text)
+        page.js("document.querySelector('form button').click()")
+        return str(page.until("return /^#\\/run\\/(.+)$/.exec(location.hash)?.[1]"))
 
     def prompted(self, words: str, seconds: float = 60) -> str:
         """The first prompt with these words, once there is one."""
@@ -211,7 +222,8 @@ class Page:
 
     def badge(self, word: str) -> None:
         """Wait until a badge of the run says this."""
-        script = "return [...document.querySelectorAll('.badge')].some((e) => e.textContent === arguments[0])"
+        script = """return [...document.querySelectorAll(".badge")]
+            .some((e) => e.textContent === arguments[0])"""
         self.until(script, word)
 
     def tap(self, x: float, y: float, *, touch: bool = False) -> float:
@@ -250,8 +262,9 @@ class Page:
             const all = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
             const name = (e) => e.dataset.control;
             window.__reached = []; window.__unseen = [];
-            const controls = [...document.querySelectorAll(all)].filter((e) => !e.disabled && seen(e));
-            controls.forEach((e, i) => (e.dataset.control = `${{i}} ${{e.outerHTML.slice(0, 90)}}`));
+            const able = (e) => !e.disabled && seen(e), words = (e) => e.outerHTML.slice(0, 90);
+            const controls = [...document.querySelectorAll(all)].filter(able);
+            controls.forEach((e, i) => (e.dataset.control = `${{i}} ${{words(e)}}`));
             document.addEventListener("focusin", ({{target}}) => {{
                 __reached.push(name(target));
                 const {{outlineStyle, boxShadow}} = getComputedStyle(target);
@@ -285,14 +298,13 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
 
     (folder / "guest").mkdir()
     (folder / "guest" / "guest.py").write_text(GUEST)
-    share = json.dumps([f"{folder}/guest:rw"])
     with (
         tempfile.TemporaryDirectory(prefix="hl") as runtime,
         FakeServer(then=plan) as model,
         serving(
             folder, *("--root", str(folder / "runs"), "--root", str(folder / "benches")),
             XDG_RUNTIME_DIR=runtime, OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none",
-            HISA_ENVIRONMENT__SHARE=share, HISA_PATTERNS__PATH=str(folder / "store"), **environ,
+            HISA_PATTERNS__PATH=str(folder / "store"), **environ,
         ) as served,
         chromium() as browser,
     ):  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -26,6 +25,11 @@ pytestmark = [
 PASSWORD = "Zebra-Quilt-77"
 SENT = 40
 SIZES = (1280, 1, False), (1280, 2, False), (390, 2, True)
+STEERING = """[...document.querySelectorAll("[aria-label=Steering] button")]
+    .filter((e) => !e.disabled && e.checkVisibility())"""
+"""Buttons that can be used."""
+STEPS = "return [...document.querySelectorAll('header .number')].length"
+STEPS_ABOVE = f"{STEPS} > arguments[0]"
 SHARED = "/home/user/shared/guest"
 OPEN = f"setsid -f /usr/bin/python3 {SHARED}/guest.py {SHARED} '{HOSTILE}' >{SHARED}/log 2>&1"
 
@@ -35,31 +39,23 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("page")
     for name in ("runs", "benches"):
         (folder / name).mkdir()
-    with world(folder, HISA_RUN__CONFIRM="always", HISA_PATTERNS__ENABLED="false") as made:
+    share = json.dumps([f"{folder}/guest:rw"])
+    with world(
+        folder, HISA_RUN__CONFIRM="always", HISA_PATTERNS__ENABLED="false",
+        HISA_ENVIRONMENT__SHARE=share,
+    ) as made:  # fmt: skip
         made.page.enter()
         yield made
 
 
-def start(here: World, task: str) -> str:
-    """Start a run from the form; its id."""
-    page = here.page
-    page.press("Start")
-    page.fill("task", task)
-    page.fill("model", "my-model")
-    page.fill("env", "desktop")
-    page.fill("max_steps", "400")
-    page.js("document.querySelector('form button').click()")
-    return str(page.until("return /^#\\/run\\/(.+)$/.exec(location.hash)?.[1]"))
-
-
 def test_a_person_starts_watches_and_takes_over(here: World) -> None:
     page = here.page
-    run = start(here, f"Watch this. {HOSTILE}")
+    run = here.start(f"Watch this. {HOSTILE}")
     here.replies.put(tool_call("bash_execution", OPEN, thought=HOSTILE))
     page.press("Allow once")
     wait_for(lambda: here.guest.get("active") is False)  # the editor has the keyboard
     steps = page.js(STEPS)
-    page.until(f"{STEPS_ABOVE}", steps + 1)
+    page.until(STEPS_ABOVE, steps + 1)
     pauses(here)
     page.fill("viewer", "Ruth")
     page.press("Take over")
@@ -69,7 +65,9 @@ def test_a_person_starts_watches_and_takes_over(here: World) -> None:
     logs_in(here)
     a_second_viewer_does_nothing(here, run)
     page.press("Give back")
-    line = page.until("return /a person had .*/.exec(document.querySelector('.note.calm').textContent)?.[0]")
+    line = page.until(
+        "return /a person had .*/.exec(document.querySelector('.note.calm').textContent)?.[0]"
+    )
     assert "Grace" in line
     here.prompted(line)
     answers(here)
@@ -84,7 +82,7 @@ def test_a_person_starts_watches_and_takes_over(here: World) -> None:
 
 def test_a_run_is_stopped_and_goes_on(here: World) -> None:
     page = here.page
-    run = start(here, "Wait for me.")
+    run = here.start("Wait for me.")
     page.until(STEPS_ABOVE, 1)
     page.press("Stop")
     page.press("Stop the run")
@@ -94,8 +92,7 @@ def test_a_run_is_stopped_and_goes_on(here: World) -> None:
     wait_for(lambda: len(here.prompts) > asked)
     here.replies.put(DONE)
     page.badge("succeeded")
-    shown = page.js("return [...document.querySelectorAll('button')].filter((e) => e.checkVisibility())")
-    assert shown == [], "nothing to do with a run that is over"
+    page.until(f"return ({STEERING}).length === 0")  # nothing to do with a run that is over
     assert here.served.get(f"/runs/{run}")["mine"] is True
     page.inert()
 
@@ -106,10 +103,6 @@ def test_the_server_itself_says_nothing_of_it(here: World) -> None:
     assert here.served.process.returncode == 0
     assert "Traceback" not in err
     assert not any(form in out + err for form in forms(PASSWORD))
-
-
-STEPS = "return [...document.querySelectorAll('header .number')].length"
-STEPS_ABOVE = f"{STEPS} > arguments[0]"
 
 
 def pauses(here: World) -> None:
@@ -181,8 +174,7 @@ def a_second_viewer_does_nothing(here: World, run: str) -> None:
     page.enter()
     page.go(f"run/{run}")
     page.badge("held by Ruth")
-    usable = page.js("""return [...document.querySelectorAll("[aria-label=Steering] button")]
-        .filter((e) => !e.disabled && e.checkVisibility()).map((e) => e.textContent)""")
+    usable = page.js(f"return ({STEERING}).map((e) => e.textContent)")
     assert usable == ["Stop"]
     browser.set_script_timeout(60)
     heard = browser.execute_async_script(ATTACK, run, here.served.token, SENT)

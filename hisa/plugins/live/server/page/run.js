@@ -91,7 +91,8 @@ export async function show(root, [id], signal) {
     if (badges.dataset.shown !== words.join()) badges.replaceChildren(...words.map((word) => chip(word, "badge")));
     badges.dataset.shown = words.join();
     sums.put({ ...record, ...Object.fromEntries(Object.entries((live && status) || {}).filter(([, value]) => known(value))) });
-    [pause, stop, take].forEach((item) => (item.hidden = !live));
+    [pause, take].forEach((item) => (item.hidden = !live));
+    stop.hidden = !live && !(record.mine && record.state === "running"); // its machine may not be up yet
     name.parentNode.hidden = !live || Boolean(hold);
     again.hidden = Boolean(record.socket || !["unfinished", "stopped"].includes(record.exit_status || record.state));
     [paused() ? "Resume" : "Pause", hold ? "Give back" : "Take over"].forEach((text, index) => setText([pause, take][index], text));
