@@ -250,8 +250,8 @@ def test_every_route_wants_host_origin_and_token(here: World) -> None:
     settings, served, counts = load(environ={}), here.served, dict.fromkeys(WRONG, 0)
     before = {p: p.read_bytes() for p in here.folder.rglob("*") if p.is_file()}
     started = StartedRuns(here.folder)
-    guard: Any = application(ServerContext(settings, ()), started, "t", ())
-    routes = guard._app.routes
+    served_by: Any = application(ServerContext(settings, ()), started)
+    routes = served_by.routes
     for route in routes:
         path = route.path_format.replace("{run}", here.names["LIVE"]).replace("{name}", "main.js")
         path = path.replace("{sha}", "a" * 64)
