@@ -117,6 +117,10 @@ class World:
     page: Page
     names: dict[str, str] = field(default_factory=dict)
 
+    def has_clicks(self, count: int) -> bool:
+        """Whether the window in the guest was clicked so often."""
+        return len(self.guest["clicks"]) >= count
+
     @property
     def guest(self) -> dict[str, Any]:
         """What the window in the guest tells of itself; empty before it is there."""
@@ -236,11 +240,11 @@ class Page:
         at = {"x": left + (x + 0.5) * width / 1280, "y": top + (y + 0.5) * height / 720}
         if touch:
             for kind, points in (("touchStart", [at]), ("touchEnd", [])):
-                wish = {"type": kind, "touchPoints": points}
-                self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", wish)
+                touches = {"type": kind, "touchPoints": points}
+                self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", touches)
         else:
             for kind in ("mousePressed", "mouseReleased"):
-                wish = {"type": kind, "button": "left", "clickCount": 1, **at}
+                wish: dict[str, object] = {"type": kind, "button": "left", "clickCount": 1, **at}
                 self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", wish)
         return float(1280 / width)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -132,7 +133,7 @@ def clicks_where_it_should(here: World) -> None:
         here.page.size(width, scale, touch=touch)
         x, y = 60 + 150 * number, 290 + 70 * number
         step = here.page.tap(x, y, touch=touch)
-        wait_for(lambda count=number: len(here.guest["clicks"]) >= count)
+        wait_for(partial(here.has_clicks, number))
         near = [pytest.approx(x, abs=step), pytest.approx(y, abs=step), 1]
         assert here.guest["clicks"][number - 1 :] == [near], (width, scale)
     here.page.size(1280)

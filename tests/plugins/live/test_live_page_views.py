@@ -227,7 +227,7 @@ def test_patterns_are_searched_edited_exported_and_removed(here: World, tmp_path
     new = page.until("return /patterns\\/(?!save1)(.+)/.exec(location.hash)?.[1]")
     rows = page.until("return document.querySelectorAll('table.rows tbody tr').length")
     assert rows == 2
-    assert page.button("run-7").get_attribute("href").endswith("#/run/run-7")
+    assert str(page.button("run-7").get_attribute("href")).endswith("#/run/run-7")
     page.press("Remove")
     page.until("return document.querySelector('dialog[open]')")
     page.keys(Keys.TAB, Keys.ENTER)  # from Cancel, which has the focus
