@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 
@@ -37,6 +39,10 @@ OPEN = f"setsid -f /usr/bin/python3 {SHARED}/guest.py {SHARED} '{HOSTILE}' >{SHA
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    gtk = ["/usr/bin/python3", "-c", "import gi; gi.require_version('Gtk', '3.0')"]
+    lacking = subprocess.run(gtk, capture_output=True, check=False).returncode
+    if lacking or not shutil.which("mousepad"):
+        pytest.skip("needs GTK for Python, and mousepad: apt-get install python3-gi mousepad")
     folder = tmp_path_factory.mktemp("page")
     for name in ("runs", "benches"):
         (folder / name).mkdir()
