@@ -112,7 +112,7 @@ export async function show(root, [id], signal) {
     planned: (event) => { setText(thought, event.thought, 2000); deed.hidden = false; setText(deed, `${event.tool} ${event.description ?? ""}`, 600); },
     acted: (event) => { Object.assign(screen, { clicks: event.points ?? [], roi: null }).mark(); setText(deed, typeof event.input === "string" ? event.input : JSON.stringify(event.input), 1500); },
     abstracted: (event) => Object.assign(screen, { roi: event.roi }).mark(),
-    person_acted: (event) => tell([`A person: ${String(event.did).replaceAll("_", " ")}.`, event.text, event.error].filter(Boolean).join(" "), event.error),
+    person_acted: (event) => hold || tell([`A person: ${String(event.did).replaceAll("_", " ")}.`, event.text, event.error].filter(Boolean).join(" "), event.error),
     step_finished: (event) => { steps.done = Math.max(steps.done, event.step); refreshRecord(); }, run_resumed: () => refreshRecord(),
     run_finished: (event) => { steps.done = Infinity; tell(event.message); refreshRecord(); } };
   setText(heading, record.instruction || record.task || id, 2000);
