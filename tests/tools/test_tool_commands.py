@@ -164,7 +164,7 @@ def test_a_path_is_no_tools_name_and_the_command_meant_is_told() -> None:
         check_name("../my tools/up")
     assert caught.value.fix == "hisa tools new up --dir '../my tools'"
     for command in ("run", "show"):
-        with pytest.raises(UsageError, match="'../x y' is a path and no tool's name") as caught:
+        with pytest.raises(UsageError, match="is a path and no tool's name") as caught:
             CliRunner().invoke(cli, ["tools", command, "../x y"], catch_exceptions=False)
         assert caught.value.fix.startswith("hisa tools check '../x y' ")
 
