@@ -79,9 +79,7 @@ class Progress:
                 self._guidance(event)
             case Planned():
                 self._planned(event)
-            case Abstracted(verdict="succeeded") if self._ends:
-                pass  # the result of the run says the same
-            case Abstracted():
+            case Abstracted() if not (self._ends and event.verdict == "succeeded"):
                 self._line("result", event.result, STYLES[verdict_tone(event.verdict)])
             case ModelCalled():
                 self.count(event)
@@ -179,8 +177,8 @@ class Progress:
         ]
         self._ends = event.tool in _ENDING
         for call in event.sequence:
-            shown = "" if self._ends else _flat(call.input)
-            lines.append(_labelled("action", f"{call.tool}  {shown}", "bold"))
+            shown = f"{call.tool}  {'' if self._ends else _flat(call.input)}"
+            lines.append(_labelled("action", shown, "bold"))
             if call.description:
                 lines.append(_labelled("target", call.description))
         self._print(*lines)

@@ -551,6 +551,5 @@ def load(
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        where = f"{path}, HISA_… or --set" if path.is_file() else "HISA_… or --set"
-        fix = f"mend it in {where}; hisa settings lists every setting"
+        fix = f"mend it in {path}, HISA_… or --set; hisa settings lists every setting"
         raise ConfigError(_explain(error), fix=fix) from error
