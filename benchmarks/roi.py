@@ -117,7 +117,7 @@ def main() -> None:
     print(f"ROI box, median of {options.rounds}; {report['date']}; {report['machine']}")
     print("NumPy: any difference per pixel, rows and columns, from pictures / from ready arrays")
     for result in results:
-        verdict = "met" if result["ratio"] >= GOAL else "NOT met"
+        verdict = "met" if float(result["ratio"]) >= GOAL else "NOT met"
         print(
             f"{result['size']:>10}: HiSA {result['hisa_ms']} ms, NumPy {result['numpy_ms']} ms "
             f"({result['ratio']} times) / {result['numpy_without_conversion_ms']} ms "

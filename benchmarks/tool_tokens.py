@@ -141,8 +141,8 @@ def main() -> None:
     for name, row in rows.items():
         goal = TOOLS_ESTIMATE if name == "estimate" else GOAL
         verdict = "met" if row["max"] <= goal else "NOT met"
-        numbers = f"max {row['max']:>4}  median {row['median']:>6g}"
-        print(f"{name:<28} {numbers}  (at most {goal}: {verdict})")
+        counted = f"max {row['max']:>4}  median {row['median']:>6g}"
+        print(f"{name:<28} {counted}  (at most {goal}: {verdict})")
     print("most, by application in front:")
     for app, most in by_app.items():
         told = ", ".join(f"{name} {number}" for name, number in most.items())
