@@ -264,6 +264,7 @@ def main() -> int:
         print(json.dumps(report, indent=2))
     else:
         print(", ".join(f"{key} {value}" for key, value in report.items()))
+        print(f"goal: {'met' if report['met'] else 'NOT met'}")
     return 0 if report["met"] else 1
 
 

@@ -117,10 +117,11 @@ def main() -> None:
     print(f"ROI box, median of {options.rounds}; {report['date']}; {report['machine']}")
     print("NumPy: any difference per pixel, rows and columns, from pictures / from ready arrays")
     for result in results:
+        verdict = "met" if float(result["ratio"]) >= GOAL else "NOT met"
         print(
             f"{result['size']:>10}: HiSA {result['hisa_ms']} ms, NumPy {result['numpy_ms']} ms "
             f"({result['ratio']} times) / {result['numpy_without_conversion_ms']} ms "
-            f"({result['ratio_without_conversion']} times); goal {GOAL:.0f} times"
+            f"({result['ratio_without_conversion']} times); goal {GOAL:.0f} times: {verdict}"
         )
 
 

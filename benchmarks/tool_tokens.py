@@ -140,7 +140,9 @@ def main() -> None:
     print(f"{len(tools)} tools; {len(texts)} pairs of an application in front and a task")
     for name, row in rows.items():
         goal = TOOLS_ESTIMATE if name == "estimate" else GOAL
-        print(f"{name:<28} max {row['max']:>4}  median {row['median']:>6g}  (at most {goal})")
+        verdict = "met" if row["max"] <= goal else "NOT met"
+        counted = f"max {row['max']:>4}  median {row['median']:>6g}"
+        print(f"{name:<28} {counted}  (at most {goal}: {verdict})")
     print("most, by application in front:")
     for app, most in by_app.items():
         told = ", ".join(f"{name} {number}" for name, number in most.items())

@@ -24,17 +24,34 @@ become_root() {
     fi
 }
 
+# Prints every 200th of the lines of standard input, and how many there were; all are kept in the file.
+fold() {
+    lines=0
+    while IFS= read -r line; do
+        lines=$((lines + 1))
+        printf '%s\n' "$line" >>"$1"
+        [ $((lines % 200)) -ne 0 ] || printf '  %s lines, the last: %s\n' "$lines" "$line"
+    done
+    [ "$lines" -eq 0 ] || echo "  $lines lines of apt-get, which are printed where it fails"
+}
+
 # Runs apt-get with the arguments; while another program holds a lock that it needs (its own wait
 # knows the packages' lock alone, and not that of the lists) says so and tries again.
 apt_get() {
     echo "$script: ${as_root:+$as_root }apt-get $*"
     said=$(mktemp)
+    printed=$(mktemp)
     waited=0
-    until $as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>"$said"; do
+    until
+        { $as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>"$said" ||
+            echo failed >"$printed.failed"; } | fold "$printed"
+        [ ! -e "$printed.failed" ]
+    do
+        rm "$printed.failed"
         if ! grep -q 'Could not get lock\|Unable to lock\|Unable to acquire the dpkg' "$said" ||
             [ "$waited" -ge "$lock_seconds" ]; then
-            cat "$said" >&2
-            rm -f "$said"
+            cat "$printed" "$said" >&2
+            rm -f "$printed" "$said"
             fail "apt-get $1 failed"
         fi
         echo "$script: another package manager is at work ($(grep -m 1 lock "$said")); waiting, at most $lock_seconds s"
@@ -42,7 +59,7 @@ apt_get() {
         waited=$((waited + 5))
     done
     cat "$said" >&2
-    rm -f "$said"
+    rm -f "$printed" "$said"
 }
 
 install_packages() {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from hisa.cli import cli
 from hisa.config import EnvironmentSettings, load
 from hisa.errors import ConfigError
 
@@ -52,6 +54,26 @@ def test_a_roles_section_may_name_the_offline_model_and_follows_nobody() -> None
     assert settings.models.state is not None
     assert settings.models.state.model == "offline"
     assert load(None, ["models.planner.timeout=9"], environ={}).models.judge is None
+
+
+@pytest.mark.parametrize("text", ["[run]\nmax_steps = 'x'\n", "[run\n"])
+def test_a_bad_file_leaves_the_command_that_lists_settings_usable(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "hisa.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(file, environ={})
+    assert str(file) in caught.value.fix
+    for words in (["settings"], ["settings", "--json"]):
+        listed = CliRunner().invoke(cli, ["--config", str(file), *words])
+        assert listed.exit_code == 2
+        assert "max_steps" in listed.stdout
+        assert listed.stderr.startswith(f"hisa: {caught.value}")
+        assert "these are the defaults" in listed.stderr
+    assert CliRunner().invoke(cli, ["settings"]).exit_code == 0
+    with pytest.raises(ConfigError):
+        CliRunner().invoke(cli, ["--config", str(file), "doctor"], catch_exceptions=False)
 
 
 def test_a_bad_file_is_named(tmp_path: Path) -> None:

@@ -153,6 +153,21 @@ def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
     assert len(system.called("apt-get")) == 4  # three updates, one install
 
 
+def test_what_the_package_manager_prints_is_folded_and_shown_where_it_fails(tmp_path: Path) -> None:
+    system = System(tmp_path / "machine", name="debian", restricted=False)
+    system.play("dpkg-query", "exit 1")
+    body = "n=0; while [ $n -lt 450 ]; do n=$((n + 1)); echo Setting up part$n; done"
+    system.play("apt-get", body)
+    said = system.run()
+    assert said.count("Setting up") == 4  # of an update and an install, two each
+    assert said.count("  400 lines, the last: Setting up part400\n") == 2
+    assert said.count("  450 lines of apt-get") == 2
+    system.play("apt-get", f"{body}; echo 'E: no space left' >&2; exit 100")
+    said = system.run(code=2)
+    assert "Setting up part450\nE: no space left\n" in said
+    assert "apt-get update failed" in said
+
+
 def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", name="debian", restricted=False)
     system.play("dpkg-query", "exit 1")
@@ -162,6 +177,33 @@ def test_any_other_failure_of_the_package_manager_is_said_at_once(tmp_path: Path
 
 
 SEEN = "import pathlib\nSEEN = pathlib.Path('seen').exists()\npathlib.Path('seen').touch()\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "ends", "code", "last"),
+    [
+        ("goal 9: met", 0, 0, "every goal of 2 benchmarks is met\n"),
+        ("goal 9: NOT met", 0, 1, "not met or failed, 1 of 2: loop\n"),
+        ("K=8 DOES NOT HOLD", 0, 1, "not met or failed, 1 of 2: loop\n"),
+        ("goal 9: met", 1, 1, "not met or failed, 1 of 2: loop\n"),
+    ],
+)
+def test_benchmarks_end_with_1_where_a_goal_is_not_met(
+    tmp_path: Path, said: str, ends: int, code: int, last: str
+) -> None:
+    python = tmp_path / "python"
+    missed = f'case "$*" in *benchmarks.loop*) echo "{said}"; exit {ends};; esac'
+    python.write_text(f'#!/bin/sh\n{missed}\necho "$*"\n', "utf-8")
+    python.chmod(0o755)
+    words = ["bash", str(ROOT / "scripts" / "bench.sh"), str(python), "loop -n 1", "tokens -n 2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "-m benchmarks.tokens -n 2\n" in done.stdout, (
+        "what is missed keeps no other from running"
+    )
+    assert done.stdout.endswith(last)
+
+
 PASSES_LATER = "def test_a(): assert SEEN"
 
 

@@ -63,11 +63,17 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     """
     from pathlib import Path
 
-    from hisa.config import load
+    from hisa.config import Settings, load
+    from hisa.errors import ConfigError
 
     file = Path(config) if config else None
     ctx.meta["hisa.settings"] = (file, assignments)
-    ctx.obj = load(file, assignments)
+    try:
+        ctx.obj = load(file, assignments)
+    except ConfigError as error:
+        if ctx.invoked_subcommand != "settings":
+            raise
+        ctx.obj, ctx.meta["hisa.refused"] = Settings(), error
 
 
 def main(arguments: list[str] | None = None) -> None:

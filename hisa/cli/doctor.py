@@ -27,8 +27,7 @@ def _plugins() -> Iterator[Finding]:
     from hisa.tools.registry import discover
 
     found, broken = discover()
-    names = ", ".join(sorted(tool.name for tool in found))
-    yield Finding("tools", "registry", True, True, names)
+    yield Finding("tools", "registry", True, True, f"{len(found)} tools; hisa tools ls")
     for plugin in broken:
         reason = plugin.traceback.strip().splitlines()[-1]
         fix = f"hisa tools show {plugin.name}"

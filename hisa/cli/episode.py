@@ -34,7 +34,7 @@ from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import ResultsRecord
-from hisa.runs.read import Run, load_run
+from hisa.runs.read import Run, command_on, load_run
 from hisa.runs.report import write_report
 from hisa.tasks.scorer import check_possible
 from hisa.text.redact import redact
@@ -142,7 +142,7 @@ async def run_in_desktop(
     except Exception as error:
         error.add_note(
             f"This is a defect of HiSA or of a plug-in, not of the task. All of the run is in "
-            f"{output.log.folder}; go on with: hisa runs resume {output.log.id}"
+            f"{output.log.folder}; go on with: {command_on(output.log.folder)}"
         )
         raise
 
@@ -211,12 +211,15 @@ def run_task(
             listeners=[progress],
             progress=progress.answering if alone else None,
         )
-        with unless_refused(log):
-            asyncio.run(
-                run_in_desktop(
-                    settings, task, desktop=desktop, run_context=run_context, output=output
-                )
-            )
+        work = run_in_desktop(
+            settings, task, desktop=desktop, run_context=run_context, output=output
+        )
+        try:
+            with unless_refused(log):
+                asyncio.run(work)
+        finally:
+            if not log.folder.exists():
+                console.print(f"run {log.id} was refused before its first step and is not kept")
     return output
 
 
@@ -269,6 +272,7 @@ class RunOutput:
         self._as_json = as_json
         self._report = report
         self._alone = alone
+        self._calls = 0
 
     def give(self, result: Result) -> None:
         """Take the result, and print it to a person."""
@@ -282,10 +286,11 @@ class RunOutput:
         self._line("score", score_line(result))
         self._line("steps", str(result.steps))
         self._line("models", models)
+        self._calls = self._progress.spent.calls
         self._line("cost", self._progress.summary())
         self._line("run", str(self.log.folder))
         if self._alone and result.status not in FINAL:
-            self._console.print(Text(f"  go on with: hisa runs resume {result.run_id}"))
+            self._console.print(Text(f"  go on with: {command_on(self.log.folder)}"))
         patterns = self.log.manifest.settings.get("patterns", {})
         if patterns.get("enabled") and is_learned_from(result):
             self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
@@ -304,6 +309,8 @@ class RunOutput:
         if self._as_json:
             click.echo(json.dumps(self._summary(self.result, page)))
         else:
+            if self._progress.spent.calls > self._calls:
+                self._line("cost", f"{self._progress.summary()}, learning included")
             for label, value in result_lines(self.log.folder, self.log.manifest.results):
                 self._line(label, value)
             self._line("report", str(page or ""))
@@ -365,7 +372,9 @@ def score_line(result: Result) -> str:
             more = wording.partial(result.score, result.partial)
             return f"{result.score:g}{more}: {result.score_detail}"
         case "no_check":
-            return f"none: {result.score_detail}, so that the end is the agent's own word"
+            claimed = result.status in ("succeeded", "infeasible")
+            own = ", so that the end is the agent's own word" if claimed else ""
+            return f"none: {result.score_detail}{own}"
         case "score_failed":
             return f"not known, the check could not be carried out: {result.score_detail}"
         case "unscored":

@@ -41,6 +41,7 @@ __all__ = ["Progress"]
 _WIDTH = 400  # chosen by hand
 _PASSING_SECONDS = 0.25
 """Between two passing lines; chosen by hand."""
+_ENDING = ("termination", "infeasible")
 _OVER = "\r\x1b[K"
 """Writes over the present line."""
 
@@ -64,6 +65,7 @@ class Progress:
         self._ledger = Ledger()
         self._colours = COLOR_SYSTEMS.get(console.color_system or "")
         self._styles: dict[str, Style] = {}
+        self._ends = False
         self._passing = 0.0
         """When the passing line was written; 0: none stands there."""
 
@@ -77,7 +79,7 @@ class Progress:
                 self._guidance(event)
             case Planned():
                 self._planned(event)
-            case Abstracted():
+            case Abstracted() if not (self._ends and event.verdict == "succeeded"):
                 self._line("result", event.result, STYLES[verdict_tone(event.verdict)])
             case ModelCalled():
                 self.count(event)
@@ -160,7 +162,11 @@ class Progress:
         for hit in event.patterns:
             came = f" [from run {hit.source_run}]" if hit.source_run else ""
             self._line("recalled", f"{hit.score:.2f} {hit.kind}: {hit.lesson}{came}", "cyan")
-        for line in event.advice.splitlines():
+        lines = event.advice.splitlines()
+        others = [line for line in lines if not line.startswith("- MUST")]
+        if rules := len(lines) - len(others):
+            others.insert(0, f"{rules} rules that bind; hisa runs report shows them")
+        for line in others:
             self._line("advice", line, "cyan")
 
     def _planned(self, event: Planned) -> None:
@@ -169,8 +175,10 @@ class Progress:
             ((f"step {event.step} of at most {self._max_steps}", "bold"),),
             _labelled("thought", event.thought),
         ]
+        self._ends = event.tool in _ENDING
         for call in event.sequence:
-            lines.append(_labelled("action", f"{call.tool}  {_flat(call.input)}", "bold"))
+            shown = f"{call.tool}  {'' if self._ends else _flat(call.input)}"
+            lines.append(_labelled("action", shown, "bold"))
             if call.description:
                 lines.append(_labelled("target", call.description))
         self._print(*lines)

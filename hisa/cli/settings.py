@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import json_option, print_json
+from hisa.cli.out import json_option, print_json, say_error
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -18,24 +18,29 @@ __all__ = ["show_settings"]
 
 @click.command("settings")
 @json_option
-@click.pass_obj
-def show_settings(settings: Settings, as_json: bool) -> None:
+@click.pass_context
+def show_settings(ctx: click.Context, as_json: bool) -> None:
     """Print every setting with the value that it has here, as --set and hisa.toml take it.
 
     Later wins: defaults, hisa.toml (or --config FILE), HISA_SECTION__KEY variables, --set. What
-    is not set at all is printed behind a "#".
+    is not set at all is printed behind a "#". Where one of these is refused, that is said, the
+    defaults are printed, and the exit status is 2.
 
     \b
     hisa settings
     hisa --set run.max_steps=9 settings
     HISA_RUN__MAX_STEPS=9 hisa settings --json
     """
+    settings: Settings = ctx.obj
     tree = settings.model_dump(mode="json")
     if as_json:
         print_json(tree)
-        return
-    for name, value in _flat(tree):
-        click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}")
+    else:
+        for name, value in _flat(tree):
+            click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}")
+    if refused := ctx.meta.get("hisa.refused"):
+        say_error(f"hisa: {refused}\n  so these are the defaults; {refused.fix.partition(';')[0]}")
+        ctx.exit(2)
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

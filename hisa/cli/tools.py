@@ -160,6 +160,7 @@ def _row(tool: BaseTool, width: int, *, alone: bool) -> str:
 @json_option
 def show_tool(name: str, as_json: bool) -> None:
     """Show one tool as models read it, or why it failed to load."""
+    from hisa.cli.tools_chosen import refuse_path
     from hisa.tools.registry import discover
 
     found, broken = discover()
@@ -171,6 +172,7 @@ def show_tool(name: str, as_json: bool) -> None:
             record = {"name": tool.name, "source": tool.source, "schema": tool.parameters}
             click.echo(json.dumps(record, indent=2) if as_json else safe_text(tool.describe()))
             return
+    refuse_path(name)
     names = sorted(tool.name for tool in found)
     always = [tool.name for tool in found if tool.always]
     near = names if len(names) <= _MANY else sorted({*always, *get_close_matches(name, names, n=5)})

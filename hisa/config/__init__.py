@@ -551,4 +551,5 @@ def load(
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        raise ConfigError(_explain(error), fix="hisa settings") from error
+        fix = f"mend it in {path}, HISA_… or --set; hisa settings lists every setting"
+        raise ConfigError(_explain(error), fix=fix) from error

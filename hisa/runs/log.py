@@ -52,6 +52,7 @@ from hisa.runs.read import (
     LOCK,
     MANIFEST,
     TOKENS,
+    command_on,
     read_events,
     read_manifest,
 )
@@ -308,7 +309,7 @@ class RunLog:
     def _refused(self, name: str, error: OSError) -> LogFailed:
         self._failed = LogFailed(
             f"cannot write {self.folder / name}: {error.strerror or error}",
-            fix="free some space, then: hisa runs resume " + self.id,
+            fix=f"free some space, then: {command_on(self.folder)}",
         )
         return self._failed
 
@@ -387,7 +388,7 @@ def _lock(folder: Path) -> Lock:
     holder = Lock.holder(folder / LOCK)
     raise UsageError(
         f"run {folder.name!r} is being written by a living process (pid {holder})",
-        fix=f"wait for it or stop it; to look at it: hisa runs show {folder.name}",
+        fix=f"wait for it or stop it; to look at it: {command_on(folder, 'show')}",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
 __all__ = [
-    "EventReader", "Run", "find_run", "list_runs", "load_run", "read_events", "read_manifest",
+    "EventReader", "Run", "command_on", "find_run", "list_runs", "load_run", "read_events",
+    "read_manifest",
 ]  # fmt: skip
 
 EVENTS = "events.jsonl"
@@ -285,6 +287,13 @@ def find_run(name: str, root: Path) -> Path:
     raise UsageError(
         f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix="hisa runs ls"
     )
+
+
+def command_on(folder: Path, verb: str = "resume") -> str:
+    """Returns the command that does something with a run, whichever folder its run folder is in."""
+    root = folder.parent
+    where = "" if root == Path("runs") else f"--set run.folder={shlex.quote(str(root))} "
+    return f"hisa {where}runs {verb} {folder.name}"
 
 
 def _readable(folder: Path) -> bool:

@@ -26,7 +26,7 @@ from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
 from hisa.runs.audit_view import decision_tone, told_decision
 from hisa.runs.pictures import Picture, embed
-from hisa.runs.read import Run
+from hisa.runs.read import Run, command_on
 from hisa.runs.step_records import StepRecord
 from hisa.runs.templates import templates
 
@@ -87,7 +87,7 @@ def write_report(run: Run, path: Path) -> Path:
     except OSError as error:
         raise UsageError(
             f"cannot write the report to {str(path)!r}: {error.strerror}",
-            fix=f"hisa runs report {run.id} -o FILE",
+            fix=f"{command_on(run.folder, 'report')} -o FILE",
         ) from error
     return path
 
@@ -99,6 +99,7 @@ def render_report(run: Run) -> str:
     script = _text("report.js")
     return _template("report.html.j2").render(
         run=run,
+        go_on=command_on(run.folder),
         manifest=run.manifest,
         pictures=pictures,
         names=names,

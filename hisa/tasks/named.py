@@ -39,7 +39,8 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
         return load_task(path)
     if path is not None and path.is_dir():
         raise UsageError(
-            f"{text!r} is a folder, and a task is one file", fix=f"hisa bench run own:{text}"
+            f"{text!r} is a folder, and a task is one file",
+            fix=f"hisa bench run {shlex.quote(f'own:{text}')}",
         )
     if path is not None and _means_a_file(text, path):
         raise UsageError(f"no task file {text!r}", fix=_what_is_there(path))

@@ -147,6 +147,9 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
     assert json.dumps(findings)
     text = hisa.run("doctor")
     assert "everything that is needed is here" in text
+    count = len(hisa.json("tools", "ls")["tools"])
+    (line,) = [line for line in text.splitlines() if "registry" in line]
+    assert line.endswith(f" {count} tools; hisa tools ls"), "their names are not for one line"
 
 
 def test_doctor_lists_every_part_that_can_be_installed(hisa: Command) -> None:

@@ -222,7 +222,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 1, errors
-        assert "hisa runs resume" in output
+        assert "runs resume" in output
         assert latest(hisa).status == "stopped"
         pause.step = 99
         result = hisa.json("runs", "resume", code=1)

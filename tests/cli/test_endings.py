@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hisa.cli.episode import RunOutput, run_in_desktop
+from hisa.agent import Result
+from hisa.cli.episode import RunOutput, run_in_desktop, score_line
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
@@ -111,6 +112,35 @@ def test_a_model_that_fails_at_learning_costs_no_score_and_no_exit_code(tmp_path
     assert said_in_order(text, *order), text
 
 
+def test_the_cost_of_learning_is_told_once_it_is_known(tmp_path: Path) -> None:
+    with winning(tmp_path, Fault("status", status=400)) as (command, words):
+        assert command.run(*words).count("  cost ") == 1, "learning cost nothing"
+    task = write_task(tmp_path / "tasks", "Ada")
+    script = [Line(reply, "planner") for reply in ADA]
+    with StockGuest() as guest, FakeServer(script, then=endless) as server:
+        command.environ["OPENAI_BASE_URL"] = server.url
+        text = command.run("run", str(task), "--env", f"guest={guest.url}", "--model", "m", *SETTLE)
+    before, after = re.findall(r"  cost +(\d+) tokens in.*", text)
+    assert int(after) > int(before)
+    assert said_in_order(text, "cost", "learning", "cost", ", learning included", "report")
+
+
+def test_a_refused_run_says_that_its_folder_is_gone(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (rules / "general.md").write_text("- MUST never do it. " + "Not at all. " * 20)
+    command = hisa(tmp_path)
+    words = ("--set", f"patterns.sops={rules}", "--set", "state.advice_tokens=50", "--no-report")
+    with StockGuest() as guest:
+        code, text, errors = command.ended(
+            "run", 'Click the "OK" button.', "--env", f"guest={guest.url}", *words, *SETTLE
+        )
+    assert code == 2, errors
+    (name,) = re.findall(r"run (\S+) was refused before its first step and is not kept", text)
+    assert f"run {name}: Click" in text
+    assert not (tmp_path / "runs" / name).exists()
+
+
 def test_the_answer_comes_before_learning_and_ctrl_c_keeps_it(tmp_path: Path) -> None:
     with winning(tmp_path, Fault("hang")) as (command, words):
         process = command.start(*words)
@@ -136,6 +166,8 @@ def test_what_is_not_scored_is_said_in_the_words_of_its_kind(tmp_path: Path) -> 
         command.environ["HISA_PATTERNS__ENABLED"] = "false"
         text = command.run("run", 'Click the "OK" button.', *words)
     assert said_in_order(text, "score", "none: the task has no check", "the agent's own word")
+    cut_off = Result("r", "max_steps", score_state="no_check", score_detail="it has none")
+    assert score_line(cut_off) == "none: it has none", "the agent said nothing"
     assert "learning" not in text
     (row,) = command.json("runs", "ls")
     assert (row["score"], row["score_state"]) == (None, "no_check")
@@ -249,7 +281,7 @@ async def test_a_defect_of_ours_is_called_one_and_the_run_is_kept(tmp_path: Path
     (run,) = map(load_run, list_runs(tmp_path / "runs"))
     (note,) = caught.value.__notes__
     assert "a defect of HiSA" in note
-    assert f"hisa runs resume {run.id}" in note
+    assert f"hisa --set run.folder={tmp_path / 'runs'} runs resume {run.id}" in note
     assert (run.status, run.score_state) == ("defect", "unscored")
     assert resume_point(run).step == 0
 

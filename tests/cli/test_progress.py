@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hisa.cli.progress import Progress
-from hisa.events import LoopDetected, ModelCalled, Noted, Planned
+from hisa.events import Abstracted, Guidance, LoopDetected, ModelCalled, Noted, Planned
 
 TERMINALS: list[dict[str, Any]] = [
     {},
@@ -66,3 +66,31 @@ def test_cached_tokens_are_told_where_there_are_any() -> None:
     assert progress.summary().startswith("900 tokens in, 80 out, $0.0100, ")
     progress(called.model_copy(update={"cached_in": 768}))
     assert progress.summary().startswith("1800 tokens in (768 cached), 160 out, $0.0200, ")
+
+
+def test_rules_are_counted_and_lessons_are_told() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown), 50)
+    progress(Guidance(advice="- MUST: Save.\n- MUST: Stop.\n- [p1] Open the menu first."))
+    rules = "  advice   2 rules that bind; hisa runs report shows them\n"
+    assert shown.getvalue() == f"{rules}  advice   - [p1] Open the menu first.\n"
+    shown.truncate(0)
+    progress(Guidance(advice=""))
+    assert shown.getvalue() == ""
+
+
+def test_how_a_run_ends_is_left_to_its_result() -> None:
+    shown = io.StringIO()
+    progress = Progress(Console(file=shown), 50)
+    progress(Planned(step=3, thought="all done", tool="termination", input="The list is saved."))
+    progress(
+        Abstracted(step=3, line="", result="Succeeded. The list is saved.", verdict="succeeded")
+    )
+    assert "all done" in shown.getvalue()
+    assert "action   termination" in shown.getvalue()
+    assert "The list is saved." not in shown.getvalue()
+    progress(Abstracted(step=3, line="", result="Failed. It is refused.", verdict="failed"))
+    progress(Planned(step=4, thought="again", tool="wait", input="1"))
+    progress(Abstracted(step=4, line="", result="Succeeded. It came.", verdict="succeeded"))
+    assert "It is refused." in shown.getvalue()
+    assert "It came." in shown.getvalue()

@@ -139,7 +139,7 @@ def test_each_picture_travels_once(source: str) -> None:
 def test_an_unfinished_run_has_a_page_too(tmp_path: Path) -> None:
     page = Page(render_report(load_run(build(tmp_path, finish=False)))).text
     assert "unfinished" in page
-    assert "hisa runs resume" in page
+    assert f"hisa --set run.folder={tmp_path} runs resume" in page
     assert "in flight" in page
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -14,11 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.tool_tokens import APPS, look_at, made_tools, offered_texts
+from hisa.cli import cli
 from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.toolkits.scaffold import check_name, write_plugin
+from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
@@ -111,6 +113,20 @@ def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Pat
     assert "word_count" in offered[0].text, "with its arguments, or by name, as there is room"
 
 
+def test_the_page_says_the_commands_that_work_without_the_build_backend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "hatchling" else find(name)
+    )
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    commands = page.partition("```console\n")[2].partition("```")[0].splitlines()
+    assert commands[0] == "$ hisa tools new word-count"
+    assert commands[1].endswith(install_command("./word-count").partition("pip ")[2])
+    assert len(commands) == 5
+
+
 @pytest.mark.process
 def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None:
     folder = write_plugin("word-count", tmp_path)
@@ -141,6 +157,16 @@ def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None
 def test_a_name_that_cannot_be_one_is_refused(name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         check_name(name)
+
+
+def test_a_path_is_no_tools_name_and_the_command_meant_is_told() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_name("../my tools/up")
+    assert caught.value.fix == "hisa tools new up --dir '../my tools'"
+    for command in ("run", "show"):
+        with pytest.raises(UsageError, match="is a path and no tool's name") as caught:
+            CliRunner().invoke(cli, ["tools", command, "../x y"], catch_exceptions=False)
+        assert caught.value.fix.startswith("hisa tools check '../x y' ")
 
 
 def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -167,6 +168,12 @@ def _filter(**wanted: str | None) -> edge.Filter | None:
 
 def _rows(vectors: Sequence[Sequence[float]]) -> Vectors:
     return [[float(x) for x in vector] for vector in vectors]
+
+
+def _is_same(one: Pattern, other: Pattern) -> bool:
+    """Whether two copies agree; the engine gives a time back that may differ in its last place."""
+    close = math.isclose(one.created_at, other.created_at, rel_tol=1e-12)
+    return close and replace(one, created_at=other.created_at) == other
 
 
 def _unused(folder: Path) -> Path:
@@ -464,7 +471,7 @@ class EdgeStore:
                     {
                         key
                         for key in indexed.keys() & noted.patterns.keys()
-                        if indexed[key] != noted.patterns[key]
+                        if not _is_same(indexed[key], noted.patterns[key])
                     },
                 ),
             ):

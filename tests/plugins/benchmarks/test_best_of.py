@@ -141,7 +141,7 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(tmp_path: Path) ->
         assert [bool(reply["error"]) for reply in kept["choice"]["replies"]] == [True, True]
         assert (kept["choice"]["run"], kept["choice"]["by"]) == (None, "nobody")
         assert "no attempt is taken" in text
-        assert f"hisa runs resume {kept['id']}" in text
+        assert f"runs resume {kept['id']}" in text
         models.judge = takes("ada")
         result = command.json("runs", "resume", kept["id"])
     assert (result["by"], result["result"]["score"]) == ("judge", 1.0)
@@ -208,7 +208,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
         name = record(tmp_path)["id"]
         assert process.returncode == 1, errors
         assert "stopped: 1 of 2 attempts are kept" in rest
-        assert f"go on with: hisa runs resume {name}" in rest
+        assert f"runs resume {name}" in rest
         models.attempt = 0
         result = command.json("runs", "resume", name)
     assert (result["result"]["score"], len(result["attempts"])) == (1.0, 2)

@@ -90,7 +90,8 @@ def test_a_run_whose_process_is_killed_says_so(tmp_path: Path) -> None:
         assert process.stdout is not None
         rest = process.stdout.read()
         assert process.wait(60) == 0
-    assert f"its process died after step 2: hisa runs resume {run.id}" in rest
+    going_on = f"hisa --set run.folder={run.folder.parent} runs resume {run.id}"
+    assert f"its process died after step 2: {going_on}" in rest
 
 
 @pytest.mark.process

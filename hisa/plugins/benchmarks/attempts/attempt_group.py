@@ -28,7 +28,7 @@ from hisa.protocols import Task
 from hisa.runs.event_line import encode
 from hisa.runs.log import key_variables, new_id
 from hisa.runs.manifest import TaskRecord
-from hisa.runs.read import EVENTS, LOCK, Run, load_run, read_events
+from hisa.runs.read import EVENTS, LOCK, Run, command_on, load_run, read_events
 from hisa.text.redact import REDACTED, Redactor, holds_redacted
 
 __all__ = ["AttemptGroup", "AttemptRecord", "GroupRecord", "check_number", "find_group"]
@@ -132,7 +132,7 @@ class AttemptGroup:
         if record.choice is not None and record.choice.run is not None:
             raise UsageError(
                 f"of {record.id!r} an attempt is taken already: {record.choice.run}",
-                fix=f"hisa runs report {record.choice.run}",
+                fix=command_on(folder.parent / record.choice.run, "report"),
             )
         if holds_redacted([record.task.model_dump(), record.settings]):
             raise UsageError(
@@ -253,7 +253,7 @@ class AttemptGroup:
     def _refused(self, name: str, error: OSError) -> LogFailed:
         return LogFailed(
             f"cannot write {self.folder / name}: {error.strerror or error}",
-            fix=f"free some space, then: hisa runs resume {self.record.id}",
+            fix=f"free some space, then: {command_on(self.folder)}",
         )
 
 

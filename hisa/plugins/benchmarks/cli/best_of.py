@@ -34,7 +34,7 @@ from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run
+from hisa.runs.read import Run, command_on
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
@@ -183,7 +183,7 @@ class _Attempts:
     def _stopped(self) -> int:
         done = self.group.record.attempts - len(self.group.due)
         self._say(f"\nstopped: {done} of {self.group.record.attempts} attempts are kept", "bold")
-        text = f"go on with: hisa runs resume {self.group.record.id}"
+        text = f"go on with: {command_on(self.group.folder)}"
         self._say(f"  {text}")
         if self.as_json:
             click.echo(text, err=True)
@@ -207,7 +207,7 @@ class _Attempts:
         who = f" by {self.group.record.judge}" if choice.by == "judge" else ""
         if chosen is None:
             self._say(f"no attempt is taken: {choice.why}", "bold red")
-            self._say(f"  look at them, or ask again with: hisa runs resume {self.group.record.id}")
+            self._say(f"  look at them, or ask again with: {command_on(self.group.folder)}")
         else:
             number = runs.index(chosen) + 1
             self._say(f"attempt {number} is taken{who}: {choice.why}", "bold")

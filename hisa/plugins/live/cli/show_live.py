@@ -12,7 +12,7 @@ from hisa.cli.progress import Progress
 from hisa.events import StepFinished
 from hisa.plugins.live.server.run_client import RunLine
 from hisa.runs import wording
-from hisa.runs.read import Run, is_running, load_run
+from hisa.runs.read import Run, command_on, is_running, load_run
 from hisa.runs.terminal_view import summary
 
 __all__ = ["show_live"]
@@ -24,12 +24,12 @@ def show_live(run: Run) -> None:
     try:
         run = _followed(run, console) if run.running and not run.ended else run
     except KeyboardInterrupt:
-        say(f"\nrun {run.id} goes on; look again: hisa runs show {run.id} --live")
+        say(f"\nrun {run.id} goes on; look again: {command_on(run.folder, 'show')} --live")
         return
     for line in summary(run, console.width):
         console.print(line, soft_wrap=bool(line.no_wrap))
     if not run.ended:
-        say(f"its process died after step {run.last_step}: hisa runs resume {run.id}")
+        say(f"its process died after step {run.last_step}: {command_on(run.folder)}")
 
 
 def _followed(run: Run, console: Console) -> Run:

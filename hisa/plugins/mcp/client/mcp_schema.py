@@ -89,7 +89,8 @@ def _keyword(key: str, value: Any, depth: int) -> Any:
     if key in _NAMED or key in _INNERS or key in _INNER:
         return _nested(key, value, depth)
     if key in _PLAIN:
-        return value if isinstance(value, int | float) else None
+        usable = isinstance(value, int | float) and (key != "multipleOf" or value > 0)
+        return value if usable else None
     match key, value:
         case "description", str():
             return excerpt(value, _PROSE)
