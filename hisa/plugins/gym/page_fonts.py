@@ -12,9 +12,9 @@ from hisa.protocols import Environment, Task
 __all__ = ["require_font"]
 
 _LAID_OUT = frozenset({"daily-calendar"})
-"""Pages that hide a button where letters are wider than Arial's: their boxes cut off what is in
-them."""
-_AS_WIDE = ("Arial", "Arimo", "Helvetica", "Liberation Sans", "Nimbus Sans")
+"""Pages that are laid out for Arial, and cannot be solved where it is drawn by another font."""
+_AS_WIDE = ("Arial", "Arimo", "Liberation Sans")
+"""What Chromium takes for Arial; where fontconfig offers another, it draws its default font."""
 _SECONDS = 30.0  # chosen by hand
 
 
