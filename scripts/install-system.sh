@@ -9,7 +9,7 @@ set -eu
 root=${HISA_ROOT:-}
 packages="python3-venv xvfb openbox dbus dbus-x11 at-spi2-core python3 python3-pyatspi python3-gi
 gir1.2-atspi-2.0 gir1.2-gtk-3.0 python3-xlib python3-pil libglib2.0-bin gsettings-desktop-schemas xauth x11-utils
-x11-xserver-utils wmctrl xdotool xclip scrot socat bubblewrap util-linux fonts-dejavu-core fonts-droid-fallback
+x11-xserver-utils wmctrl xdotool xclip scrot socat bubblewrap util-linux fonts-dejavu-core fonts-droid-fallback fonts-liberation fontconfig
 tesseract-ocr hunspell-en-us mousepad libreoffice-calc libreoffice-writer libreoffice-impress libreoffice-gtk3 python3-uno xdg-utils pcmanfm
 vlc-bin vlc-plugin-base vlc-plugin-qt vlc-plugin-video-output xterm"
 

@@ -353,3 +353,11 @@ def test_every_spelling_ends_in_one_known_key() -> None:
 )
 def test_key_spellings(name: str, key: str) -> None:
     assert normalise_key(name) == key
+
+
+@pytest.mark.parametrize("seconds", ["2", "0.5"])
+def test_a_pause_comes_back_as_the_tool_names_it(seconds: str) -> None:
+    source = f"pyautogui.sleep({seconds})"
+    assert to_source(parse(source)) == source
+    assert to_source(parse(source), stock=True) == f"time.sleep({seconds})"
+    assert parse(f"time.sleep({seconds})") == parse(source)

@@ -204,10 +204,10 @@ def to_source(actions: Iterable[Action], *, stock: bool = False) -> str:
     Args:
         actions: what to write; slots are written by their names.
         stock: for a guest that runs PyAutoGUI itself, which types ``<`` wrongly: it becomes
-            ``hotkey('shift', ',')``.
+            ``hotkey('shift', ',')``. Its pauses are those of ``time``, which none lacks.
     """
     spelt = (part for action in actions for part in (_without_less(action) if stock else (action,)))
-    return "\n".join(line for action in spelt for line in _lines(action))
+    return "\n".join(line for action in spelt for line in _lines(action, stock))
 
 
 def _without_less(action: Action) -> Iterable[Action]:
@@ -233,7 +233,7 @@ _CLICK_NAMES: dict[tuple[Button, int], str] = {
 }
 
 
-def _lines(action: Action) -> Iterable[str]:
+def _lines(action: Action, stock: bool) -> Iterable[str]:
     match action:
         case Click() | Move() | Drag() | Scroll() | MouseDown() | MouseUp():
             return _pointer_lines(action)
@@ -249,7 +249,8 @@ def _lines(action: Action) -> Iterable[str]:
         case KeyUp():
             return [_line("keyUp", repr(action.key))]
         case Sleep():
-            return [f"time.sleep({action.seconds!r})"]
+            seconds = repr(action.seconds).removesuffix(".0")
+            return [f"{'time' if stock else 'pyautogui'}.sleep({seconds})"]
         case _:
             assert_never(action)
 

@@ -25,6 +25,11 @@ _LONGEST_NAME = 60
 """Characters of a name that are told; chosen by hand."""
 _LONGEST_COMMAND = 120
 """A longer one is left out, since its beginning alone is another command; chosen by hand."""
+_SILENT = (
+    "convert", "curl", "exiftool", "ffmpeg", "git", "gsettings", "jq", "pandoc", "pdftotext",
+    "python3", "soffice", "sqlite3", "xdotool",
+)  # fmt: skip
+"""Programs that tasks need and few menus show; chosen by hand."""
 _PLAIN = re.compile(r"[\w.+-]+", re.ASCII)
 _CODE = re.compile(r"\s*%[a-zA-Z]")
 """Stands for files and addresses in the command of an entry."""
@@ -36,7 +41,7 @@ _LIST = (
 
 
 async def installed_programs(environment: Environment, note: Callable[[str], None]) -> str:
-    """The machine's programs in one line, as commands with their names.
+    """The machine's programs in one line, as commands with their names, and its home folder.
 
     Empty where none is told. A machine that cannot say it may well do all else, and one that is
     gone fails whatever comes next: neither ends a run here.
@@ -49,13 +54,18 @@ async def installed_programs(environment: Environment, note: Callable[[str], Non
         return ""
     try:
         entries = dict(_programs(await _printed(environment, _LIST)))
-        names = " ".join(sorted({_program(command) for command in entries}))
+        shown = {_program(command) for command in entries}
+        names = " ".join(sorted({*shown, *_SILENT}))
         look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
-        there = (await _printed(environment, look)).split() if names else []
+        there = (await _printed(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
     except (EnvironmentFailed, ActionRefused) as error:
         note(f"the planner is not told which programs there are: {error}")
         return ""
-    return program_list({c: name for c, name in entries.items() if _program(c) in there})
+    silent = ", ".join(name for name in _SILENT if name in there and name not in shown)
+    home = next((one_line(line[1:])[:_LONGEST_COMMAND] for line in there if line[:1] == "~"), "")
+    told = [program_list({c: name for c, name in entries.items() if _program(c) in there})]
+    told += [f"without a menu entry: {silent}"] * bool(silent)
+    return "; ".join(filter(None, [*told, f"home folder: {home}" * bool(home)]))
 
 
 async def _printed(environment: Environment, command: str) -> str:

@@ -232,7 +232,8 @@ class GlobalPlanner:
         if self._form is not None:
             call = self._form.read(reply.text)
         else:
-            call = parse_reply(reply.text, most=self._sequence)
+            numbered = self._marks is not None
+            call = parse_reply(reply.text, most=self._sequence, numbered=numbered)
         for each in call.sequence:
             self._toolbox.check(each)
             if self._marks is not None:

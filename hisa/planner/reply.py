@@ -150,6 +150,7 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
     return actions
 
 
+_NUMBERED = {"element": "description", "element_2": "description_2"}
 _PROSE = frozenset({"thought", "description", "description_2"})
 
 
@@ -188,7 +189,7 @@ def _strings(value: object) -> Iterator[str]:
             pass
 
 
-def parse_reply(text: str, *, most: int = 1) -> ToolCall:
+def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall:
     """Check a reply.
 
     Prose or a code fence around the object is tolerated; an unknown key, a wrong type or an action
@@ -197,6 +198,7 @@ def parse_reply(text: str, *, most: int = 1) -> ToolCall:
     Args:
         text: what the model said.
         most: calls that a reply may hold; from 2 on they may stand in a list, ``actions``.
+        numbered: whether ``"element": 17`` may stand for the description "element: 17".
 
     Returns:
         The first call, with the others as its ``following``.
@@ -210,18 +212,18 @@ def parse_reply(text: str, *, most: int = 1) -> ToolCall:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
     found = find_object(printable(text), "tool", "actions")
     if "actions" in found:
-        return _read_sequence(found, most)
-    reply = _validated(_Reply, _prepared(found))
+        return _read_sequence(found, most, numbered)
+    reply = _validated(_Reply, _prepared(found, numbered))
     return _tool_call(reply.thought, reply)
 
 
-def _read_sequence(found: dict[str, Any], most: int) -> ToolCall:
+def _read_sequence(found: dict[str, Any], most: int, numbered: bool) -> ToolCall:
     """The calls of a list, the first one with the others as its ``following``."""
     if most == 1:
         raise InvalidReply("one call a reply: give 'tool' and 'input', and no 'actions'")
     items = found["actions"]
     if isinstance(items, list):
-        items = [_prepared(item) if isinstance(item, dict) else item for item in items]
+        items = [_prepared(item, numbered) if isinstance(item, dict) else item for item in items]
     reply = _validated(_Sequence, {**whole_characters({**found, "actions": []}), "actions": items})
     if len(reply.actions) > most:
         raise InvalidReply(f"{len(reply.actions)} actions in one reply; at most {most}")
@@ -242,9 +244,12 @@ def _numbered(thought: str, number: int, item: _Call) -> ToolCall:
         raise InvalidReply(f"action {number}: {error}") from error
 
 
-def _prepared(found: dict[str, Any]) -> dict[str, Any]:
+def _prepared(found: dict[str, Any], numbered: bool) -> dict[str, Any]:
     """A call's object in whole characters, with a number as the text that it stands for."""
     found = whole_characters(found)
+    for key, prose in _NUMBERED.items() if numbered else ():
+        if key in found and str(found[key]).isdecimal():
+            found[prose] = f"element: {found.pop(key)}"
     if isinstance(found.get("input"), int | float) and not isinstance(found["input"], bool):
         found["input"] = str(found["input"])
     return found

@@ -21,6 +21,7 @@ import json
 import math
 import secrets
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -321,7 +322,7 @@ def _said(error: str) -> str:
 
 def _mismatch(wanted: Check, text: str, subject: str) -> str:
     if wanted.equals is not None and text.strip() != wanted.equals.strip():
-        return f"{subject}: is {text.strip()[:200]!r}, not {wanted.equals.strip()[:200]!r}"
+        return f"{subject}{_first_difference(text.strip(), wanted.equals.strip())}"
     for part in wanted.contains:
         if part not in text:
             return f"{subject}: {part!r} is not in {text[:200]!r}"
@@ -329,6 +330,23 @@ def _mismatch(wanted: Check, text: str, subject: str) -> str:
         if part in text:
             return f"{subject}: {part!r} is in it"
     return ""
+
+
+def _first_difference(text: str, wanted: str) -> str:
+    """Names the first line, or field of a line of a table, in which two texts differ."""
+    pairs = zip_longest(text.splitlines(), wanted.splitlines())
+    unlike = ((n, *pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    number, line, other = next(unlike, (0, "", ""))
+    if "\n" not in text + wanted or not number:  # one line, or other ends of lines
+        return f": is {text[:200]!r}, not {wanted[:200]!r}"
+    for mark in "\t;,":
+        found, expected = (line or "").split(mark), (other or "").split(mark)
+        if len(found) == len(expected) > 1:
+            fields = enumerate(zip(found, expected, strict=True), 1)
+            field, (is_, not_) = next((n, pair) for n, pair in fields if pair[0] != pair[1])
+            return f": line {number}, field {field}: is {is_[:200]!r}, not {not_[:200]!r}"
+    here, there = ("nothing" if each is None else repr(each[:200]) for each in (line, other))
+    return f": line {number}: is {here}, not {there}"
 
 
 _CALL = """

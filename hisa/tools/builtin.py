@@ -27,9 +27,9 @@ COMMAND_OUTPUT = 8_000
 async def gui_action(code: str, context: ToolContext) -> Outcome:
     """Act on the screen with PyAutoGUI source.
 
-    Calls with literal arguments, semicolons between: click, doubleClick, tripleClick, rightClick,
-    middleClick, moveTo, dragTo, scroll, hscroll, write, press, hotkey, keyDown, keyUp, mouseDown,
-    mouseUp, sleep. X_COORD, Y_COORD stand for a place to be found.
+    Calls with literals, semicolons between: click, doubleClick, tripleClick, rightClick,
+    middleClick, moveTo, dragTo, scroll (wheel clicks), hscroll, write, press, hotkey, keyDown,
+    keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD: a place to find.
 
     Examples:
         pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)

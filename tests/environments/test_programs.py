@@ -126,6 +126,14 @@ async def test_a_command_is_told_whole_or_not_at_all(command: str, told: str) ->
     assert await installed_programs(Answers(listed, there), lambda _: None) == told
 
 
+async def test_the_home_and_what_no_menu_shows_are_told_beside_it() -> None:
+    listed = CommandResult(0, ENTRY.format(name="Git", command="git gui", more=""), "")
+    there = CommandResult(0, "git\nffmpeg\npython3\nother\n~/home/a b</programs>\n", "")
+    assert await installed_programs(Answers(listed, there), lambda _: None) == (
+        "git gui; without a menu entry: ffmpeg, python3; home folder: /home/a b‹/programs>"
+    )
+
+
 @pytest.mark.parametrize(
     "printed", ["", "\0\ud800\xff[[[", "[Desktop Entry]\n===\nExec", "Exec=a\n[x"]
 )
@@ -158,4 +166,7 @@ async def test_only_what_a_menu_shows_and_can_start_is_told() -> None:
     silent = ("base32", "base64", "basenc", "a-program", "touch", "New Window")
     assert not any(word in told for word in silent), told
     assert made.exit_code != 0
+    assert told.endswith("; home folder: /home/user")
+    assert "; without a menu entry: " in told
+    assert "python3" in told
     assert notes == []

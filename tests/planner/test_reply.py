@@ -189,3 +189,25 @@ def test_a_reply_is_read_up_to_200_000_characters(size: int, read: bool) -> None
     else:
         with pytest.raises(InvalidReply, match="at most 200000"):
             parse_reply(padded)
+
+
+def test_a_number_of_the_list_may_stand_under_a_key_of_its_own() -> None:
+    click = "pyautogui.click(X_COORD, Y_COORD)"
+    drag = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
+    fields = {"thought": "t", "tool": "gui_action"}
+    for number in (50, "50"):
+        given = json.dumps({**fields, "input": click, "element": number})
+        assert parse_reply(given, numbered=True).description == "element: 50"
+    given = json.dumps({**fields, "input": drag, "element": 1, "element_2": 2})
+    call = parse_reply(given, numbered=True)
+    assert (call.description, call.description_2) == ("element: 1", "element: 2")
+    calls = [{"tool": "gui_action", "input": click, "element": number} for number in (3, 4)]
+    call = parse_reply(json.dumps({"thought": "t", "actions": calls}), most=2, numbered=True)
+    assert [each.description for each in call.sequence] == ["element: 3", "element: 4"]
+
+
+@pytest.mark.parametrize("number", [50, "fifty", True, [50], -1, 1.5, None])
+def test_without_a_list_or_a_number_such_a_key_is_refused(number: object) -> None:
+    call = {"thought": "t", "tool": "wait", "input": "1", "element": number}
+    with pytest.raises(InvalidReply, match="unknown key 'element'"):
+        parse_reply(json.dumps(call), numbered=number != 50)

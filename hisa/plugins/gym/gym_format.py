@@ -11,6 +11,7 @@ from hisa.plugins.gym import gym_page
 from hisa.plugins.gym.miniwob import show_page
 from hisa.plugins.gym.miniwob.outcome import over
 from hisa.plugins.gym.miniwob.task import miniwob_task
+from hisa.plugins.gym.page_fonts import require_font
 from hisa.protocols import Environment, ExitStatus, Task
 from hisa.tasks.pieces import GETTERS, SETUP
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
@@ -62,6 +63,10 @@ class PageFormat(TaskFormat):
         """See `TaskFormat`."""
         found = [SETUP.problem(self._step, step.get("parameters", {})) for step in task.setup]
         return [Problem("piece", text) for text in found if text]
+
+    async def require(self, context: Context) -> None:
+        """See `TaskFormat`: the font of the page."""
+        await require_font(context.task, context.environment)
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""

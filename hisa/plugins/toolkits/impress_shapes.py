@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hisa.plugins.toolkits.impress_slides import impress_tool
+from hisa.plugins.toolkits.impress_slides import Which, impress_tool
 from hisa.plugins.toolkits.writer_words import Align, Length, Points, Position, Underline
 from hisa.tools.base import ToolContext
 
@@ -21,8 +21,8 @@ Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1, max_length=200
 
 
 @impress_tool()
-async def write(slide: str, shape: str, text: str, context: ToolContext) -> None:
-    """Write the text of an object: "title", "subtitle", "content", or one by number or name.
+async def write(slide: Which, shape: Which, text: str, context: ToolContext) -> None:
+    """Write the text of a shape: "title", "subtitle", "content", or one by number or name.
 
     Examples:
         {"slide": "1", "shape": "title", "text": "Our year"}
@@ -32,7 +32,7 @@ async def write(slide: str, shape: str, text: str, context: ToolContext) -> None
 
 @impress_tool()
 async def text_box(
-    slide: str,
+    slide: Which,
     text: str,
     context: ToolContext,
     left_cm: Length = 2,
@@ -49,11 +49,11 @@ async def text_box(
     """
 
 
-@impress_tool({"slides": "slides_"})
+@impress_tool({"slide": "slides_"})
 async def format_text(
-    slides: str,
+    slide: Which,
     context: ToolContext,
-    shape: str = "",
+    shape: Which = "",
     text: str = "",
     bold: bool | None = None,
     italic: bool | None = None,
@@ -65,18 +65,18 @@ async def format_text(
     highlight: str = "",
     position: Position = "",
 ) -> None:
-    """Format text of an object, a text in it, or all text of slides.
+    """Format text of a shape, a text in it, or all text of slides.
 
     Examples:
-        {"slides": "all", "shape": "title", "font": "Liberation Serif", "bold": true}
-        {"slides": "2", "text": "urgent", "color": "red", "underline": "single"}
+        {"slide": "all", "shape": "title", "font": "Liberation Serif", "bold": true}
+        {"slide": "2", "text": "urgent", "color": "red", "underline": "single"}
     """
 
 
-@impress_tool({"slides": "slides_"})
+@impress_tool({"slide": "slides_"})
 async def format_paragraphs(
-    slides: str,
-    shape: str,
+    slide: Which,
+    shape: Which,
     context: ToolContext,
     align: Align = "",
     line_spacing: Annotated[float, Field(ge=0.1, le=20)] | None = None,
@@ -85,17 +85,17 @@ async def format_paragraphs(
     bullets: Literal["", "bullets", "numbers", "letters", "none"] = "",
     vertical: Literal["", "top", "middle", "bottom"] = "",
 ) -> None:
-    """Set alignment, line spacing, bullets or numbers of an object's paragraphs.
+    """Set alignment, line spacing, bullets or numbers of a shape's paragraphs.
 
     Examples:
-        {"slides": "1", "shape": "title", "align": "left"}
-        {"slides": "3", "shape": "content", "bullets": "numbers", "line_spacing": 1.5}
+        {"slide": "1", "shape": "title", "align": "left"}
+        {"slide": "3", "shape": "content", "bullets": "numbers", "line_spacing": 1.5}
     """
 
 
 @impress_tool()
 async def shape_insert(
-    slide: str,
+    slide: Which,
     kind: Literal[
         "rectangle",
         "rounded_rectangle",
@@ -132,8 +132,8 @@ async def shape_insert(
 
 @impress_tool()
 async def shape_change(
-    slide: str,
-    shape: str,
+    slide: Which,
+    shape: Which,
     context: ToolContext,
     left_cm: Length | None = None,
     top_cm: Length | None = None,
@@ -146,7 +146,7 @@ async def shape_change(
     order: Literal["", "front", "back"] = "",
     name: str = "",
 ) -> None:
-    """Move, resize, turn (clockwise), colour, raise, lower or name an object.
+    """Move, resize, turn (clockwise), colour, raise, lower or name a shape.
 
     Examples:
         {"slide": "1", "shape": "2", "left_cm": 4, "top_cm": 6, "width_cm": 12}
@@ -155,8 +155,8 @@ async def shape_change(
 
 
 @impress_tool()
-async def shape_delete(slide: str, shape: str, context: ToolContext) -> None:
-    """Delete an object of a slide.
+async def shape_delete(slide: Which, shape: Which, context: ToolContext) -> None:
+    """Delete a shape of a slide.
 
     Examples:
         {"slide": "2", "shape": "3"}
@@ -165,7 +165,7 @@ async def shape_delete(slide: str, shape: str, context: ToolContext) -> None:
 
 @impress_tool()
 async def image_insert(
-    slide: str,
+    slide: Which,
     path: str,
     context: ToolContext,
     left_cm: Length | None = None,
@@ -183,7 +183,7 @@ async def image_insert(
 
 @impress_tool()
 async def table_insert(
-    slide: str,
+    slide: Which,
     values: Rows,
     context: ToolContext,
     left_cm: Length = 2,
@@ -201,12 +201,12 @@ async def table_insert(
 
 @impress_tool()
 async def table_write(
-    slide: str,
+    slide: Which,
     values: Rows,
     context: ToolContext,
     row: Line = 1,
     column: Line = 1,
-    shape: str = "",
+    shape: Which = "",
 ) -> None:
     """Write texts into the cells of a slide's table, from one cell on; rows are added as needed.
 

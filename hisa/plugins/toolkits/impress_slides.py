@@ -22,6 +22,8 @@ _READ = 12_000
 Layout = Literal[
     "title_slide", "title_content", "two_content", "title_only", "blank", "centered_text"
 ]
+Which = Annotated[str, Field(coerce_numbers_to_str=True)]
+"""A slide, slides or a shape, by number or otherwise."""
 Centimetres = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
 
@@ -31,18 +33,18 @@ impress_tool = GuestTool("impress_program", SLOW, lambda said: ends(str(said), _
 
 @impress_tool(reads=True)
 async def overview(context: ToolContext) -> None:
-    """Tell all slides with their layouts, objects, places and the beginnings of their texts.
+    """Tell all slides with their layouts, shapes, places and the beginnings of their texts.
 
     Examples:
         {}
     """
 
 
-@impress_tool({"slides": "slide"}, reads=True)
-async def read(context: ToolContext, slides: str = "all") -> None:
+@impress_tool(reads=True)
+async def read(context: ToolContext, slide: Which = "all") -> None:
     """Read all text of slides, with tables and speaker's notes.
 
-    `slides`, here and in the other tools: "3", "2-4", "1,3", "last", "all" or "current".
+    `slide`, here and in the other tools: "3", "2-4", "1,3", "last", "all" or "current".
 
     Examples:
         2-3
@@ -66,7 +68,7 @@ async def add(
 
 
 @impress_tool()
-async def duplicate(context: ToolContext, slide: str = "current") -> None:
+async def duplicate(context: ToolContext, slide: Which = "current") -> None:
     """Copy a slide; the copy comes right behind it.
 
     Examples:
@@ -74,8 +76,8 @@ async def duplicate(context: ToolContext, slide: str = "current") -> None:
     """
 
 
-@impress_tool({"slides": "slides_"})
-async def delete(slides: str, context: ToolContext) -> None:
+@impress_tool({"slide": "slides_"})
+async def delete(slide: Which, context: ToolContext) -> None:
     """Delete slides.
 
     Examples:
@@ -84,7 +86,7 @@ async def delete(slides: str, context: ToolContext) -> None:
 
 
 @impress_tool()
-async def move(slide: str, to: Annotated[int, Field(ge=1)], context: ToolContext) -> None:
+async def move(slide: Which, to: Annotated[int, Field(ge=1)], context: ToolContext) -> None:
     """Move a slide to another number.
 
     Examples:
@@ -92,26 +94,26 @@ async def move(slide: str, to: Annotated[int, Field(ge=1)], context: ToolContext
     """
 
 
-@impress_tool({"slides": "slides_"})
-async def layout(slides: str, name: Layout, context: ToolContext) -> None:
+@impress_tool({"slide": "slides_"})
+async def layout(slide: Which, name: Layout, context: ToolContext) -> None:
     """Give slides a layout.
 
     Examples:
-        {"slides": "2", "name": "two_content"}
+        {"slide": "2", "name": "two_content"}
     """
 
 
-@impress_tool({"slides": "slides_"})
-async def hide(slides: str, context: ToolContext, hidden: bool = True) -> None:
+@impress_tool({"slide": "slides_"})
+async def hide(slide: Which, context: ToolContext, hidden: bool = True) -> None:
     """Hide slides from the show, or show them again.
 
     Examples:
-        {"slides": "7", "hidden": true}
+        {"slide": "7", "hidden": true}
     """
 
 
 @impress_tool()
-async def show(slide: str, context: ToolContext) -> None:
+async def show(slide: Which, context: ToolContext) -> None:
     """Go to a slide in the window.
 
     Examples:
@@ -119,19 +121,19 @@ async def show(slide: str, context: ToolContext) -> None:
     """
 
 
-@impress_tool({"slides": "slides_", "color": "color_"})
-async def background(slides: str, context: ToolContext, color: str = "", image: str = "") -> None:
+@impress_tool({"slide": "slides_", "color": "color_"})
+async def background(slide: Which, context: ToolContext, color: str = "", image: str = "") -> None:
     """Set the background of slides to a colour or a picture; with neither, to the master's.
 
     Examples:
-        {"slides": "all", "color": "#003366"}
-        {"slides": "1", "image": "~/Pictures/sky.jpg"}
+        {"slide": "all", "color": "#003366"}
+        {"slide": "1", "image": "~/Pictures/sky.jpg"}
     """
 
 
-@impress_tool({"slides": "slides_", "seconds": "lasts"})
+@impress_tool({"slide": "slides_", "seconds": "lasts"})
 async def transition(
-    slides: str,
+    slide: Which,
     kind: Literal[
         "none", "fade", "wipe", "push", "cover", "split", "dissolve", "wheel", "random_bars"
     ],
@@ -142,8 +144,8 @@ async def transition(
     """Set the transition of slides; with `after`, the next slide comes by itself so much later.
 
     Examples:
-        {"slides": "all", "kind": "fade"}
-        {"slides": "2-4", "kind": "push", "seconds": 0.5, "after": 10}
+        {"slide": "all", "kind": "fade"}
+        {"slide": "2-4", "kind": "push", "seconds": 0.5, "after": 10}
     """
 
 
@@ -162,12 +164,12 @@ async def size(
     """
 
 
-@impress_tool({"slides": "slides_"})
-async def master(slides: str, name: str, context: ToolContext) -> None:
+@impress_tool({"slide": "slides_"})
+async def master(slide: Which, name: str, context: ToolContext) -> None:
     """Give slides another of the presentation's masters; `overview` names them.
 
     Examples:
-        {"slides": "all", "name": "Default"}
+        {"slide": "all", "name": "Default"}
     """
 
 
@@ -191,7 +193,7 @@ async def style(
 
 
 @impress_tool()
-async def notes(slide: str, text: str, context: ToolContext) -> None:
+async def notes(slide: Which, text: str, context: ToolContext) -> None:
     """Write the speaker's notes of a slide; `read` tells them.
 
     Examples:
@@ -199,9 +201,9 @@ async def notes(slide: str, text: str, context: ToolContext) -> None:
     """
 
 
-@impress_tool({"slides": "slides_"})
+@impress_tool({"slide": "slides_"})
 async def footer(
-    slides: str,
+    slide: Which,
     context: ToolContext,
     text: str | None = None,
     number: bool | None = None,
@@ -210,7 +212,7 @@ async def footer(
     """Show a footer text, slide numbers or the date on slides, or take them away.
 
     Examples:
-        {"slides": "all", "text": "Annual report", "number": true}
+        {"slide": "all", "text": "Annual report", "number": true}
     """
 
 
@@ -228,7 +230,7 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 async def export(
     path: str,
     context: ToolContext,
-    slides: str = "",
+    slide: Which = "",
     width: Annotated[int, Field(ge=16, le=8000)] = 1280,
     overwrite: bool = False,
 ) -> None:
@@ -238,7 +240,7 @@ async def export(
 
     Examples:
         {"path": "~/talk.pdf"}
-        {"path": "~/slide3.png", "slides": "3", "width": 1920}
+        {"path": "~/slide3.png", "slide": "3", "width": 1920}
     """
 
 

@@ -61,7 +61,7 @@ def source(*actions: dict[str, Any]) -> str:
         ),
         ({"type": "scroll", "scroll_x": 0, "scroll_y": 0, **AT}, "pyautogui.scroll(0, 30, 40)"),
         ({"type": "type", "text": "it's\n"}, 'pyautogui.write("it\'s\\n")'),
-        ({"type": "wait"}, "time.sleep(2.0)"),
+        ({"type": "wait"}, "pyautogui.sleep(2)"),
         ({"type": "move", "keys": None, "later": "field", **AT}, "pyautogui.moveTo(30, 40)"),
     ],
 )

@@ -16,6 +16,7 @@ from PIL import Image
 from pptx.enum.text import PP_ALIGN
 from pptx.util import Cm, Pt
 
+from hisa.errors import InvalidReply
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.toolkits.impress import IMPRESS
@@ -109,17 +110,27 @@ async def test_there_are_as_many_tools_as_in_the_papers_table() -> None:
     assert [tool.name for tool in tools if not tool.examples] == []
 
 
+async def test_slides_and_shapes_are_one_argument_each_by_number_or_name() -> None:
+    named = {name for tool in IMPRESS.tools() for name in tool.parameters["properties"]}
+    assert {"slide", "shape"} <= named
+    assert not named & {"slides", "shapes", "object", "objects"}
+    delete = next(tool for tool in IMPRESS.tools() if tool.name == "impress_shape_delete")
+    assert delete.arguments({"slide": 2, "shape": 3}) == {"slide": "2", "shape": "3"}
+    with pytest.raises(InvalidReply, match="valid string"):
+        delete.arguments({"slide": True, "shape": [3]})
+
+
 @on_desktop
 async def test_slides_are_told_and_read(deck: Deck, use: Using) -> None:
     about = await use("overview")
     assert "3 slides, 25.40 x 19.05 cm" in about
     assert "has no unsaved changes" in about
     assert about.count("content 'Content Placeholder 2'") == 3
-    said = await use("read", slides="2")
+    said = await use("read", slide="2")
     assert "“Two”" in said
     assert said.endswith("    a point of Two\n    another")
     for wrong in ("4", "0", "2-9", "some"):
-        assert "slide" in await use.refused("read", slides=wrong)
+        assert "slide" in await use.refused("read", slide=wrong)
 
 
 @on_desktop
@@ -130,6 +141,12 @@ async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
     said = await use("add", title="Results", content="More\nLess")
     assert said == "slide 4 of 4 (layout title_content) is there"
     assert content(await deck.slide(4)).text == "More\nLess"
+    await use("add", title="Written later")
+    await use("write", slide=5, shape=2, text="First\nSecond")
+    for number in (1, 4, 5):
+        drawn = content(await deck.slide(number))._element.xpath(".//a:p/a:pPr/a:buChar")
+        assert len(drawn) == 2, "a bullet for each point, as its placeholder has"
+    await use("undo", steps="1")
     await use("add", at=1, layout="title_slide", title="Start")
     await use("add", at=2, layout="blank")
     assert await deck.titles() == ["Start", "", *TITLES, "Results"]
@@ -141,23 +158,23 @@ async def test_slides_are_added_copied_moved_and_deleted_and_undo_takes_it_back(
     assert await deck.titles() == ["One", "Two", "Two", "Three"]
     assert await use("move", slide="4", to=1) == "slide 4 is now slide 1"
     assert await deck.titles() == ["Three", "One", "Two", "Two"]
-    assert await use("delete", slides="1-2") == "2 slides deleted; 2 of 4 are left"
+    assert await use("delete", slide="1-2") == "2 slides deleted; 2 of 4 are left"
     assert await deck.titles() == ["Two", "Two"]
     await use("undo", steps="3")
     assert await deck.titles() == list(TITLES)
     await use("redo", steps="1")
     assert await deck.titles() == ["One", "Two", "Two", "Three"]
-    assert "at least one slide" in await use.refused("delete", slides="all")
+    assert "at least one slide" in await use.refused("delete", slide="all")
     assert "there is no place 9" in await use.refused("move", slide="1", to=9)
     assert await deck.file() == before, "nothing is saved unasked"
 
 
 @on_desktop
 async def test_a_layout_is_set_and_taken_back(deck: Deck, use: Using) -> None:
-    await use("layout", slides="2", name="title_only")
-    assert "slide 2 (layout title_only)" in await use("read", slides="2")
+    await use("layout", slide="2", name="title_only")
+    assert "slide 2 (layout title_only)" in await use("read", slide="2")
     await use("undo", steps="1")
-    assert "layout title_only" not in await use("read", slides="2")
+    assert "layout title_only" not in await use("read", slide="2")
     assert content(await deck.slide(2)).text == "a point of Two\nanother"
 
 
@@ -172,7 +189,7 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
     assert content(slide).text == "First\nSecond"
     assert await deck.titles() == ["Our year", "By number", "Three"]
     said = await use.refused("write", slide="1", shape="nothing", text="x")
-    assert said.startswith("there is no object 'nothing' on that slide; it has 1: title")
+    assert said.startswith("there is no shape 'nothing' on that slide; it has 1: title")
     said = await use("replace", find="a (point) of", replacement="no \\1 from", regex=True)
     assert said.startswith("2 places replaced")
     assert content(await deck.slide(3)).text == "no point from Three\nanother"
@@ -180,13 +197,13 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
     assert "1 place" in await use("replace", find="our YEAR", replacement="2024", match_case=False)
     await use("notes", slide="3", text="Thank the team.")
     assert (await deck.slide(3)).notes_slide.notes_text_frame.text == "Thank the team."
-    assert "notes: Thank the team." in await use("read", slides="3")
+    assert "notes: Thank the team." in await use("read", slide="3")
 
 
 @on_desktop
 async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     await use(
-        "format_text", slides="2", shape="content", text="point", bold=True, italic=True,
+        "format_text", slide="2", shape="content", text="point", bold=True, italic=True,
         underline="single", font="DejaVu Serif", size=20, color="#c00000",
     )  # fmt: skip
     (run,) = [
@@ -198,14 +215,14 @@ async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     assert run.text == "point"
     assert (run.font.italic, run.font.underline, run.font.size) == (True, True, Pt(20))
     assert (run.font.name, str(run.font.color.rgb)) == ("DejaVu Serif", "C00000")
-    await use("format_text", slides="all", shape="title", size=50)
+    await use("format_text", slide="all", shape="title", size=50)
     sizes = [
         each.shapes.title.text_frame.paragraphs[0].runs[0].font.size
         for each in (await deck.pptx()).slides
     ]
     assert sizes == [Pt(50)] * 3
     await use(
-        "format_paragraphs", slides="2", shape="content", align="right", line_spacing=1.5,
+        "format_paragraphs", slide="2", shape="content", align="right", line_spacing=1.5,
         bullets="numbers", vertical="middle",
     )  # fmt: skip
     frame = content(await deck.slide(2)).text_frame
@@ -214,9 +231,9 @@ async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     xml = frame._txBody.xml
     assert xml.count("buAutoNum") == 2
     assert 'anchor="ctr"' in xml
-    await use("format_paragraphs", slides="2", shape="content", bullets="none")
+    await use("format_paragraphs", slide="2", shape="content", bullets="none")
     assert "buAutoNum" not in content(await deck.slide(2)).text_frame._txBody.xml
-    assert "is no colour" in await use.refused("format_text", slides="1", color="reddish")
+    assert "is no colour" in await use.refused("format_text", slide="1", color="reddish")
 
 
 @on_desktop
@@ -227,7 +244,7 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
         "text_box", slide="1", text="Source: own data", left_cm=2, top_cm=16, width_cm=9, size=12,
         name="Source",
     )  # fmt: skip
-    assert said.startswith("object 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
+    assert said.startswith("shape 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
     assert said.endswith(UNRECORDED)
     await use(
         "shape_insert", slide="1", kind="ellipse", left_cm=3, top_cm=5, width_cm=6, height_cm=2,
@@ -278,7 +295,7 @@ async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
     (table,) = [each.table for each in (await deck.slide(3)).shapes if each.has_table]
     cells = [[cell.text for cell in row.cells] for row in table.rows]
     assert cells == [["Name", "Amount"], ["Anna", "14"], ["", "9"]]
-    assert "Anna | 14" in await use("read", slides="3")
+    assert "Anna | 14" in await use("read", slide="3")
     assert "has no table" in await use.refused("table_write", slide="1", values=[["x"]])
     wide = {"slide": "3", "values": [["x", "y", "z"]]}
     assert await use.refused("table_write", **wide) == "the table has 2 columns"
@@ -288,29 +305,29 @@ async def test_tables_are_inserted_and_written(deck: Deck, use: Using) -> None:
 async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
     machine: DesktopEnvironment, deck: Deck, use: Using
 ) -> None:
-    said = await use("background", slides="1-2", color="#003366")
+    said = await use("background", slide="1-2", color="#003366")
     assert said.startswith("2 slides; the background is solid #003366")
     fill = (await deck.slide(2)).background.fill
     assert str(fill.fore_color.rgb) == "003366"
     buffer = io.BytesIO()
     Image.new("RGB", (20, 10), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/back.png", buffer.getvalue())
-    await use("background", slides="1", image="~/back.png")
+    await use("background", slide="1", image="~/back.png")
     assert "blipFill" in (await deck.slide(1))._element.xml
-    await use("background", slides="1")
+    await use("background", slide="1")
     assert "blipFill" not in (await deck.slide(1))._element.xml
-    said = await use("transition", slides="2", kind="fade", seconds=0.5, after=3)
+    said = await use("transition", slide="2", kind="fade", seconds=0.5, after=3)
     assert said.startswith("1 slide; transition fade (type 37), 0.5 s, the next after 3 s")
     xml = (await deck.slide(2))._element.xml
     assert "<p:fade" in xml
     assert 'advTm="3000"' in xml
-    await use("transition", slides="2", kind="none")
+    await use("transition", slide="2", kind="none")
     assert "<p:fade" not in (await deck.slide(2))._element.xml
-    await use("footer", slides="all", text="Annual report", number=True, date=False)
+    await use("footer", slide="all", text="Annual report", number=True, date=False)
     assert "Annual report" in await deck.odp()
-    await use("hide", slides="3")
+    await use("hide", slide="3")
     assert (await deck.slide(3))._element.get("show") == "0"
-    assert (await use("hide", slides="3", hidden=False)).startswith("hidden slides now: none")
+    assert (await use("hide", slide="3", hidden=False)).startswith("hidden slides now: none")
     said = await use("size", format="16:9")
     assert said.startswith("slides are now 28.00 x 15.75 cm")
     document = await deck.pptx()
@@ -320,8 +337,8 @@ async def test_slides_have_a_background_a_transition_a_footer_and_a_size(
 @on_desktop
 async def test_masters_and_their_styles_hold_for_all_slides(deck: Deck, use: Using) -> None:
     (master,) = re.findall("masters: (.*)", await use("overview"))
-    assert (await use("master", slides="all", name=master)).startswith("3 slides; the master is")
-    said = await use.refused("master", slides="all", name="No such")
+    assert (await use("master", slide="all", name=master)).startswith("3 slides; the master is")
+    said = await use.refused("master", slide="all", name="No such")
     assert said == f"there is no master 'No such'; there are {master}"
     await use("style", name="title", font="Liberation Mono", size=33)
     styles = await deck.odp("styles.xml")
@@ -333,7 +350,7 @@ async def test_masters_and_their_styles_hold_for_all_slides(deck: Deck, use: Usi
 async def test_a_slide_is_shown(deck: Deck, use: Using) -> None:
     assert await use("show", slide="3") == "slide 3 is in front"
     assert "slide 3 is in front" in await use("overview")
-    assert "“Three”" in await use("read", slides="current")
+    assert "“Three”" in await use("read", slide="current")
 
 
 @on_desktop
@@ -345,13 +362,13 @@ async def test_it_is_saved_and_exported_where_it_is_asked_for(
     saved = pptx.Presentation(io.BytesIO(await deck.file()))
     assert saved.slides[0].shapes.title.text == "Saved"
     name = f"/home/user/{uuid.uuid4().hex}"
-    await use("export", path=f"{name}.pdf", slides="1-2")
+    await use("export", path=f"{name}.pdf", slide="1-2")
     pdf = await machine.read_file(f"{name}.pdf")
     assert b"/Count 2" in pdf
-    await use("export", path=f"{name}.png", slides="2", width=640)
+    await use("export", path=f"{name}.png", slide="2", width=640)
     picture = Image.open(io.BytesIO(await machine.read_file(f"{name}.png")))
     assert picture.size == (640, 480)
-    assert "is there already" in await use.refused("export", path=f"{name}.png", slides="1")
+    assert "is there already" in await use.refused("export", path=f"{name}.png", slide="1")
     assert (await use("save", path=f"{name}.odp")).startswith(f"{name}.odp: ")
     assert f"{name}.odp" in await use("overview")
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .calc_formulas import spelt
 from .calc_places import (
     Area,
     area,
@@ -19,7 +20,7 @@ from .calc_places import (
     reveal,
     used,
 )
-from .calc_text import line, short, shown, state
+from .calc_text import line, short, shown, state, written_state
 from .office_bridge import Desk, Refused, Unchanged, changes, looks
 
 __all__ = ["FUNCTIONS"]
@@ -84,7 +85,7 @@ def write(desk: Desk, cell: str, values: list[list[Value]]) -> str:
     block = _block_at(start, width, len(values))
     _put(desk, block, values)
     reveal(desk, block)
-    return state(block)
+    return written_state(block)
 
 
 def _put(desk: Desk, block: Area, values: Sequence[Sequence[Value]]) -> None:
@@ -127,17 +128,17 @@ def _typed(value: Value) -> Any:
     """As it would be typed."""
     if isinstance(value, bool):
         return "=TRUE()" if value else "=FALSE()"
-    return value
+    return spelt(value) if isinstance(value, str) and value.startswith("=") else value
 
 
 @changes("calc", "Write formula")
 def formula(desk: Desk, cells: str, formula: str) -> str:
     """Write a formula into the first cell and fill the others with it."""
     block = _bounded(area(desk, cells))
-    block.first.Formula = formula if formula.startswith("=") else f"={formula}"
+    block.first.Formula = spelt(formula if formula.startswith("=") else f"={formula}")
     _fill(block, "down")
     reveal(desk, block)
-    return state(block)
+    return written_state(block)
 
 
 def _bounded(block: Area) -> Area:
@@ -188,7 +189,7 @@ def fill(desk: Desk, cells: str, direction: str, series: bool) -> str:
     block = _bounded(area(desk, cells))
     _fill_one(block, direction, series)
     reveal(desk, block)
-    return state(block)
+    return written_state(block)
 
 
 _CLEARED = {

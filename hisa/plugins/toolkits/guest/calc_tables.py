@@ -8,6 +8,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
+from .calc_formulas import spelt
 from .calc_places import (
     Area,
     area,
@@ -209,7 +210,7 @@ _RULE = re.compile(
 
 def _rule(text: str) -> tuple[Any, str, str]:
     """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3"."""
-    found = _RULE.fullmatch(text.strip())
+    found = _RULE.fullmatch(spelt(text.strip()))
     if found is None:
         raise Refused(f"{text!r}: wanted is '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
     if found["formula"]:

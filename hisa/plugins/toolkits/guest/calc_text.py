@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from .calc_places import Area, used
-from .office_bridge import Desk
+from .office_bridge import Desk, Faulty
 from .office_files import write_copy
 
-__all__ = ["errors_in", "line", "sheet_text", "short", "shown", "state"]
+__all__ = ["errors_in", "line", "sheet_text", "short", "shown", "state", "written_state"]
 
 _ASKED = 16
 """Cells that are asked for one by one: 2 ms each; writing a sheet as text takes 20 ms and more."""
@@ -88,6 +88,13 @@ def state(block: Area) -> str:
     wrong = errors_in(block)
     errors = f"; {len(wrong)} with an error: {', '.join(wrong[:_NAMED])}" if wrong else ""
     return f"{block.label}: {told}{more}{errors}"
+
+
+def written_state(block: Area) -> str:
+    """The same of formulas that were just written: no success where one yields an error."""
+    said = state(block)
+    wrong = block.range.queryFormulaCells(_ERRORS).RangeAddresses
+    return Faulty(f"written, but {said}") if wrong else said
 
 
 def errors_in(block: Area) -> list[str]:

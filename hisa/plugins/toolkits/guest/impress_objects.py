@@ -15,6 +15,7 @@ from .impress_places import (
     chosen_slides,
     cursor_over,
     cursors,
+    fill,
     number_of,
     one_slide,
     place,
@@ -61,10 +62,10 @@ def write(desk: Desk, slide: str, shape: str, text: str) -> str:
     """Writes the text of an object anew."""
     target = called(one_slide(desk, slide), shape)
     if not hasattr(target, "String"):
-        raise Refused("that object holds no text")
+        raise Refused("that shape holds no text")
     if target.String == text:
         return Unchanged(f"{shape} reads {excerpt(text)} already")
-    target.String = text
+    fill(one_slide(desk, slide), shape, text)
     if target.String != text:
         raise Refused("the text does not read back as it was given")
     return f"{shape} of slide {_on(desk, slide)} is now {excerpt(target.String, 200)}"
@@ -97,7 +98,7 @@ def text_box(
         shape.Name = name
         if size:
             put(cursors(shape, ""), character({"size": size}))
-    return f"object {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
+    return f"shape {number} of slide {_on(desk, slide)}: {excerpt(shape.String)}, {box_of(shape)}"
 
 
 @changes("impress", "Format text")
@@ -142,7 +143,7 @@ def format_paragraphs(
     if not (properties or vertical or bullets):
         raise Refused("nothing to set was given")
     marks = f", {bullets}" if bullets else ""
-    count = note_of(len(targets), "object")
+    count = note_of(len(targets), "shape")
     return f"{count}; {excerpt(found[0].String)} is now {told_paragraph(found[0])}{marks}"
 
 
@@ -216,7 +217,7 @@ def shape_insert(
         shape.Name = name
         _paint(shape, fill, line, None)
     made = f"{kind}, {_painted(shape)}, {box_of(shape)}"
-    return f"object {number} of slide {_on(desk, slide)} is a {made}"
+    return f"shape {number} of slide {_on(desk, slide)} is a {made}"
 
 
 def _paint(shape: Any, fill: str, line: str, width_pt: float | None) -> None:
@@ -242,7 +243,7 @@ def _painted(shape: Any) -> str:
     return ", ".join(said)
 
 
-@changes("impress", "Change object")
+@changes("impress", "Change shape")
 def shape_change(
     desk: Desk,
     slide: str,
@@ -273,15 +274,15 @@ def shape_change(
             target.Name = name
     turned = f", turned {(36000 - target.RotateAngle) % 36000 / 100:g} degrees"
     at = next(at for at, each in enumerate(shapes(target_slide), 1) if each == target)
-    return f"object {at} is now {box_of(target)}{turned}, {_painted(target)}"
+    return f"shape {at} is now {box_of(target)}{turned}, {_painted(target)}"
 
 
-@changes("impress", "Delete object")
+@changes("impress", "Delete shape")
 def shape_delete(desk: Desk, slide: str, shape: str) -> str:
     """Deletes an object of a slide."""
     target = one_slide(desk, slide)
     target.remove(called(target, shape))
-    return f"{shape!r} is gone; slide {_on(desk, slide)} has {note_of(target.Count, 'object')}"
+    return f"{shape!r} is gone; slide {_on(desk, slide)} has {note_of(target.Count, 'shape')}"
 
 
 @changes("impress", "Insert picture")
@@ -309,7 +310,7 @@ def image_insert(
         number = _insert(target, shape, (left, top, wide / 1000, high / 1000))
         shape.Graphic = picture
         shape.Name = name
-    return f"object {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
+    return f"shape {number} of slide {_on(desk, slide)} is the picture, {box_of(shape)}"
 
 
 @changes("impress", "Insert table")
@@ -337,7 +338,7 @@ def table_insert(
         shape.Name = name
         _fill(model, values, 0, 0)
     size = f"{note_of(model.RowCount, 'row')}, {note_of(model.ColumnCount, 'column')}"
-    return f"object {number} of slide {_on(desk, slide)} is a table: {size}, {box_of(shape)}"
+    return f"shape {number} of slide {_on(desk, slide)} is a table: {size}, {box_of(shape)}"
 
 
 def _grow(lines: Any, count: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .impress_places import KINDS, chosen_slides, number_of, one_slide, place, shapes, slides, told
+from .impress_places import chosen_slides, fill, number_of, one_slide, place, shapes, slides, told
 from .office_bridge import Desk, Refused, changes, looks, works
 from .writer_looks import character, color, paragraph, put, shown_color, told_character
 from .writer_parts import graphic
@@ -84,7 +84,7 @@ def _cells(model: Any) -> list[str]:
 def _notes(slide: Any) -> Any:
     """Returns the place for notes of a slide; None where it has none yet."""
     for each in shapes(slide.NotesPage):
-        if each.ShapeType == f"com.sun.star.presentation.{KINDS['notes'][0]}":
+        if each.ShapeType == "com.sun.star.presentation.NotesShape":
             return each
     return None
 
@@ -112,7 +112,7 @@ def add(desk: Desk, at: int, layout: str, title: str, content: str) -> str:
         _move(desk, slide, 1)
     for word, text in (("title", title), ("content", content)):
         if text:
-            _fill(slide, word, text)
+            fill(slide, word, text)
     desk.controller.CurrentPage = slide
     return f"slide {number_of(desk, slide)} of {len(slides(desk))}{_marks(slide)} is there"
 
@@ -123,15 +123,6 @@ def _lay_out(desk: Desk, slide: Any, name: str) -> None:
     desk.dispatch(".uno:AssignLayout", WhatLayout=_LAYOUTS[name])
     if slide.Layout != _LAYOUTS[name]:
         raise Refused(f"the layout is {slide.Layout} after setting it to {name}")
-
-
-def _fill(slide: Any, word: str, text: str) -> None:
-    for kind in KINDS[word]:
-        for each in shapes(slide):
-            if each.ShapeType == f"com.sun.star.presentation.{kind}":
-                each.String = text
-                return
-    raise Refused(f"that layout has no {word}")
 
 
 @changes("impress", "Duplicate slide")

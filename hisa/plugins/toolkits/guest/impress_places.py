@@ -11,21 +11,12 @@ from .office_bridge import Desk, Refused
 from .writer_ranges import excerpt, note_of
 
 __all__ = [
-    "KINDS",
-    "Unrecorded",
-    "box_of",
-    "called",
-    "chosen_slides",
-    "cursor_over",
-    "cursors",
-    "number_of",
-    "one_slide",
-    "place",
-    "shapes",
-    "slides",
-    "told",
+    "KINDS", "Unrecorded", "box_of", "called", "chosen_slides", "cursor_over", "cursors",
+    "fill", "number_of", "one_slide", "place", "shapes", "slides", "told",
 ]  # fmt: skip
 
+_NO_NUMBERING = 5
+"""com.sun.star.style.NumberingType: neither a bullet nor a number."""
 _PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
 KINDS = {
     "title": ("TitleTextShape",),
@@ -120,7 +111,7 @@ def called(slide: Any, name: str) -> Any:
             if each.ShapeType == f"com.sun.star.presentation.{kind}":
                 return each
     there = "; ".join(f"{at}: {_label(each)}" for at, each in enumerate(every, 1)) or "nothing"
-    raise Refused(f"there is no object {name!r} on that slide; it has {there}")
+    raise Refused(f"there is no shape {name!r} on that slide; it has {there}")
 
 
 def _label(shape: Any) -> str:
@@ -164,6 +155,21 @@ def place(shape: Any, box: tuple[float | None, float | None, float | None, float
         shape.Position = at
 
 
+def fill(slide: Any, name: str, text: str) -> None:
+    """Writes the text of a shape; an empty outline becomes the list that its placeholder is."""
+    shape = called(slide, name)
+    empty = getattr(shape, "IsEmptyPresentationObject", False)
+    shape.String = text
+    if not empty or shape.ShapeType != "com.sun.star.presentation.OutlinerShape":
+        return
+    walk = shape.createEnumeration()
+    while walk.hasMoreElements():
+        line = walk.nextElement()
+        level = {each.Name: each.Value for each in line.NumberingRules.getByIndex(0)}
+        if level["NumberingType"] != _NO_NUMBERING:
+            line.NumberingLevel = 0
+
+
 def cursors(shape: Any, text: str) -> list[Any]:
     """Returns cursors over a text of an object: every place of it, or all where it is empty.
 
@@ -171,7 +177,7 @@ def cursors(shape: Any, text: str) -> list[Any]:
         Refused: it has no such text.
     """
     if not hasattr(shape, "createTextCursor"):
-        raise Refused("that object holds no text")
+        raise Refused("that shape holds no text")
     whole = shape.String
     if not text:
         cursor = shape.createTextCursor()

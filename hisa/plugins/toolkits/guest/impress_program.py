@@ -24,15 +24,15 @@ def save(desk: Desk, path: str, overwrite: bool) -> str:
 
 
 @works("impress")
-def export(desk: Desk, path: str, slides: str, width: int, overwrite: bool) -> str:
+def export(desk: Desk, path: str, slide: str, width: int, overwrite: bool) -> str:
     """Writes a copy in another format, or a picture of one slide."""
     endings = {".pdf": "impress_pdf_Export", **_ENDINGS, **_PICTURES}
     target = office_files.target_file(path, endings, overwrite=overwrite)
     ending = target.suffix.lower()
     if ending in _PICTURES:
-        _draw(desk, uno.systemPathToFileUrl(str(target)), slides, endings[ending], width)
+        _draw(desk, uno.systemPathToFileUrl(str(target)), slide, endings[ending], width)
     elif ending == ".pdf":
-        data = (setting("PageRange", slides),) if slides else ()
+        data = (setting("PageRange", slide),) if slide else ()
         value = uno.Any("[]com.sun.star.beans.PropertyValue", data)
         office_files.write_copy(desk, target, endings[ending], FilterData=value)
     else:

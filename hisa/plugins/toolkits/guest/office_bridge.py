@@ -25,7 +25,8 @@ import unohelper  # type: ignore[import-not-found]
 from .office_dialogs import front_title, modal_dialogs
 
 __all__ = [
-    "Desk", "Refused", "Unchanged", "UnoError", "changes", "looks", "serve", "setting", "works",
+    "Desk", "Faulty", "Refused", "Unchanged", "UnoError", "changes", "looks", "serve", "setting",
+    "works",
 ]  # fmt: skip
 
 UnoError: Any = uno.getClass("com.sun.star.uno.Exception")
@@ -56,6 +57,12 @@ class Refused(Exception):
 
 class Unchanged(str):
     """An answer of a function that found nothing to change."""
+
+    __slots__ = ()
+
+
+class Faulty(str):
+    """An answer of a function that did its work, and what came of it is wrong; it is no success."""
 
     __slots__ = ()
 
@@ -145,7 +152,7 @@ def changes(kind: str, title: str) -> Callable[[Function], Function]:
             said = _explained(desk, function, arguments)
         if step.recorded or isinstance(said, Unchanged):
             return said
-        return f"{said} (undo does not take this back)"
+        return type(said)(f"{said} (undo does not take this back)")
 
     return _with_desk(kind, run)
 
@@ -171,7 +178,8 @@ def serve(functions: Mapping[str, Function]) -> None:
     name, told = sys.argv[1:3]
     arguments = json.loads(Path(told[1:]).read_text() if told.startswith("@") else told)
     try:
-        answer = {"value": functions[name](**arguments)}
+        said = functions[name](**arguments)
+        answer = {"error" if isinstance(said, Faulty) else "value": said}
     except Refused as error:
         answer = {"error": str(error)}
     except UnoError as error:

@@ -311,7 +311,50 @@ def test_all_rules_must_hold_and_the_first_that_does_not_is_named(tmp_path: Path
     rules = VALUES, {**CHART, "chart_props": ["title"]}
     assert run(tmp_path, book(chart()), book(chart()), *rules)[0] == 1.0
     score, why = run(tmp_path, book(chart(title="U")), book(chart()), *rules)
-    assert (score, why) == (0.0, "rule 2 (chart) does not hold")
+    assert score == 0.0
+    assert why.startswith("rule 2 (chart) does not hold: 'Data'!$B$2:$B$3,")
+    assert why.endswith("title: is 'U', not 'T'")
+
+
+VALIDATION = {"type": {"method": "eq", "ref": "list"}}
+
+
+@pytest.mark.parametrize(
+    ("left", "rule", "said"),
+    [
+        (book(cell("B3", 3)), VALUES, "B3: is 3.0, not 2.5"),
+        (book(cell("C1", "more")), VALUES, "C1: is 'more', not nothing; 4 rows and 3 columns, not"),
+        (book(cell("A4", None)), VALUES, "A4: is nothing, not 'c'"),
+        (book(lambda sheet: setattr(sheet, "title", "D")), {"type": "sheet_name"}, "is ['D'], not"),
+        (
+            book(cell("B2", 9)),
+            {"type": "check_cell", "sheet_idx": 0, "coordinate": "B2",
+             "props": {"value": {"method": "eq", "ref": 1}}},
+            "B2 value: is 9.0, wanted is eq 1",
+        ),
+        (
+            book(cell("A2", "z")),
+            {"type": "sheet_fuzzy", **BOTH, "rules": [{"range": "A1:A3", "type": "exact_match"}]},
+            "A2: is 'z', not 'a'",
+        ),
+        (book(look("A2", font=Font(b=True))), {"type": "style", **BOTH, "props": ["font_bold"]},
+         "A2: is [True], not"),
+        (book(), {"type": "zoom", "sheet_idx": 0, "method": "gt", "ref": 120}, "is 100.0, wanted"),
+        (book(), {"type": "data_validation", "sheet_idx": 0, "dv_props": [VALIDATION]},
+         "0 validations, wanted are 1"),
+        (
+            book(validation("whole", "1")),
+            {"type": "data_validation", "sheet_idx": 0, "dv_props": [VALIDATION]},
+            "is {'type': 'whole'}, wanted is one of",
+        ),
+    ],
+)  # fmt: skip
+def test_a_score_of_0_names_the_place_what_is_there_and_what_should_be(
+    tmp_path: Path, left: Any, rule: Mapping[str, Any], said: str
+) -> None:
+    score, why = run(tmp_path, left, book(), rule)
+    assert (score, why.startswith(f"rule 1 ({rule['type']}) does not hold: ")) == (0.0, True), why
+    assert said in why
 
 
 @pytest.mark.parametrize(

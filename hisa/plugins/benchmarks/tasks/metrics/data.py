@@ -23,6 +23,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
     shown,
     verdict,
 )
+from hisa.plugins.benchmarks.tasks.metrics.differences import line_difference
 from hisa.plugins.benchmarks.tasks.metrics.value_rules import matches
 
 __all__: list[str] = []
@@ -41,8 +42,8 @@ def compare_csv(text: Any, expected: Any, options: Options) -> Score:
             wanted = _lines(read_text(path), options)
         if found == wanted:
             return 1.0, "equal"
-    differ = next((n for n, (a, b) in enumerate(zip(found, wanted, strict=False), 1) if a != b), 0)
-    return 0.0, f"{len(found)} lines, {len(wanted)} expected; first difference in line {differ}"
+    why = line_difference(found, wanted)
+    return 0.0, f"{len(found)} lines, {len(wanted)} expected; first difference in {why}"
 
 
 def _lines(text: str, options: Options) -> list[str]:
@@ -68,6 +69,10 @@ def _at(tree: Any, keys: Any) -> Any:
     return tree
 
 
+def _held(value: Any) -> str:
+    return "nothing" if value is _ABSENT else shown(value)
+
+
 def _read_yaml(value: object) -> Any:
     text = read_text(value)
     if len(text) > _MAX_YAML:
@@ -85,11 +90,12 @@ def check_json(result: Any, rules: Any, options: Options) -> Score:
     for each in rules.get("expect") or []:
         value = _at(tree, rules_of(each, "key"))
         if value is _ABSENT or not matches(value, each):
-            return 0.0, f"{each['key']} is not as expected: {each.get('method')} {each.get('ref')}"
+            rule_ = f"{each.get('method')} {each.get('ref')}"
+            return 0.0, f"{each['key']} is not as expected: is {_held(value)}, wanted is {rule_}"
     for each in rules.get("unexpect") or []:
         value = _at(tree, rules_of(each, "key"))
         if matches(None if value is _ABSENT else value, each):
-            return 0.0, f"{each['key']} is as it must not be"
+            return 0.0, f"{each['key']} is as it must not be: {_held(value)}"
     return 1.0, "all values are as expected"
 
 
@@ -115,7 +121,7 @@ def check_yaml_file(tree: Any, rules: Any, options: Options) -> Score:
     for holds, keys, wanted in rules:
         value = functools.reduce(_below, keys, tree)
         if value is _ABSENT or not holds(value, wanted):
-            return 0.0, f"{keys} is not as expected"
+            return 0.0, f"{keys} is not as expected: is {_held(value)}, not {shown(wanted)}"
     return 1.0, "all values are as expected"
 
 
@@ -139,7 +145,10 @@ def _below(tree: Any, key: Any) -> Any:
 def check_json_settings(result: Any, expected: Any, options: Options) -> Score:
     """A JSON object has the expected values under the expected keys."""
     wrong = [key for key, value in expected.items() if _at(result, [key]) != value]
-    return verdict(not wrong, "all settings are as expected", f"not as expected: {wrong}")
+    why = "; ".join(
+        f"{key} is {_held(_at(result, [key]))}, not {shown(expected[key])}" for key in wrong[:3]
+    )
+    return verdict(not wrong, "all settings are as expected", f"not as expected: {wrong}: {why}")
 
 
 @metric("check_direct_json_object", wanted=rule())

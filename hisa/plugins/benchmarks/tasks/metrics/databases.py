@@ -19,6 +19,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
     expecting,
     metric,
 )
+from hisa.plugins.benchmarks.tasks.metrics.differences import unlike
 
 __all__: list[str] = []
 
@@ -85,13 +86,10 @@ def check_local_database(result: Any, expected: Any, options: Options) -> Score:
         wanted = [(what, list(items)) for what, items in _parts(base, asked)]
     with _opened(as_path(result), asked) as base:
         for (what, items), (_, there) in zip(_parts(base, asked), wanted, strict=False):
-            if not _same(items, there):
-                return 0.0, f"the {what} differ"
+            pairs = itertools.zip_longest(items, there)
+            if pair := next((pair for pair in pairs if pair[0] != pair[1]), None):
+                return 0.0, f"the {what} differ; {unlike('first', *pair)}"
     return 1.0, "equal: " + ", ".join(what for what, _ in wanted)[:300]
-
-
-def _same(result: Iterable[Any], expected: Iterable[Any]) -> bool:
-    return all(one == other for one, other in itertools.zip_longest(result, expected))
 
 
 @contextmanager

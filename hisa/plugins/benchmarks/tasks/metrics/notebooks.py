@@ -19,6 +19,7 @@ from hisa.plugins.benchmarks.tasks.metric import (
     same,
     verdict,
 )
+from hisa.plugins.benchmarks.tasks.metrics.differences import unlike
 
 __all__: list[str] = []
 
@@ -112,4 +113,5 @@ def _compared(result: list[Any], expected: list[Any]) -> Score:
     differ = [
         n for n, (one, other) in enumerate(zip(result, expected, strict=True)) if one != other
     ]
-    return verdict(not differ, "equal", f"cells that differ, from 0: {differ[:20]}")
+    first = unlike(f"cell {differ[0]}", result[differ[0]], expected[differ[0]]) if differ else ""
+    return verdict(not differ, "equal", f"cells that differ, from 0: {differ[:20]}; {first}")

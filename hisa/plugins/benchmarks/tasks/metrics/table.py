@@ -20,8 +20,15 @@ from hisa.plugins.benchmarks.tasks.metric import (
     read_text,
     reading,
     rules_of,
+    shown,
 )
 from hisa.plugins.benchmarks.tasks.metrics import sheet_parts
+from hisa.plugins.benchmarks.tasks.metrics.differences import (
+    difference,
+    grid_difference,
+    line_difference,
+    unlike,
+)
 from hisa.plugins.benchmarks.tasks.metrics.value_rules import known_method, matches
 from hisa.plugins.benchmarks.tasks.metrics.workbook import Book, rounded
 
@@ -79,18 +86,18 @@ def _sheet_name(book: Book, text: str) -> str:
     return book.names[index] if -len(book.names) <= index < len(book.names) else ""
 
 
-def _sheet_name_rule(books: Books, rule: Rule) -> bool:
+def _sheet_name_rule(books: Books, rule: Rule) -> str:
     if books.expected is None:
         raise BadRules("sheet_name: the task has no expected workbook")
-    return books.result.names == books.expected.names
+    return difference(books.result.names, books.expected.names, "sheets")
 
 
-def _sheet_data(books: Books, rule: Rule) -> bool:
+def _sheet_data(books: Books, rule: Rule) -> str:
     with expecting("precision"):
         digits = int(rule.get("precision", _DIGITS))
     found, wanted = books.pair(rule, lambda book, name: book.rows(name))
     _need(books, rule, found, wanted)
-    return found is not None and rounded(found, digits) == rounded(wanted, digits)
+    return grid_difference(rounded(found, digits), rounded(wanted, digits))
 
 
 def _need(books: Books, rule: Rule, result: Any, expected: Any) -> None:
@@ -102,7 +109,7 @@ def _need(books: Books, rule: Rule, result: Any, expected: Any) -> None:
             raise Unreadable(f"there is no sheet {rule[key]!r}")
 
 
-def _sheet_print(books: Books, rule: Rule) -> bool:
+def _sheet_print(books: Books, rule: Rule) -> str:
     def lines(book: Book, name: str) -> list[str] | None:
         path = book.path.with_name(f"{book.path.stem}-{name}.csv")
         if not path.is_file():
@@ -115,10 +122,10 @@ def _sheet_print(books: Books, rule: Rule) -> bool:
 
     found, wanted = books.pair(rule, lines)
     _need(books, rule, found, wanted)
-    return bool(found == wanted)
+    return line_difference(found, wanted)
 
 
-def _sheet_fuzzy(books: Books, rule: Rule) -> bool:
+def _sheet_fuzzy(books: Books, rule: Rule) -> str:
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.cell_range import MultiCellRange
 
@@ -129,8 +136,8 @@ def _sheet_fuzzy(books: Books, rule: Rule) -> bool:
         for place in places:
             found, wanted = books.pair(rule, _stored_at(place))
             if not _alike(_cleaned(found, part), _cleaned(wanted, part), part):
-                return False
-    return True
+                return unlike(place, found, wanted)
+    return ""
 
 
 def _stored_at(place: str) -> Callable[[Book, str], str]:
@@ -171,23 +178,21 @@ def _alike(result: str, expected: str, rule: Rule) -> bool:
     raise BadRules(f"sheet_fuzzy has no type {rule.get('type')!r}; there are {_ALIKE}")
 
 
-def _equal(look: Callable[[Any, Rule], Any]) -> Callable[[Books, Rule], bool]:
+def _equal(look: Callable[[Any, Rule], Any]) -> Callable[[Books, Rule], str]:
     """A rule that both sheets show the same; one that is not there shows nothing."""
 
-    def compare(books: Books, rule: Rule) -> bool:
+    def compare(books: Books, rule: Rule) -> str:
         def seen(book: Book, name: str) -> Any:
             sheet = book.sheet(name)
             return {} if sheet is None else look(sheet, rule)
 
-        found, wanted = books.pair(rule, seen)
-        return bool(found == wanted)
+        return difference(*books.pair(rule, seen))
 
     return compare
 
 
-def _sparkline(books: Books, rule: Rule) -> bool:
-    found, wanted = books.pair(rule, lambda book, name: sheet_parts.sparklines(book.path, name))
-    return bool(found == wanted)
+def _sparkline(books: Books, rule: Rule) -> str:
+    return difference(*books.pair(rule, lambda book, name: sheet_parts.sparklines(book.path, name)))
 
 
 def _styles(sheet: Any, rule: Rule) -> Any:
@@ -196,10 +201,10 @@ def _styles(sheet: Any, rule: Rule) -> Any:
     return sheet_parts.styles(sheet, rule.get("props") or [])
 
 
-def _freeze(books: Books, rule: Rule) -> bool:
+def _freeze(books: Books, rule: Rule) -> str:
     found, wanted = books.pair(rule, lambda book, name: book.sheet(name))
     _need(books, rule, found, wanted)
-    return bool(found.freeze_panes == wanted.freeze_panes)
+    return difference(found.freeze_panes, wanted.freeze_panes, "frozen above")
 
 
 def _one(books: Books, rule: Rule) -> Any:
@@ -209,35 +214,48 @@ def _one(books: Books, rule: Rule) -> Any:
     return sheet
 
 
-def _zoom(books: Books, rule: Rule) -> bool:
-    return matches(_one(books, rule).sheet_view.zoomScale or 100.0, rule)
+def _zoom(books: Books, rule: Rule) -> str:
+    return _broken("zoom", _one(books, rule).sheet_view.zoomScale or 100.0, rule)
 
 
-def _data_validation(books: Books, rule: Rule) -> bool:
+def _broken(place: str, value: Any, rule: Any) -> str:
+    """Says what a value is and what its rule asks for; empty where it keeps the rule."""
+    if matches(value, rule):
+        return ""
+    return f"{place}: is {shown(value)}, wanted is {rule['method']} {shown(rule['ref'])}"
+
+
+def _data_validation(books: Books, rule: Rule) -> str:
     wanted = rules_of(rule, "dv_props")
     held = _one(books, rule).data_validations.dataValidation
 
     def keeps(validation: Any, rules: Mapping[str, Any]) -> bool:
         return all(matches(getattr(validation, key, None), r) for key, r in rules.items())
 
-    return len(held) >= len(wanted) and all(
-        any(keeps(validation, rules) for rules in wanted) for validation in held
-    )
+    if len(held) < len(wanted):
+        return f"{len(held)} validations, wanted are {len(wanted)}: {shown(wanted)}"
+    for validation in held:
+        if not any(keeps(validation, rules) for rules in wanted):
+            names = sorted({name for rules in wanted for name in rules})
+            has = {name: getattr(validation, name, None) for name in names}
+            return f"{validation.sqref}: is {shown(has)}, wanted is one of {shown(wanted)}"
+    return ""
 
 
-def _check_cell(books: Books, rule: Rule) -> bool:
+def _check_cell(books: Books, rule: Rule) -> str:
     reference, place, properties = rules_of(rule, "sheet_idx", "coordinate", "props")
     cell = _one(books, rule)[place]
 
-    def shown(name: str) -> Any:
+    def held(name: str) -> Any:
         if name == "value":
             return books.look(reference, lambda book, sheet: book.stored(sheet, place))
         return sheet_parts.style(cell, name)
 
-    return all(matches(shown(name), wanted) for name, wanted in properties.items())
+    broken = (_broken(f"{place} {name}", held(name), part) for name, part in properties.items())
+    return next(filter(None, broken), "")
 
 
-RULES: Mapping[str, Callable[[Books, Rule], bool]] = {
+RULES: Mapping[str, Callable[[Books, Rule], str]] = {
     "sheet_name": _sheet_name_rule,
     "sheet_data": _sheet_data,
     "sheet_print": _sheet_print,
@@ -254,7 +272,7 @@ RULES: Mapping[str, Callable[[Books, Rule], bool]] = {
     "pivot_table": _equal(lambda s, r: sheet_parts.pivots(s, r.get("pivot_props") or [])),
     "check_cell": _check_cell,
 }
-"""The rules of compare_table by their type."""
+"""The rules of compare_table by their type; each says what differs, nothing where it holds."""
 
 
 def _problems(expected: Mapping[str, Any], options: Options) -> Iterator[str]:
@@ -293,6 +311,6 @@ def compare_table(result: Any, expected: Any, options: Options) -> Score:
         if kind not in RULES:
             raise BadRules(f"compare_table has no rule {kind!r}; there are {sorted(RULES)}")
         with reading("result"):
-            if not RULES[kind](books, rule):
-                return 0.0, f"rule {number} ({kind}) does not hold"
+            if why := RULES[kind](books, rule):
+                return 0.0, f"rule {number} ({kind}) does not hold: {why}"
     return 1.0, f"all {len(options['rules'])} rules hold"

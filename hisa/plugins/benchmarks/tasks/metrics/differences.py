@@ -1,0 +1,70 @@
+"""Tells the first place at which what the agent left differs from what is expected."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hisa.plugins.benchmarks.tasks.metric import shown
+
+__all__ = ["difference", "grid_difference", "line_difference", "unlike"]
+
+_ABSENT = object()
+
+
+def unlike(place: str, found: object, wanted: object) -> str:
+    """Says what is at a place and what should be."""
+    here, there = ("nothing" if one in (_ABSENT, None) else shown(one) for one in (found, wanted))
+    return f"{place}: is {here}, not {there}"
+
+
+def difference(found: Any, wanted: Any, place: str = "") -> str:
+    """Returns the first place of two readings that differs, with both values; empty: equal.
+
+    Mappings are gone through by their keys, which name the place; the expected ones come first.
+    """
+    if found == wanted:
+        return ""
+    if isinstance(found, Mapping) and isinstance(wanted, Mapping):
+        for key in {**wanted, **found}:
+            one, other = found.get(key, _ABSENT), wanted.get(key, _ABSENT)
+            if one is _ABSENT or other is _ABSENT or one != other:
+                return difference(one, other, f"{place} {key}".strip())
+    return unlike(place or "it", found, wanted)
+
+
+def grid_difference(found: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> str:
+    """The same of two tables, each a list of columns of one length; the place is a cell."""
+    from openpyxl.utils import get_column_letter
+
+    if list(found) == list(wanted):
+        return ""
+    sizes = [(max(map(len, table), default=0), len(table)) for table in (found, wanted)]
+    height, width = (max(one, other) for one, other in zip(*sizes, strict=True))
+    places = itertools.product(range(height), range(width))
+    row, column = next(place for place in places if _at(found, *place) != _at(wanted, *place))
+    cell = f"{get_column_letter(column + 1)}{row + 1}"
+    told = unlike(cell, *(_plain(_at(table, row, column)) for table in (found, wanted)))
+    (rows, columns), (high, wide) = sizes
+    size = f"; {rows} rows and {columns} columns, not {high} and {wide}"
+    return told + size * (sizes[0] != sizes[1])
+
+
+def _at(table: Sequence[Sequence[Any]], row: int, column: int) -> Any:
+    there = column < len(table) and row < len(table[column])
+    return table[column][row] if there else _ABSENT
+
+
+def _plain(value: Any) -> Any:
+    """A truth of a sheet is compared as ``("bool", True)``."""
+    return value[1] if isinstance(value, tuple) else value
+
+
+def line_difference(found: Sequence[str], wanted: Sequence[str]) -> str:
+    """The same of two lists of lines; the place is a line's number, from 1."""
+    pairs = itertools.zip_longest(found, wanted, fillvalue=_ABSENT)
+    for number, (one, other) in enumerate(pairs, 1):
+        if one is _ABSENT or other is _ABSENT or one != other:
+            return unlike(f"line {number}", one, other)
+    return ""
