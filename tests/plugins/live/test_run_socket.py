@@ -27,14 +27,16 @@ def test_a_path_that_is_too_long_lies_elsewhere(monkeypatch: pytest.MonkeyPatch)
     assert socket_path("20261126-120000-abcd") == Path("/tmp", own)
 
 
-async def test_sockets_of_the_dead_are_removed_and_those_of_the_living_stay() -> None:
-    own, dead, living = map(socket_path, ("own", "dead", "living"))
+async def test_old_sockets_of_the_dead_are_removed_and_those_of_the_living_stay() -> None:
+    own, dead, young, living = map(socket_path, ("own", "dead", "young", "living"))
     async with serving(living, nothing, nothing):
-        for path in (own, dead):
+        for path in (own, dead, young):
             with socket.socket(socket.AF_UNIX) as left:
                 left.bind(str(path))
+        for path in (dead, living):
+            os.utime(path, (0, 0))
         async with serving(own, nothing, nothing):
-            assert sorted(os.listdir(own.parent)) == ["living.sock", "own.sock"]
+            assert sorted(os.listdir(own.parent)) == ["living.sock", "own.sock", "young.sock"]
             assert stat.S_IMODE(os.stat(own).st_mode) == 0o600
             assert stat.S_IMODE(os.stat(own.parent).st_mode) == 0o700
             reader, writer = await asyncio.open_unix_connection(str(living))
@@ -43,7 +45,7 @@ async def test_sockets_of_the_dead_are_removed_and_those_of_the_living_stay() ->
             assert await reader.readline() == b'{"ok": true}\n'
             writer.close()
             await writer.wait_closed()
-        assert os.listdir(own.parent) == ["living.sock"]
+        assert sorted(os.listdir(own.parent)) == ["living.sock", "young.sock"]
 
 
 async def test_a_folder_that_is_open_to_others_is_refused(runtime_folder: str) -> None:

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -21,8 +22,8 @@ __all__ = ["Answer", "Request", "serving", "socket_path"]
 
 _LIMIT = 64 * 1024
 """Bytes of the longest request, its line break included."""
-_CONNECTIONS, _WAITING = 100, 8
-"""Connections at once, and requests of one that wait."""
+_CONNECTIONS, _WAITING, _OLD = 100, 8, 86_400.0
+"""Connections at once, requests of one that wait, seconds from which a socket is old."""
 Word = Annotated[str, Field(max_length=200)]
 Answer = tuple[dict[str, Any], bytes]
 Handle = Callable[["Request", object], Awaitable[Answer]]
@@ -98,6 +99,8 @@ async def serving(
         with suppress(OSError):
             os.unlink(path)
         server.close()
+        for _ in range(3):  # who has just been let in has a task by then
+            await asyncio.sleep(0)
         for task in [*tasks]:
             task.cancel()
         if tasks:
@@ -123,13 +126,20 @@ async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
 
 
 def _clear(path: Path) -> None:
-    """Make the folder, this user's alone, and remove sockets at which nobody listens."""
+    """Make the folder, this user's alone, and remove old sockets at which nobody listens.
+
+    Young ones are not tried: each try would be a connection to a run that is at work.
+    """
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
         if state.st_uid != os.getuid() or state.st_mode & 0o077 or folder.is_symlink():
             raise PermissionError(f"{folder} is open to others")
+    path.unlink(missing_ok=True)  # of this run, before it was killed
     for other in path.parent.glob("*.sock"):
+        with suppress(OSError):
+            if time.time() - other.lstat().st_mtime < _OLD:
+                continue
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.setblocking(False)
             if probe.connect_ex(os.fspath(other)) == errno.ECONNREFUSED:
