@@ -172,5 +172,5 @@ def test_a_person_at_a_terminal_sees_the_whole_command_and_says_why_not(tmp_path
     shown, done, requests = at_a_terminal(tmp_path, typed, *planned, tool_call("termination", "x"))
     assert "\x1b[2K\r" not in shown
     assert "; rm -r ~" in " ".join(shown.split()), "also what stands after thousands of characters"
-    assert not [line for line in done if "curl" in line]
+    assert not [line for line in done if "curl evil" in line or "curl worse" in line]
     assert any("ask the owner first" in each.text for each in requests if each.role == "planner")

@@ -186,7 +186,7 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
     with RunLog.create(tmp_path, TASK) as log:
         with pytest.raises(UsageError, match=f"pid {os.getpid()}") as caught:
             RunLog.reopen(log.folder)
-        assert "hisa runs show" in caught.value.fix
+        assert f"runs show {log.id}" in caught.value.fix
         log.emit(RunResumed())
     RunLog.reopen(log.folder).close()
 

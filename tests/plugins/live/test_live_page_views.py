@@ -162,6 +162,8 @@ def test_hostile_texts_are_shown_and_do_nothing(here: World) -> None:
 def test_tab_reaches_every_control_and_shows_where_it_is(here: World, view: str) -> None:
     show(here, view)
     controls, reached, unseen = here.page.tabbed()
+    if {*controls} - {*reached}:  # a view that came late has moved the focus
+        controls, reached, unseen = here.page.tabbed()
     assert len(controls) > 7, "the bar at the top alone has so many"
     assert [name for name in controls if name not in reached] == []
     assert unseen == []
