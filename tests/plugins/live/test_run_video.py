@@ -244,10 +244,11 @@ def test_a_webm_has_the_same_frames(run: Run, tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 from pathlib import Path
 from hisa.plugins.live import run_video
 from hisa.runs.read import load_run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # not so in the background
 def say(text):
     print(text, flush=True)
 drawn = run_video._Pane._frame

@@ -61,7 +61,9 @@ def played_elsewhere(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Ru
 @contextmanager
 def shown(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that shows the run, and has shown what there is of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # else it may be ignored
     with Command(folder).start("runs", "show", "--live") as process:
+        signal.signal(signal.SIGINT, before)
         try:
             assert process.stdout is not None
             assert any("running, 2 steps done" in line for line in process.stdout)
