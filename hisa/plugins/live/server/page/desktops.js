@@ -68,7 +68,7 @@ export async function show(root, _, signal) {
     const present = new Set(data.tiles.map((item) => item.id));
     (data.whole === false ? data.gone ?? [] : [...tiles.keys()].filter((id) => !present.has(id))).forEach(remove);
     if (data.nodes) nodes.replaceChildren(...data.nodes.slice(0, 64).map(nodeCard));
-    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run, or open one with hisa desktop start.");
+    setText(summary, tiles.size ? `${tiles.size} ${tiles.size === 1 ? "desktop" : "desktops"}` : "No desktop is running. Start a run here, or with hisa run.");
   };
   root.append(nodes, summary, grid);
   put(await get("/api/desktops", signal));
