@@ -57,15 +57,15 @@ async def installed_programs(environment: Environment, note: Callable[[str], Non
         shown = {_program(command) for command in entries}
         names = " ".join(sorted({*shown, *_SILENT}))
         look = f'for name in {names}; do command -v "$name" >/dev/null && echo "$name"; done'
-        there = (await _printed(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
+        printed = (await _printed(environment, f"{look}; printf '~%s\\n' ~")).splitlines()
     except (EnvironmentFailed, ActionRefused) as error:
         note(f"the planner is not told which programs there are: {error}")
         return ""
-    silent = ", ".join(name for name in _SILENT if name in there and name not in shown)
-    home = next((one_line(line[1:])[:_LONGEST_COMMAND] for line in there if line[:1] == "~"), "")
-    told = [program_list({c: name for c, name in entries.items() if _program(c) in there})]
-    told += [f"without a menu entry: {silent}"] * bool(silent)
-    return "; ".join(filter(None, [*told, f"home folder: {home}" * bool(home)]))
+    silent = ", ".join(name for name in _SILENT if name in printed and name not in shown)
+    home = next((one_line(line[1:])[:_LONGEST_COMMAND] for line in printed if line[:1] == "~"), "")
+    parts = [program_list({c: name for c, name in entries.items() if _program(c) in printed})]
+    parts += [f"without a menu entry: {silent}"] * bool(silent)
+    return "; ".join(filter(None, [*parts, f"home folder: {home}" * bool(home)]))
 
 
 async def _printed(environment: Environment, command: str) -> str:
@@ -86,13 +86,13 @@ def program_list(programs: Mapping[str, str]) -> str:
     for command, name in sorted(programs.items()):
         program, _, options = command.partition(" ")
         by_program.setdefault(program, {})[options] = name
-    told = [_shown(program, ways) for program, ways in by_program.items()]
+    parts = [_shown(program, ways) for program, ways in by_program.items()]
 
     def text(count: int) -> str:
-        rest = f" and {len(told) - count} more" if count < len(told) else ""
-        return ", ".join(told[:count]) + rest
+        rest = f" and {len(parts) - count} more" if count < len(parts) else ""
+        return ", ".join(parts[:count]) + rest
 
-    kept = longest(len(told), lambda count: estimate_tokens(text(count)) <= _MOST_TOKENS)
+    kept = longest(len(parts), lambda count: estimate_tokens(text(count)) <= _MOST_TOKENS)
     return text(kept) if kept else ""
 
 

@@ -67,7 +67,9 @@ def serve(
     if opens:
         click.launch(url)
     file, assignments = ctx.meta["hisa.settings"]
-    options = [f"--config={file}"] * bool(file) + [f"--set={each}" for each in assignments]
+    options = [f"--config={file}"] * bool(file) + [
+        f"--set={assignment}" for assignment in assignments
+    ]
     context = ServerContext(ctx.obj, runs, runs if roots else (Path("benches").absolute(),))
     app = application(context, StartedRuns(runs[0], options))
     guard = Guard(app, token, ("127.0.0.1", "localhost", "[::1]", name))

@@ -145,8 +145,11 @@ class _RunAnswers:
         return self._folders.find(run_id)[0]
 
     def _live(self, record: dict[str, Any]) -> dict[str, Any]:
-        there = record["state"] == "running" and socket_path(record["id"]).is_socket()
-        return record | {"socket": there, "mine": self._started.error(record["id"]) is not None}
+        has_socket = record["state"] == "running" and socket_path(record["id"]).is_socket()
+        return record | {
+            "socket": has_socket,
+            "mine": self._started.error(record["id"]) is not None,
+        }
 
 
 def _page(name: str = "index.html") -> Response:

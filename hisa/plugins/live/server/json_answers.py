@@ -31,11 +31,11 @@ def route(path: str, make: Callable[..., Any], *names: str, method: str = "GET")
         if "body" in names:
             values["body"] = await request.body()
         try:
-            found = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
+            answer = await asyncio.to_thread(make, *(values.get(name, "") for name in names))
         except ImportError as error:
             reason = f"a part of HiSA that this view needs is not there: {error}"
             raise LibraryLacking(reason, fix="hisa doctor") from error
-        return found if isinstance(found, Response) else JSONResponse(found)
+        return answer if isinstance(answer, Response) else JSONResponse(answer)
 
     return Route(path, endpoint, methods=[method])
 

@@ -92,8 +92,8 @@ class StartedRuns:
 
     async def _listen(self, process: Process) -> None:
         while process.stderr and (chunk := await process.stderr.read(4096)):
-            said = self._said[process.pid] + chunk.decode(errors="replace")
-            self._said[process.pid] = said[-8_000:]
+            output = self._said[process.pid] + chunk.decode(errors="replace")
+            self._said[process.pid] = output[-8_000:]
 
 
 def _run_of(root: Path, pid: int, begun: float) -> str:

@@ -30,8 +30,8 @@ def routes(context: ServerContext) -> Routes:
     def report(name: str, against: str = "") -> dict[str, Any]:
         folder = _find(context, name)
         other = _find(context, against) if against else None
-        found = _report(folder, other, _age(folder), _age(other or folder))
-        return {**found, "progress": _row(folder)}
+        whole = _report(folder, other, _age(folder), _age(other or folder))
+        return {**whole, "progress": _row(folder)}
 
     return [
         route("/api/benches", every),
@@ -60,8 +60,8 @@ def _folders(context: ServerContext) -> Iterator[Path]:
 
 
 def _find(context: ServerContext, name: str) -> Path:
-    if found := next((f for f in _folders(context) if f.name == name), None):
-        return found
+    if folder := next((f for f in _folders(context) if f.name == name), None):
+        return folder
     raise UsageError(f"no bench is called {name[:80]!r}", fix="see the list of benches")
 
 
@@ -81,8 +81,8 @@ def _summed(folder: Path, _: Age) -> dict[str, Any]:
     from hisa.plugins.benchmarks.bench.stats import rate_over_tasks
     from hisa.plugins.benchmarks.bench.summary import summarise
 
-    plan, found = read_plan(folder), read_attempts(folder)
-    states = [found.get(slot) or SlotState(slot) for slot in plan.slots]
+    plan, attempts = read_plan(folder), read_attempts(folder)
+    states = [attempts.get(slot) or SlotState(slot) for slot in plan.slots]
     tries = [attempt for state in states for attempt in state.attempts if attempt.open]
     work = [{**t.slot._asdict(), "run": t.run, "started": t.started_at} for t in tries]
     done: dict[str, list[bool]] = {}
@@ -101,11 +101,11 @@ def _summed(folder: Path, _: Age) -> dict[str, Any]:
 def _report(folder: Path, against: Path | None, *_: Age) -> dict[str, Any]:
     from hisa.plugins.benchmarks.bench.bench_report import build_report
 
-    found = build_report(folder, against).model_dump(mode="json")
-    for group in found["variants"]:
+    report = build_report(folder, against).model_dump(mode="json")
+    for group in report["variants"]:
         success = {"value": group["rate"], "low": group["low"], "high": group["high"]}
         group["success"] = {**success, "n": group["rated"]}
-    return found
+    return report
 
 
 def _age(folder: Path) -> Age:

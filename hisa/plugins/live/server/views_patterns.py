@@ -49,8 +49,8 @@ class _Shelf:
         name, status = domain or None, None if everything else "active"
         with self._open() as store:
             if not query:
-                found = store.list(domain=name, status=status)
-                return {"patterns": [asdict(pattern) for pattern in found]}
+                patterns = store.list(domain=name, status=status)
+                return {"patterns": [asdict(pattern) for pattern in patterns]}
             text = query[:4000]
             hits = search(store, self._embedder, text, domain=name, limit=count, threshold=-1.0)
         return {"patterns": [{**asdict(hit.pattern), "score": hit.score} for hit in hits]}

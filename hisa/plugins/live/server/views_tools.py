@@ -35,9 +35,9 @@ def _tools(context: ServerContext) -> dict[str, Any]:
     """Returns the tools that are installed, those that failed to load, and the rules."""
     from hisa.tools.registry import discover
 
-    found, broken = discover()
+    tools, broken = discover()
     names = ("name", "kit", "title", "summary", "source", "always")
-    rows = [{name: getattr(tool, name) for name in names} for tool in found]
+    rows = [{name: getattr(tool, name) for name in names} for tool in tools]
     failed = [{"name": b.name, "error": b.traceback.strip().splitlines()[-1]} for b in broken]
     rules = context.settings.model_dump(mode="json", include={"tools", "policy"})
     return {"tools": rows, "broken": failed, "settings": rules["tools"], "policy": rules["policy"]}

@@ -18,8 +18,8 @@ def change_line(before: Observation, after: Observation) -> str:
     """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
     pair = whole_pair(before, after)
     box = pair.box if pair else None
-    told = " ".join(islice(change_sentences(describe_changes(before, after, box) or ()), 4))
-    seen = cut_at_sentence(field_text(clean(told)), 120)  # sentences and tokens: chosen by hand
+    changes = " ".join(islice(change_sentences(describe_changes(before, after, box) or ()), 4))
+    seen = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
     if seen or box is None:
         return seen or "Nothing on the screen is other than before."
     (left, top), (right, bottom) = (box.left, box.top), (box.right, box.bottom)

@@ -118,8 +118,8 @@ class Gate:
 
     def leased(self, token: str) -> Lease:
         """The lease of a token."""
-        given, lease = token.encode("utf-8", "replace"), self.lease
-        if lease and lease.ready and secrets.compare_digest(lease.token.encode(), given):
+        shown, lease = token.encode("utf-8", "replace"), self.lease
+        if lease and lease.ready and secrets.compare_digest(lease.token.encode(), shown):
             return lease
         raise Refused("this lease does not hold: take over first")
 

@@ -134,8 +134,8 @@ class ParkedState(_Parked):
                 steps[place] += f" After this step, {line}"
             elif at:
                 refined = f"{refined}\nAfter step {at}, {line}".strip()
-        told = [f"{line} Go on from the screen as it is now." for _, line in fresh]
-        notice = "\n".join(filter(None, (*told, view.notice)))
+        notices = [f"{line} Go on from the screen as it is now." for _, line in fresh]
+        notice = "\n".join(filter(None, (*notices, view.notice)))
         return replace(view, steps=tuple(steps), refined=refined, notice=notice)
 
     async def abstract(

@@ -48,37 +48,37 @@ class Questions:
     @property
     def pending(self) -> dict[str, Any] | None:
         """The question that has waited longest, as the socket tells it."""
-        return next((told for told, _ in self._waiting.values()), None)
+        return next((record for record, _ in self._waiting.values()), None)
 
     def answer(self, question: str, kind: str, text: str) -> None:
         """Answer a question; `Refused` where it does not wait, or this is no answer to it."""
-        told, answer = self._waiting.get(question, ({}, None))
+        record, answer = self._waiting.get(question, ({}, None))
         if answer is None or answer.done():
             raise Refused(f"question {question!r} does not wait for an answer")
-        approval, said = told["deadline"] is None, text or told["default"]
-        if approval != bool(kind) or (told["kind"] == "question" and not said):
+        approval, answer_text = record["deadline"] is None, text or record["default"]
+        if approval != bool(kind) or (record["kind"] == "question" and not answer_text):
             wanted = "kind: once, kind, stop or refuse" if approval else "a text alone"
             raise Refused(f"this is answered by {wanted}")
-        if told["choices"] and said not in told["choices"]:
-            raise Refused(f"the answers to choose from are: {', '.join(told['choices'])}")
+        if record["choices"] and answer_text not in record["choices"]:
+            raise Refused(f"the answers to choose from are: {', '.join(record['choices'])}")
         word: Any = kind
-        answer.set_result(Answer(word, text * (kind == "refuse")) if approval else said)
+        answer.set_result(Answer(word, text * (kind == "refuse")) if approval else answer_text)
 
     def given_back(self) -> None:
         """Answer a hand-over: the person had the machine, and gave it back."""
-        for told, answer in self._waiting.values():
-            if told["kind"] == "hand_over" and not answer.done():
+        for record, answer in self._waiting.values():
+            if record["kind"] == "hand_over" and not answer.done():
                 answer.set_result("")
 
     async def _answer(self, kind: str, text: str, more: Inquiry | None = None) -> Any:
         self._count += 1
         name, answer = f"q{self._count}", asyncio.get_running_loop().create_future()
-        told = {
+        record = {
             "id": name, "kind": kind, "text": text[:20_000],
             "default": more.default if more else "", "choices": list(more.choices) if more else [],
             "deadline": time.time() + more.seconds if more else None,
         }  # fmt: skip
-        self._waiting[name] = told, answer
+        self._waiting[name] = record, answer
         try:
             await asyncio.wait([answer], timeout=more.seconds if more else None)
             if self._gate.lease is not None and kind == "hand_over":

@@ -66,8 +66,8 @@ async def serving(
 
     async def answer(lines: asyncio.Queue[bytes], writer: asyncio.StreamWriter) -> None:
         while True:
-            told, data = await _answered(await lines.get(), handle, writer)
-            writer.write(json.dumps(told).encode() + b"\n" + data)
+            reply, data = await _answered(await lines.get(), handle, writer)
+            writer.write(json.dumps(reply).encode() + b"\n" + data)
             await writer.drain()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -112,8 +112,8 @@ async def _answered(line: bytes, handle: Handle, owner: object) -> Answer:
     try:
         if not line:
             raise Refused(f"a request has at most {_LIMIT} bytes")
-        told, data = await handle(Request.model_validate_json(line), owner)
-        return {"ok": True, **told}, data
+        reply, data = await handle(Request.model_validate_json(line), owner)
+        return {"ok": True, **reply}, data
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         place = ".".join(str(part)[:40] for part in first["loc"])

@@ -42,8 +42,8 @@ class Steering:
         """Answer a request of a connection."""
         if request.do == "frame":
             return await self._frame(request.width, request.since)
-        told = await getattr(self, f"_{request.do}")(request, owner)
-        return {"state": self._gate.state} if told is None else told, b""
+        reply = await getattr(self, f"_{request.do}")(request, owner)
+        return {"state": self._gate.state} if reply is None else reply, b""
 
     async def left(self, owner: object) -> None:
         """Let go of what a connection that is gone had asked for."""
@@ -136,9 +136,9 @@ class Steering:
         size, screen = look.image, [look.screen.width, look.screen.height]
         size = Size(width, round(size.height * width / size.width)) if width else size
         data = await asyncio.to_thread(_encoded, look.screenshot, size if width else None)
-        told = {"same": False, "hash": digest, "bytes": len(data), "screen": screen}
+        reply = {"same": False, "hash": digest, "bytes": len(data), "screen": screen}
         kind = "image/webp" if width else "image/png"
-        return {**told, "width": size.width, "height": size.height, "type": kind}, data
+        return {**reply, "width": size.width, "height": size.height, "type": kind}, data
 
     def _tell(self, did: Any, text: str = "", seconds: float = 0.0) -> None:
         self._emit(PersonActed(did=did, text=text, seconds=seconds))

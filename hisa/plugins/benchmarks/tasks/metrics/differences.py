@@ -15,7 +15,9 @@ _ABSENT = object()
 
 def unlike(place: str, found: object, wanted: object) -> str:
     """Says what is at a place and what should be."""
-    here, there = ("nothing" if one in (_ABSENT, None) else shown(one) for one in (found, wanted))
+    here, there = (
+        "nothing" if value in (_ABSENT, None) else shown(value) for value in (found, wanted)
+    )
     return f"{place}: is {here}, not {there}"
 
 
@@ -28,9 +30,9 @@ def difference(found: Any, wanted: Any, place: str = "") -> str:
         return ""
     if isinstance(found, Mapping) and isinstance(wanted, Mapping):
         for key in {**wanted, **found}:
-            one, other = found.get(key, _ABSENT), wanted.get(key, _ABSENT)
-            if one is _ABSENT or other is _ABSENT or one != other:
-                return difference(one, other, f"{place} {key}".strip())
+            value, other = found.get(key, _ABSENT), wanted.get(key, _ABSENT)
+            if value is _ABSENT or other is _ABSENT or value != other:
+                return difference(value, other, f"{place} {key}".strip())
     return unlike(place or "it", found, wanted)
 
 
@@ -41,14 +43,14 @@ def grid_difference(found: Sequence[Sequence[Any]], wanted: Sequence[Sequence[An
     if list(found) == list(wanted):
         return ""
     sizes = [(max(map(len, table), default=0), len(table)) for table in (found, wanted)]
-    height, width = (max(one, other) for one, other in zip(*sizes, strict=True))
+    height, width = (max(value, other) for value, other in zip(*sizes, strict=True))
     places = itertools.product(range(height), range(width))
     row, column = next(place for place in places if _at(found, *place) != _at(wanted, *place))
     cell = f"{get_column_letter(column + 1)}{row + 1}"
-    told = unlike(cell, *(_plain(_at(table, row, column)) for table in (found, wanted)))
+    reason = unlike(cell, *(_plain(_at(table, row, column)) for table in (found, wanted)))
     (rows, columns), (high, wide) = sizes
     size = f"; {rows} rows and {columns} columns, not {high} and {wide}"
-    return told + size * (sizes[0] != sizes[1])
+    return reason + size * (sizes[0] != sizes[1])
 
 
 def _at(table: Sequence[Sequence[Any]], row: int, column: int) -> Any:
@@ -64,7 +66,7 @@ def _plain(value: Any) -> Any:
 def line_difference(found: Sequence[str], wanted: Sequence[str]) -> str:
     """The same of two lists of lines; the place is a line's number, from 1."""
     pairs = itertools.zip_longest(found, wanted, fillvalue=_ABSENT)
-    for number, (one, other) in enumerate(pairs, 1):
-        if one is _ABSENT or other is _ABSENT or one != other:
-            return unlike(f"line {number}", one, other)
+    for number, (value, other) in enumerate(pairs, 1):
+        if value is _ABSENT or other is _ABSENT or value != other:
+            return unlike(f"line {number}", value, other)
     return ""
