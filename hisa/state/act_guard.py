@@ -35,6 +35,7 @@ from hisa.state.held_regions import (
     CONTROLS,
     DIALOGS,
     called,
+    grown,
     is_same,
     is_usable,
     letters,
@@ -53,6 +54,9 @@ veil or a cover all of them."""
 _DRAWN = 0.5
 """How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
 the same one 0.9."""
+_BORDER = 3
+"""Image pixels at a button's rim that are no part of its label: a border that is drawn wider has
+longer outlines than the words."""
 _LARGE = 0.05
 """Share of the screen from which on an element is no control with a label of its own."""
 _IN_A_ROW = 8
@@ -329,5 +333,6 @@ def _redrawn(point: Point, element: Element, before: Observation, now: Observati
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
     if element.role not in CONTROLS - FIELDS:
         return ""
-    alike = outlines_alike(before.screenshot.crop(own), now.screenshot.crop(own))
+    label = grown(own, -_BORDER) if min(own.width, own.height) > 6 * _BORDER else own
+    alike = outlines_alike(before.screenshot.crop(label), now.screenshot.crop(label))
     return "" if alike >= _DRAWN else f"what is drawn on {called(element)} is another thing now"

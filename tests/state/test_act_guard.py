@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PIL import ImageDraw
 
 from hisa.actions import Action, Click, Drag, Move, Press, Scroll
 from hisa.errors import ScreenChanged
@@ -88,6 +89,21 @@ def test_a_click_on_another_thing_is_objected_to(case: str) -> None:
 @pytest.mark.parametrize("case", SAME)
 def test_a_click_on_the_same_thing_is_not(case: str) -> None:
     assert GUARD.objection(clicks(), look([BUTTON]), SAME[case]) == ""
+
+
+@pytest.mark.parametrize(("label", "same"), [("Continue", True), ("Pay", False)])
+def test_a_button_is_known_by_its_label_whatever_its_border(label: str, same: bool) -> None:
+    """Borders that are drawn thicker have longer outlines than the words."""
+    planned, now = look([BUTTON]), look([replace(BUTTON, text=label, label="Continue")])
+    pen, box = ImageDraw.Draw(now.screenshot.pixels), BUTTON.box
+    corners = (box.left, box.top, box.right - 1, box.bottom - 1)
+    pen.rectangle(corners, outline="black", width=2)
+    pen.line((box.left, box.top, box.right, box.top), fill="white", width=2)
+    now = replace(now, elements=planned.elements)
+    reason = GUARD.objection(clicks(), planned, now)
+    assert reason == (
+        "" if same else "what is drawn on push button “Continue” is another thing now"
+    )
 
 
 def test_one_of_several_is_known_by_its_row() -> None:
