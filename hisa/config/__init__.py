@@ -81,8 +81,9 @@ class ModelSettings(Section):
     default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
-    base_url: str = ""
-    """Empty: OPENAI_BASE_URL, else the public OpenAI address."""
+    base_url: str | tuple[str, ...] = ""
+    """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: several servers of the same
+    model, among which the calls are spread."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
@@ -120,6 +121,23 @@ class ModelSettings(Section):
     """Tokens in and out together, for a model that a package runs here; None: the package's own
     choice, as for ``threads``."""
     threads: int | None = Field(None, ge=1)
+
+    @field_validator("base_url")
+    @classmethod
+    def _listed(cls, url: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(url, tuple) and not (url and all(url) and len(set(url)) == len(url)):
+            raise ValueError("a list names one server or more, each once and none empty")
+        return url
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Those of its servers, as they are set; one that is empty where none is."""
+        return (self.base_url,) if isinstance(self.base_url, str) else self.base_url
+
+    @property
+    def servers(self) -> tuple[Self, ...]:
+        """These settings for each of its servers."""
+        return tuple(self.model_copy(update={"base_url": url}) for url in self.addresses)
 
 
 class ModelsSettings(Section):
