@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import BaseModel
 
+from hisa.plugins.benchmarks.bench.grounding.published_columns import (
+    Column,
+    columns_of,
+    columns_table,
+)
 from hisa.plugins.benchmarks.bench.grounding.runner import Answer
 from hisa.plugins.benchmarks.bench.grounding.targets import KINDS
 from hisa.plugins.benchmarks.bench.stats import quantile, wilson
@@ -47,6 +52,8 @@ class Part(BaseModel):
     """Of all refusals, those of things that are not there. Recall is ``absent_refused``."""
     with_candidates: Share
     """Of all refusals, those that name what comes closest."""
+    columns: list[Column] = []
+    """By the columns of the suite's published table."""
     kinds: list[Score]
     apps: list[Score]
     sources: list[Score]
@@ -98,6 +105,7 @@ def _part(name: str, found: list[Answer]) -> Part:
         total=_score(name, found),
         precision=_share(not each.present for each in refusals),
         with_candidates=_share(bool(each.candidates) for each in refusals),
+        columns=columns_of(found),
         kinds=_scores(found, lambda each: each.kind, _kind_order),
         apps=_scores(found, lambda each: each.app or "-", str),
         sources=_scores([a for a in found if a.point is not None], lambda each: each.source, str),
@@ -154,6 +162,7 @@ def grounding_tables(report: GroundingReport) -> list[Table]:
     found = [_overall(report), _refusals(report), _costs(report)]
     for part in report.parts:
         found += [
+            columns_table(part.name, part.columns),
             _breakdown(f"{part.name}: by kind of description", "Kind", part.kinds),
             _breakdown(f"{part.name}: by application", "Application", part.apps),
             _breakdown(f"{part.name}: by who found it", "Found by", part.sources),
