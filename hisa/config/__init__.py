@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
@@ -71,6 +71,7 @@ class RunSettings(Section):
 
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 """How hard a reasoning model thinks, in the order of the words; empty: its own default."""
+_Address = Annotated[str, Field(min_length=1)]
 
 
 class ModelSettings(Section):
@@ -81,9 +82,8 @@ class ModelSettings(Section):
     default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
-    base_url: str | tuple[str, ...] = ""
-    """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: several servers of the same
-    model, among which the calls are spread."""
+    base_url: str | Annotated[tuple[_Address, ...], Field(min_length=1)] = ""
+    """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: servers that share calls."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
@@ -121,13 +121,6 @@ class ModelSettings(Section):
     """Tokens in and out together, for a model that a package runs here; None: the package's own
     choice, as for ``threads``."""
     threads: int | None = Field(None, ge=1)
-
-    @field_validator("base_url")
-    @classmethod
-    def _listed(cls, url: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        if isinstance(url, tuple) and not (url and all(url) and len(set(url)) == len(url)):
-            raise ValueError("a list names one server or more, each once and none empty")
-        return url
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -418,6 +411,8 @@ _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(
 class TaskSettings(Section):
     """What task files may do, which others write."""
 
+    instructions: Literal["both", "abstract", "verbose"] = "both"
+    """Which form of Spider2-V's tasks a suite has: the aim alone, or a tutorial with it."""
     allow_private_downloads: tuple[str, ...] = ()
     """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
     network and may be downloaded from; all others there are refused."""

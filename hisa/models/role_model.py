@@ -155,9 +155,8 @@ class RoleModel:
             most = self._settings.max_retries if cut_short < 2 else 0
             at_once = passed_on < failure.others  # another server is asked
             passed_on += at_once
-            wait: float | None = 0.0
-            if not at_once:
-                wait = wait_before(failure, tries - passed_on, most, context.uniform)
+            rest = wait_before(failure, tries - passed_on, most, context.uniform)
+            wait = 0.0 if at_once else rest
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hisa.events import Noted
 from hisa.models.retry import FINAL, TryFailed
@@ -14,8 +14,7 @@ from hisa.protocols import Emit, Model, ModelReply, ModelRequest
 __all__ = ["REST_SECONDS", "SpreadModel"]
 
 REST_SECONDS = 30.0
-"""How long a server that failed is not asked; twice as long after each further failure in a row.
-Chosen by hand."""
+"""Rest of a server that failed, doubled with each further failure in a row; chosen by hand."""
 _LONGEST_REST = 600.0
 _REQUESTS_OWN = (400, 413, 422)
 """Statuses that say something of the request: every server would answer so."""
@@ -27,42 +26,31 @@ class _Server:
     client: Model
     at_work: int = 0
     asked: int = 0
-    failures: int = 0
-    """In a row."""
     rests_until: float = 0.0
-    failure: TryFailed | None = None
+    failures: list[TryFailed] = field(default_factory=list)
 
 
 class SpreadModel:
     """Gives each call to the server that has least to do; ties go to the one asked least.
 
-    A server that fails is passed over until its rest is over, and then asked again. Where all
-    rest, the one whose rest ends first is asked.
+    Where all rest, the one whose rest ends first is asked.
 
     Args:
-        servers: a client by the address that errors and notes name; at least one.
+        servers: a client by its address; at least one.
         emit: takes a `Noted` when a server is passed over, and when it answers again.
-        hide: removes keys from what a server said.
+        hide: removes keys from addresses and from what servers say.
         clock: seconds, of which only differences count.
     """
 
     def __init__(
-        self,
-        servers: Mapping[str, Model],
-        *,
-        emit: Emit,
-        hide: Callable[[str], str],
+        self, servers: Mapping[str, Model], *, emit: Emit, hide: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._servers = [_Server(hide(url), client) for url, client in servers.items()]
         self.name = self._servers[0].client.name
+        self.tells_body = all(getattr(c, "tells_body", False) for c in servers.values())
         random.shuffle(self._servers)  # the workers of a bench do not all begin at the first
         self._emit, self._hide, self._clock = emit, hide, clock
-
-    @property
-    def tells_body(self) -> bool:
-        """Whether each server's client tells what it sends."""
-        return all(getattr(server.client, "tells_body", False) for server in self._servers)
 
     async def aclose(self) -> None:
         """Close the connections to all of them."""
@@ -76,9 +64,8 @@ class SpreadModel:
         Raises:
             TryFailed: it failed; ``others`` says whether another one is worth asking at once.
         """
-        server = min(self._servers, key=self._rank)
-        server.at_work += 1
-        server.asked += 1
+        server = min(self._servers, key=lambda s: (self._rest_left(s), s.at_work, s.asked))
+        server.at_work, server.asked = server.at_work + 1, server.asked + 1
         try:
             reply = await server.client.complete(request)
         except TryFailed as failure:
@@ -87,11 +74,8 @@ class SpreadModel:
             server.at_work -= 1
         if server.failures:
             self._emit(Noted(where="models", text=f"{server.url} answers again"))
-            server.failures, server.failure = 0, None
+            server.failures.clear()
         return reply
-
-    def _rank(self, server: _Server) -> tuple[float, int, int]:
-        return self._rest_left(server), server.at_work, server.asked
 
     def _rest_left(self, server: _Server) -> float:
         return max(0.0, server.rests_until - self._clock()) if server.failures else 0.0
@@ -100,23 +84,16 @@ class SpreadModel:
         """The failure as the caller should see it; the server rests where it is to blame."""
         if failure.kind == "too_long" or failure.status in _REQUESTS_OWN:
             return failure
-        rest = min(REST_SECONDS * 2.0 ** min(server.failures, 8), _LONGEST_REST)
+        rest = min(REST_SECONDS * 2.0 ** min(len(server.failures), 8), _LONGEST_REST)
         rest = max(rest, failure.retry_after or 0.0)
-        server.failures, server.failure = server.failures + 1, failure
+        server.failures.append(failure)
         server.rests_until = self._clock() + rest
         text = f"{server.url} is passed over for {rest:g} s: {self._hide(str(failure))}"
         self._emit(Noted(where="models", text=text))
         if any(not self._rest_left(other) for other in self._servers):
             failure.others = len(self._servers) - 1
             return failure
-        return self._all_failed(failure)
-
-    def _all_failed(self, newest: TryFailed) -> TryFailed:
-        failures = [server.failure for server in self._servers if server.failure is not None]
-        passing = next((one for one in failures if one.kind not in FINAL), newest)
-        words = "; ".join(str(failure) for failure in failures)
-        return TryFailed(
-            f"none of its {len(self._servers)} servers answers: {words}", passing.kind,
-            status=passing.status, retry_after=passing.retry_after, fix=newest.fix,
-            began=newest.began,
-        )  # fmt: skip
+        failures = [server.failures[-1] for server in self._servers]
+        passing = next((one for one in failures if one.kind not in FINAL), failure)
+        words = f"none of its {len(failures)} servers answers: {'; '.join(map(str, failures))}"
+        return TryFailed(words, passing.kind, status=passing.status, fix=failure.fix)

@@ -6,6 +6,7 @@ Pages are those of MiniWoB++ (``miniwob``) and of what is installed of BrowserGy
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,6 +70,9 @@ _DOMAIN: dict[str, Callable[[Path], str]] = {
     "osworld": lambda path: path.parent.name,
 }
 """The folder that a benchmark's tables call the domain."""
+
+_FORMS = ("abstract", "verbose")
+"""The tags of Spider2-V's two forms of a task, each a file of its own."""
 
 _SOURCES = {
     "own": "own:DIR, where DIR holds task files that end in .yaml",
@@ -154,9 +158,15 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
     """Every task file of a suite, as a task or with the reason why it is left out.
 
     Raises:
-        UsageError: an unknown kind, or no such folder.
+        UsageError: an unknown kind, no such folder, or a form that its tasks do not have.
     """
     kind, _, place = name.partition(":")
+    if settings is not None and settings.instructions != "both" and kind != "spider2v":
+        raise UsageError(
+            f"tasks.instructions = {settings.instructions!r}: tasks of {name!r} have one form; two "
+            "have those of spider2v:DIR",
+            fix="--set tasks.instructions=both",
+        )
     if f"{kind}:" == MINIWOB:
         return _miniwob(place)
     if f"{kind}:" == BROWSERGYM and place:
@@ -209,7 +219,7 @@ def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | Non
         planned = _planned(kind, path, tasks, settings)
         if isinstance(planned, PlannedTask):
             tasks[planned.id] = planned
-        else:
+        elif planned is not None:
             problems[str(path)] = planned.why
             ids.setdefault(planned.id, str(path))
     return Suite(name, tuple(tasks.values()), problems, ids)
@@ -226,8 +236,8 @@ def _planned(
     path: Path | str,
     taken: Mapping[str, PlannedTask],
     settings: TaskSettings | None,
-) -> PlannedTask | _LeftOut:
-    """The task as the plan has it, or why it cannot be run.
+) -> PlannedTask | _LeftOut | None:
+    """The task as the plan has it, or why it cannot be run; None where it has the other form.
 
     OSWorld has tasks of one id in two domains; its domain distinguishes the second.
     """
@@ -235,6 +245,12 @@ def _planned(
         task = load_task(path)
     except OperatorError as error:
         return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
+    if settings is not None and settings.instructions != "both":
+        form = _form(Path(path))
+        if not form:
+            return _LeftOut(task.id, 'its tags name neither "abstract" nor "verbose"')
+        if form != settings.instructions:
+            return None
     if missing := lacking(task, settings):
         return _LeftOut(task.id, "; ".join(missing))
     domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain
@@ -243,6 +259,12 @@ def _planned(
     if name in taken:
         return _LeftOut(name, f"task id {task.id!r} is that of {taken[name].path} too")
     return PlannedTask(id=name, path=str(path), domain=domain)
+
+
+def _form(path: Path) -> str:
+    """Which form of instruction a file of Spider2-V says that it has; empty where it does not."""
+    tags = json.loads(path.read_bytes()).get("tags")
+    return next((form for form in _FORMS if isinstance(tags, list) and form in tags), "")
 
 
 def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:

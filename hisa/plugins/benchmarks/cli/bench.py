@@ -60,6 +60,7 @@ bench.add_command(undone)
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
 @click.option("--group", type=click.IntRange(1, 10_000), default=1, metavar="N", help=_GROUP)
+@click.option("--independent", is_flag=True, help="Each repeat learns for itself alone.")
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
@@ -86,6 +87,7 @@ def run_command(
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
     hisa bench run browsergym:miniwob --env browsergym --out benches/gym
+    hisa bench run own:DIR --repeat 2 --independent --max-steps 100 --out benches/table2
     hisa bench run own:DIR --ablate table5 --out benches/table5
     hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
     hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
@@ -93,6 +95,9 @@ def run_command(
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
     With --group N it is tried N times with that seed, as training wants it; only the planner's
     models.planner.seed is counted up, where its model takes one.
+
+    What one repeat learned, the next one recalls; with --independent each has a pattern store of
+    its own, as two runs of a paper's table have. The report says how far they lie apart.
 
     With --only ready the machine of --env is started once, and tasks that lack something (an
     application, a file, an account; see hisa bench coverage) are left out.
@@ -172,6 +177,7 @@ def _plan(
     be in its results, and its results in other runs.
     """
     from hisa.config import load
+    from hisa.errors import UsageError
     from hisa.plugins.benchmarks.bench.attempt_records import Plan
     from hisa.plugins.benchmarks.bench.ledger import read_plan
     from hisa.plugins.benchmarks.bench.variants import changes, expand
@@ -187,6 +193,12 @@ def _plan(
             [f"patterns.path={store}", "run.fingerprint=true", *assignments],
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
+        if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
+            raise UsageError(
+                f"--independent, and patterns.path = {str(settings.patterns.path)!r}: repeats with "
+                "stores of their own do not begin from another one",
+                fix="leave patterns.path out",
+            )
         _must_be_thrown_away(settings)
         _must_be_enough(settings, options)
         trees[variant] = settings.model_dump(mode="json")
@@ -197,6 +209,7 @@ def _plan(
         problems=suite.problems,
         repeat=options["repeat"],
         group=options["group"],
+        independent=options["independent"],
         reference=str(options["reference"].resolve()) if options["reference"] else "",
     )
 

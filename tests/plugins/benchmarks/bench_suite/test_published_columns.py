@@ -36,7 +36,10 @@ def asked(home: Path, suite: Path) -> tuple[str, list[dict[str, Any]]]:
 
 
 def cells(columns: list[dict[str, Any]]) -> dict[tuple[str, str], tuple[int, int]]:
-    return {(each["domain"], each["type"]): (each["count"], each["of"]) for each in columns}
+    return {
+        (each["domain"], each["type"]): (each["right"]["count"], each["right"]["of"])
+        for each in columns
+    }
 
 
 def write(path: Path, content: object) -> None:
@@ -69,7 +72,7 @@ def test_screenspot_pro_has_six_domains_by_text_and_icon(tmp_path: Path) -> None
     write(tmp_path / "pro" / "annotations" / "app_linux.json", rows)
     draw(tmp_path / "pro" / "images" / "app" / "1.png")
     printed, columns = asked(tmp_path, tmp_path / "pro")
-    domains = ["Development", "Creative", "CAD", "Scientific", "Office", "OS", ""]
+    domains = ["CAD", "Creative", "Development", "OS", "Office", "Scientific", ""]
     assert list(dict.fromkeys(column["domain"] for column in columns)) == domains
     found = cells(columns)
     assert found["Development", "text"] == (1, 1)
@@ -80,8 +83,8 @@ def test_screenspot_pro_has_six_domains_by_text_and_icon(tmp_path: Path) -> None
     assert (found["", "text"], found["", "icon"], found["", ""]) == ((6, 7), (1, 7), (7, 14))
     assert "all: as published" in printed
     (row,) = (line for line in printed.splitlines() if line.strip().startswith("Development"))
-    assert "100.0 of 1 [" in row
-    assert "50.0 of 2 [" in row
+    assert "100.0 [20.7, 100.0] of 1" in row
+    assert "50.0 [9.5, 90.5] of 2" in row
 
 
 @pytest.mark.process
@@ -99,7 +102,7 @@ def test_screenspot_v2_has_three_domains_by_the_names_of_its_lists(tmp_path: Pat
         write(tmp_path / "v2" / f"screenspot_{name}_v2.json", rows)
     _, columns = asked(tmp_path, tmp_path / "v2")
     found = cells(columns)
-    assert list(dict.fromkeys(domain for domain, _ in found)) == ["Mobile", "Desktop", "Web", ""]
+    assert list(dict.fromkeys(domain for domain, _ in found)) == ["Desktop", "Mobile", "Web", ""]
     texts = [found[domain, "text"] for domain in ("Mobile", "Desktop", "Web", "")]
     assert texts == [(1, 1), (0, 1), (1, 1), (2, 3)]
     assert found["", "icon"] == (0, 3)
@@ -133,10 +136,10 @@ def osworld_g(home: Path) -> Path:
 def test_osworld_g_has_five_capabilities_and_a_thing_may_be_in_two(tmp_path: Path) -> None:
     _, columns = asked(tmp_path, osworld_g(tmp_path / "g"))
     assert cells(columns) == {
-        ("Text Matching", ""): (1, 1),
-        ("Element Recognition", ""): (1, 1),
-        ("Layout Understanding", ""): (0, 1),
-        ("Fine-grained Manipulation", ""): (1, 1),
+        ("Text matching", ""): (1, 1),
+        ("Element recognition", ""): (1, 1),
+        ("Layout understanding", ""): (0, 1),
+        ("Fine-grained manipulation", ""): (1, 1),
         ("Refusal", ""): (1, 2),
         ("", ""): (3, 5),
     }

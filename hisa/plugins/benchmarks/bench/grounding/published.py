@@ -36,13 +36,6 @@ _PICTURES = ("screenspotv2_image", "screenspot_imgs", "images", ".")
 """Folders of pictures, beside the list or beside its folder."""
 
 _LIST_OF_A_DOMAIN = re.compile(r"screenspot_(mobile|desktop|web)[_.]")
-_CAPABILITIES = {
-    "text_matching": "Text Matching",
-    "element_recognition": "Element Recognition",
-    "layout_understanding": "Layout Understanding",
-    "fine_grained_manipulation": "Fine-grained Manipulation",
-    "refusal": "Refusal",
-}
 
 
 class _Row(BaseModel):
@@ -138,8 +131,8 @@ def _capabilities(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         classified = json.loads(path.read_text(encoding="utf-8"))["classified"]
         for key, rows in classified.items():
-            name = _CAPABILITIES.get(key, key)
-            for ident in {str(row["id"]) for row in rows}:
+            name = key.replace("fine_grained", "fine-grained").replace("_", " ").capitalize()
+            for ident in {row["id"] for row in rows}:
                 named[ident] = (*named.get(ident, ()), name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
