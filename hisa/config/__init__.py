@@ -71,7 +71,6 @@ class RunSettings(Section):
 
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 """How hard a reasoning model thinks, in the order of the words; empty: its own default."""
-_Address = Annotated[str, Field(min_length=1)]
 
 
 class ModelSettings(Section):
@@ -82,7 +81,7 @@ class ModelSettings(Section):
     default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
-    base_url: str | Annotated[tuple[_Address, ...], Field(min_length=1)] = ""
+    base_url: str | Annotated[tuple[str, ...], Field(min_length=1)] = ""
     """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: servers that share calls."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
@@ -123,14 +122,10 @@ class ModelSettings(Section):
     threads: int | None = Field(None, ge=1)
 
     @property
-    def addresses(self) -> tuple[str, ...]:
-        """Those of its servers, as they are set; one that is empty where none is."""
-        return (self.base_url,) if isinstance(self.base_url, str) else self.base_url
-
-    @property
     def servers(self) -> tuple[Self, ...]:
         """These settings for each of its servers."""
-        return tuple(self.model_copy(update={"base_url": url}) for url in self.addresses)
+        urls = (self.base_url,) if isinstance(self.base_url, str) else self.base_url
+        return tuple(self.model_copy(update={"base_url": url}) for url in urls)
 
 
 class ModelsSettings(Section):

@@ -55,7 +55,7 @@ def _checked(url: str) -> str:
 
 
 def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "") -> Endpoint:
-    """A role's (first) endpoint: the setting, else ``OPENAI_BASE_URL``, else the public address.
+    """The endpoint of one role: the setting, else ``OPENAI_BASE_URL``, else the public address.
 
     A server on this machine or a private network may go without a key, and so may one that takes
     the id of a ``run`` for it.
@@ -64,9 +64,8 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "
         ConfigError: the address is not an HTTP address.
         ModelUnavailable: a public server and no key, or a key that cannot be one.
     """
-    url = _checked(
-        settings.addresses[0] or environ.get("OPENAI_BASE_URL", "").strip() or PUBLIC_URL
-    )
+    url = str(settings.base_url) or environ.get("OPENAI_BASE_URL", "").strip()
+    url = _checked(url or PUBLIC_URL)
     if settings.session == "key":
         return Endpoint(url, run or "none")
     session = run if settings.session == "header" else ""

@@ -136,9 +136,8 @@ def _client(
         clients[endpoint.url] = own or OpenAIModel(
             server, endpoint, profile=profile, section=section
         )
-    if len(clients) == 1:
-        return next(iter(clients.values()))
-    return SpreadModel(clients, emit=context.emit, hide=context.hide)
+    only, *more = clients.values()
+    return SpreadModel(clients, emit=context.emit, hide=context.hide) if more else only
 
 
 def open_models(
@@ -229,9 +228,8 @@ def _open_chosen(
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a local server cost nothing a token; how an unknown one picks is measured."""
-    if announced(settings.model) or not all(
-        resolve(server, environ).local for server in settings.servers
-    ):
+    servers = () if announced(settings.model) else settings.servers
+    if not servers or not all(resolve(server, environ).local for server in servers):
         return profile
     changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
     if profile.free_at_home and profile.price is None:

@@ -62,8 +62,7 @@ class TryFailed(ModelUnavailable):
         self.status = status
         self.retry_after = retry_after
         self.began = began
-        self.others = 0
-        """Further servers of the model, where one of them can be asked at once."""
+        self.others = 0  # further servers, where one of them can be asked at once
 
 
 def retry_after(header: str | None, now: float) -> float | None:

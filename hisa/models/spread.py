@@ -14,8 +14,7 @@ from hisa.protocols import Emit, Model, ModelReply, ModelRequest
 __all__ = ["REST_SECONDS", "SpreadModel"]
 
 REST_SECONDS = 30.0
-"""Rest of a server that failed, doubled with each further failure in a row; chosen by hand."""
-_LONGEST_REST = 600.0
+"""Rest of a server that failed, doubled with each further one of five in a row; by hand."""
 _REQUESTS_OWN = (400, 413, 422)
 """Statuses that say something of the request: every server would answer so."""
 
@@ -31,9 +30,7 @@ class _Server:
 
 
 class SpreadModel:
-    """Gives each call to the server that has least to do; ties go to the one asked least.
-
-    Where all rest, the one whose rest ends first is asked.
+    """Gives each call to the server that has least to do, all resting: whose rest ends first.
 
     Args:
         servers: a client by its address; at least one.
@@ -84,7 +81,7 @@ class SpreadModel:
         """The failure as the caller should see it; the server rests where it is to blame."""
         if failure.kind == "too_long" or failure.status in _REQUESTS_OWN:
             return failure
-        rest = min(REST_SECONDS * 2.0 ** min(len(server.failures), 8), _LONGEST_REST)
+        rest = REST_SECONDS * 2.0 ** min(len(server.failures), 4)
         rest = max(rest, failure.retry_after or 0.0)
         server.failures.append(failure)
         server.rests_until = self._clock() + rest

@@ -1,8 +1,7 @@
 """Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6).
 
 Each lesson names the steps that it was seen in. One that praises a step which failed, changed
-nothing or did something unexpected is refused, and so is one that warns of a way that did not go
-wrong more than once.
+nothing or did something unexpected is refused; so is one that warns of what went wrong but once.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ __all__ = ["MOST", "induce", "new_id"]
 
 MOST = 3
 """Patterns of one run (HiSA, appendix A.6)."""
-TRIED = 2
-"""Steps that must have gone wrong before a way is warned of: "after multiple attempts" (A.6)."""
+TRIED = 2  # what goes wrong less often is not warned of: "after multiple attempts" (HiSA, A.6)
 _REPLY_CHARS = 20_000  # chosen by hand
 _TASK_TOKENS = 1000
 """An instruction longer than that is shown by its beginning."""

@@ -92,7 +92,7 @@ class Group(BaseModel):
     task_time: Estimate = Estimate()
     """Seconds of an attempt's steps."""
     within: dict[int, Estimate] = {}
-    """Success rate by steps: of attempts that had ended by then."""
+    """Success rate by steps, where an attempt took so many: of those that had ended by then."""
     repeats: dict[int, Estimate] = {}
     """Success rate of each repeat."""
     spread: float | None = None
@@ -233,7 +233,6 @@ def build_report(
     other = _Measured(against) if against is not None else None
     parts = {name: bench.of(name) for name in bench.plan.variants}
     slots = {name: bench.slots(name) for name in bench.plan.variants}
-    limits = {name: tree["run"]["max_steps"] for name, tree in bench.plan.variants.items()}
     label = None
     if other is not None:
         _require_comparable(bench)
@@ -241,7 +240,6 @@ def build_report(
         twin = bench.main if bench.main in other.plan.variants else other.main
         label = f"{other.folder.name} ({twin})"
         parts[label], slots[label] = other.of(twin), other.slots(twin)
-        limits[label] = other.plan.variants[twin]["run"]["max_steps"]
     main = bench.main
     settings = bench.plan.variants[main]
     return Report(
@@ -253,9 +251,7 @@ def build_report(
         against=None if against is None else str(against),
         baseline=label,
         main=main,
-        variants=[
-            group(name, results, slots[name], limit=limits[name]) for name, results in parts.items()
-        ],
+        variants=[group(name, results, slots[name]) for name, results in parts.items()],
         independent=bench.plan.independent,
         domains=_by_domain(parts[main]),
         baseline_domains=_by_domain(parts[label]) if label else [],
@@ -300,24 +296,22 @@ _AVERAGED = (
 """What `Group` has the means of, by its name in `Usage`."""
 
 
-def group(
-    name: str, results: Sequence[Measure], slots: Sequence[SlotState] = (), *, limit: int = 0
-) -> Group:
+def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()) -> Group:
     """Take results together.
 
     Args:
         name: of the group.
         results: what there is.
         slots: what was planned; empty: it is not said how much was given up.
-        limit: steps that each attempt was allowed; 0: nothing is told by steps or repeats.
     """
     by_task = _success(results)
     rate = mean(list(by_task.values()))
     low, high = wilson(sum(by_task.values()), len(by_task))
     scored = [result for result in results if result.scored]
+    longest = max((result.steps for result in scored), default=0)
     repeats = {
-        n: success_within([result for result in scored if result.repeat == n], limit)
-        for n in sorted({result.repeat for result in scored if limit})
+        n: success_within([result for result in scored if result.repeat == n], longest)
+        for n in sorted({result.repeat for result in scored})
     }
     rates = [each.value for each in repeats.values() if each.value is not None]
     done = [result for result in scored if result.status == "succeeded"]
@@ -347,7 +341,7 @@ def group(
         multi_action=multi_action_share(results),
         step_time=step_time(results),
         task_time=task_time(results),
-        within={n: success_within(results, n) for n in (*HORIZONS, limit) if 0 < n <= limit},
+        within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
         repeats=repeats,
         spread=stdev(rates) if len(rates) > 1 else None,
         **averages,

@@ -71,9 +71,6 @@ _DOMAIN: dict[str, Callable[[Path], str]] = {
 }
 """The folder that a benchmark's tables call the domain."""
 
-_FORMS = ("abstract", "verbose")
-"""The tags of Spider2-V's two forms of a task, each a file of its own."""
-
 _SOURCES = {
     "own": "own:DIR, where DIR holds task files that end in .yaml",
     "spider2v": "git clone https://github.com/xlang-ai/Spider2-V, then spider2v:Spider2-V",
@@ -246,10 +243,11 @@ def _planned(
     except OperatorError as error:
         return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
     if settings is not None and settings.instructions != "both":
-        form = _form(Path(path))
-        if not form:
+        tags = json.loads(Path(path).read_bytes()).get("tags")
+        forms = [f for f in ("abstract", "verbose") if isinstance(tags, list) and f in tags]
+        if not forms:
             return _LeftOut(task.id, 'its tags name neither "abstract" nor "verbose"')
-        if form != settings.instructions:
+        if settings.instructions not in forms:
             return None
     if missing := lacking(task, settings):
         return _LeftOut(task.id, "; ".join(missing))
@@ -259,12 +257,6 @@ def _planned(
     if name in taken:
         return _LeftOut(name, f"task id {task.id!r} is that of {taken[name].path} too")
     return PlannedTask(id=name, path=str(path), domain=domain)
-
-
-def _form(path: Path) -> str:
-    """Which form of instruction a file of Spider2-V says that it has; empty where it does not."""
-    tags = json.loads(path.read_bytes()).get("tags")
-    return next((form for form in _FORMS if isinstance(tags, list) and form in tags), "")
 
 
 def _narrowed(suite: Suite, only: frozenset[str]) -> Suite:

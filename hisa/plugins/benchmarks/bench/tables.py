@@ -128,10 +128,10 @@ def _within(report: Report) -> Table:
     learned = "itself alone" if report.independent else "the next too, if anything: not independent"
     return Table(
         "By steps and by repeats",
-        "Success in percent. @N: of attempts that had ended within N steps; from runs that were "
-        "allowed more it is a lower bound, since what was done by then in a run that went on was "
-        f"not scored. #R: of repeat R, which learned for {learned}. Spread: sample standard "
-        "deviation of the repeats, in points; a coarse number from two.",
+        "Success in percent. @N: of attempts that had ended within N steps, if any took so many; "
+        "a lower bound of what a limit of N would give, since what was done by then in a run that "
+        f"went on was not scored. #R: of repeat R, which learned for {learned}. Spread: sample "
+        "standard deviation of the repeats, in points; a coarse number from two.",
         ("Variant", *(f"@{n}" for n in steps), *(f"#{n}" for n in repeats), "Spread"),
         tuple(
             (
@@ -141,7 +141,7 @@ def _within(report: Report) -> Table:
                 percent(each.spread),
             )
             for each in report.variants
-            if len(steps) > 1 or len(repeats) > 1
+            if steps or len(repeats) > 1
         ),
     )
 

@@ -110,7 +110,8 @@ def run_command(
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
-    n3, n5, n7, n9; several joined by +; table5 and table6 stand for those of HiSA's tables.
+    n3, n5, n7, n9, k1, k8, k16, k32, steps15, steps50, steps100; several joined by +;
+    table5 and table6 stand for those of HiSA's tables, figure4 for those of GTA1's.
 
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
@@ -194,11 +195,8 @@ def _plan(
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
-            raise UsageError(
-                f"--independent, and patterns.path = {str(settings.patterns.path)!r}: repeats with "
-                "stores of their own do not begin from another one",
-                fix="leave patterns.path out",
-            )
+            words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
+            raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
         _must_be_thrown_away(settings)
         _must_be_enough(settings, options)
         trees[variant] = settings.model_dump(mode="json")

@@ -251,17 +251,17 @@ def test_success_by_steps_counts_what_had_ended_by_then(tmp_path: Path) -> None:
     rates = {steps: found.value for steps, found in within.items()}
     assert rates == pytest.approx({15: 0.5 / 3, 50: 1.5 / 3, 100: 2.5 / 3})
     assert within[100].value == pytest.approx(report.variants[0].rate)
+    assert list(report.domains[0].within) == [15]  # its attempts took 15 and 16 steps
     (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
     assert table.header == ("Variant", "@15", "@50", "@100", "#1", "#2", "Spread")
     assert table.rows[0][2].startswith("50.0 [")
     assert table.rows[0][2].endswith("(n 3)")
 
 
-def test_a_limit_below_all_horizons_is_the_only_one(tmp_path: Path) -> None:
-    report = allowed(tmp_path, 12)
-    assert list(report.variants[0].within) == [12]
-    (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
-    assert table.header == ("Variant", "@12", "#1", "#2", "Spread")
+def test_no_horizon_is_told_that_no_attempt_reached(tmp_path: Path) -> None:
+    report = one(tmp_path, ("task-00", 1, 14, "succeeded", 1.0))
+    assert report.variants[0].within == {}
+    assert "By steps and by repeats" not in [table.title for table in tables(report)]
 
 
 @pytest.mark.parametrize("independent", [False, True])

@@ -135,11 +135,8 @@ def _capabilities(path: Path) -> dict[str, tuple[str, ...]]:
             for ident in {row["id"] for row in rows}:
                 named[ident] = (*named.get(ident, ()), name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f'{path}: not as OSWorld-G publishes it, {{"classified": {{NAME: [{{"id": …}}]}}}}: '
-            f"{error!r}",
-            fix=f"fetch the suite's file again, or move it away: mv {path} {path}.broken",
-        ) from error
+        said = f"{path}: not as OSWorld-G publishes it: {error!r}"
+        raise UsageError(said, fix=f"fetch the file again, or: mv {path} {path}.off") from error
     return named
 
 
