@@ -24,26 +24,11 @@ from hisa.machine.plugins import default_name
 from hisa.text.redact import redact
 
 __all__ = [
-    "OFFERED_TOKENS",
-    "RAW_TOKENS",
-    "Effort",
-    "EnvironmentSettings",
-    "GrounderKind",
-    "GrounderSettings",
-    "LimitSettings",
-    "ModelSettings",
-    "PatternSettings",
-    "PlannerSettings",
-    "PolicySettings",
-    "RemoteSettings",
-    "RunSettings",
-    "SecretSettings",
-    "Settings",
-    "StateSettings",
-    "TaskSettings",
-    "ToolSettings",
-    "load",
-]
+    "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
+    "GrounderSettings", "LimitSettings", "ModelSettings", "PatternSettings", "PlannerSettings",
+    "PolicySettings", "RemoteSettings", "RunSettings", "SecretSettings", "Settings",
+    "StateSettings", "TaskSettings", "ToolSettings", "load",
+]  # fmt: skip
 
 
 class RunSettings(Section):
