@@ -75,7 +75,7 @@ def models(settings: Settings) -> Iterator[Finding]:
             continue
         point = find("models", chosen.model)
         if point is None:
-            yield _model(role, chosen)
+            yield from (_model(role, server) for server in chosen.servers)
             continue
         try:
             brought = announced(chosen.model)

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
@@ -24,26 +24,11 @@ from hisa.machine.plugins import default_name
 from hisa.text.redact import redact
 
 __all__ = [
-    "OFFERED_TOKENS",
-    "RAW_TOKENS",
-    "Effort",
-    "EnvironmentSettings",
-    "GrounderKind",
-    "GrounderSettings",
-    "LimitSettings",
-    "ModelSettings",
-    "PatternSettings",
-    "PlannerSettings",
-    "PolicySettings",
-    "RemoteSettings",
-    "RunSettings",
-    "SecretSettings",
-    "Settings",
-    "StateSettings",
-    "TaskSettings",
-    "ToolSettings",
-    "load",
-]
+    "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
+    "GrounderSettings", "LimitSettings", "ModelSettings", "PatternSettings", "PlannerSettings",
+    "PolicySettings", "RemoteSettings", "RunSettings", "SecretSettings", "Settings",
+    "StateSettings", "TaskSettings", "ToolSettings", "load",
+]  # fmt: skip
 
 
 class RunSettings(Section):
@@ -81,8 +66,8 @@ class ModelSettings(Section):
     default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
-    base_url: str = ""
-    """Empty: OPENAI_BASE_URL, else the public OpenAI address."""
+    base_url: str | Annotated[tuple[str, ...], Field(min_length=1)] = ""
+    """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: servers that share calls."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
@@ -120,6 +105,12 @@ class ModelSettings(Section):
     """Tokens in and out together, for a model that a package runs here; None: the package's own
     choice, as for ``threads``."""
     threads: int | None = Field(None, ge=1)
+
+    @property
+    def servers(self) -> tuple[Self, ...]:
+        """These settings for each of its servers."""
+        urls = (self.base_url,) if isinstance(self.base_url, str) else self.base_url
+        return tuple(self.model_copy(update={"base_url": url}) for url in urls)
 
 
 class ModelsSettings(Section):
@@ -400,6 +391,8 @@ _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(
 class TaskSettings(Section):
     """What task files may do, which others write."""
 
+    instructions: Literal["both", "abstract", "verbose"] = "both"
+    """Which form of Spider2-V's tasks a suite has: the aim alone, or a tutorial with it."""
     allow_private_downloads: tuple[str, ...] = ()
     """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
     network and may be downloaded from; all others there are refused."""

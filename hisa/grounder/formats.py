@@ -100,6 +100,7 @@ class PixelFormat:
         syntax: how they write a point.
         min_pixels: the server's limits, as it is usually set up.
         max_pixels: the same.
+        system: the system message that the family was trained with; empty: the element locator.
     """
 
     def __init__(
@@ -109,9 +110,10 @@ class PixelFormat:
         *,
         min_pixels: int = QWEN_MIN_PIXELS,
         max_pixels: int = QWEN_MAX_PIXELS,
+        system: str = "",
     ) -> None:
         self.name, self.max_tokens = name, syntax.max_tokens
-        self._syntax = syntax
+        self._syntax, self._system = syntax, system
         self._least, self._most = min_pixels, max_pixels
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
@@ -135,7 +137,7 @@ class PixelFormat:
             sent = screenshot if size == shown else screenshot.on_black(size)
         else:
             sent = screenshot.resized(size)
-        system = render(
+        system = self._system or render(
             "element_locator", height=size.height, width=size.width, form=self._syntax.form
         )
         return shown, (
@@ -158,7 +160,7 @@ class PixelFormat:
 
 
 class GTA1Format(PixelFormat):
-    """GTA1 (7B, 32B): answers ``(x,y)`` in pixels of the picture that it got."""
+    """GTA1-7B: answers ``(x,y)`` in pixels of the picture that it got."""
 
     def __init__(self) -> None:
         super().__init__("gta1", min_pixels=QWEN_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS)
@@ -171,15 +173,18 @@ class RelativeFormat:
         name: as in the setting.
         whole: what the right and the lower edge are called.
         syntax: how they write a point.
+        system: as of `PixelFormat`.
     """
 
-    def __init__(self, name: str, whole: float, syntax: AnswerSyntax = PAIR) -> None:
+    def __init__(
+        self, name: str, whole: float, syntax: AnswerSyntax = PAIR, *, system: str = ""
+    ) -> None:
         self.name, self.max_tokens = name, syntax.max_tokens
-        self._whole, self._syntax = whole, syntax
+        self._whole, self._syntax, self._system = whole, syntax, system
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
         """The picture's size, and the two messages."""
-        system = render(
+        system = self._system or render(
             "element_locator_relative", whole=f"{self._whole:g}", form=self._syntax.form
         )
         return screenshot.size, (

@@ -40,5 +40,5 @@ class Trust:
 
 def key_of(model: str, wanted: ModelSettings, profile: Profile | None) -> Key:
     """Returns what a figure belongs to."""
-    address = wanted.base_url or os.environ.get("OPENAI_BASE_URL", "")
+    address = str(wanted.base_url) or os.environ.get("OPENAI_BASE_URL", "")
     return model, address, profile.name if profile else ""

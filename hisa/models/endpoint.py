@@ -64,7 +64,8 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "
         ConfigError: the address is not an HTTP address.
         ModelUnavailable: a public server and no key, or a key that cannot be one.
     """
-    url = _checked(settings.base_url or environ.get("OPENAI_BASE_URL", "").strip() or PUBLIC_URL)
+    url = str(settings.base_url) or environ.get("OPENAI_BASE_URL", "").strip()
+    url = _checked(url or PUBLIC_URL)
     if settings.session == "key":
         return Endpoint(url, run or "none")
     session = run if settings.session == "header" else ""

@@ -156,6 +156,7 @@ BUILT_IN: tuple[Profile, ...] = (
     _like(_GEMINI, "gemini-2.5-flash", "gemini-2.5-flash", price=_usd(0.30, 2.50, 0.03, _GOOGLE),
           efforts=_EFFORTS),
     _GEMINI,
+    _like(_OPEN, "gta1-32b", "gta1-32b*", coordinates="pixels", grounding="opencua"),
     _like(_OPEN, "gta1", "gta1*", coordinates="pixels", grounding="gta1"),
     _like(_OPEN, "ui-tars-1.5", "ui-tars-1.5*", structured="json_schema", coordinates="pixels",
           grounding="ui-tars-1.5"),

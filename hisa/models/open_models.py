@@ -22,6 +22,7 @@ from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import not_sent
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
+from hisa.models.spread import SpreadModel
 from hisa.protocols import Emit, Model, Role
 from hisa.text.redact import redact
 
@@ -80,7 +81,8 @@ def require_models(settings: Settings, environ: Mapping[str, str] | None = None)
     for role, wanted in _chosen(settings).items():
         _fitting(settings, role, wanted)
         if announced(wanted.model) is None:
-            resolve(wanted, os.environ if environ is None else environ)
+            for server in wanted.servers:
+                resolve(server, os.environ if environ is None else environ)
 
 
 def _fitting(
@@ -122,14 +124,20 @@ def _client(
     section: Role,
     environ: Mapping[str, str],
     kind: ClientKind | None,
-    run: str,
+    context: CallContext,
 ) -> Model:
     added: Model | None = plugins.make("models", settings.model, settings)
     if added is not None:
         return added
-    endpoint = resolve(settings, environ, run=run)
-    own = kind.client(settings, endpoint, profile=profile, section=section) if kind else None
-    return own or OpenAIModel(settings, endpoint, profile=profile, section=section)
+    clients: dict[str, Model] = {}
+    for server in settings.servers:
+        endpoint = resolve(server, environ, run=context.run)
+        own = kind.client(server, endpoint, profile=profile, section=section) if kind else None
+        clients[endpoint.url] = own or OpenAIModel(
+            server, endpoint, profile=profile, section=section
+        )
+    only, *more = clients.values()
+    return SpreadModel(clients, emit=context.emit, hide=context.hide) if more else only
 
 
 def open_models(
@@ -202,7 +210,7 @@ def _open_chosen(
             profile, kind = _fitting(settings, role, wanted)
             profile = _at_home(profile, wanted, environ)
             client = _client(
-                wanted, profile, section=section, environ=environ, kind=kind, run=context.run
+                wanted, profile, section=section, environ=environ, kind=kind, context=context
             )
             models.own(client)
             if _has_profile(announced(wanted.model)):
@@ -220,7 +228,8 @@ def _open_chosen(
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a local server cost nothing a token; how an unknown one picks is measured."""
-    if announced(settings.model) or not resolve(settings, environ).local:
+    servers = () if announced(settings.model) else settings.servers
+    if not servers or not all(resolve(server, environ).local for server in servers):
         return profile
     changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
     if profile.free_at_home and profile.price is None:

@@ -11,16 +11,11 @@ from hisa.events.run_events import FailureKind
 from hisa.protocols import ModelReply, ModelRequest
 
 __all__ = [
-    "FailureKind",
-    "TryFailed",
-    "is_answer",
-    "nothing_said",
-    "retry_after",
-    "unavailable",
-    "wait_before",
-]
+    "FINAL", "FailureKind", "TryFailed", "is_answer", "nothing_said", "retry_after",
+    "unavailable", "wait_before",
+]  # fmt: skip
 
-_FINAL = ("refused", "too_long")
+FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
 
 _CUT = ("", "length", "content_filter")
@@ -61,6 +56,7 @@ class TryFailed(ModelUnavailable):
         self.status = status
         self.retry_after = retry_after
         self.began = began
+        self.others = 0  # further servers, where one of them can be asked at once
 
 
 def retry_after(header: str | None, now: float) -> float | None:
@@ -109,7 +105,7 @@ def wait_before(
         max_retries: tries after the first.
         uniform: draws between two numbers.
     """
-    if failure.kind in _FINAL or tries > max_retries:
+    if failure.kind in FINAL or tries > max_retries:
         return None
     # The exponent is bounded so that a large max_retries cannot overflow a float.
     jitter = uniform(0.0, min(_CAP, _BASE * 2.0 ** min(tries, 16)))
@@ -128,7 +124,7 @@ def unavailable(
         message: its text, without secrets.
         tries: made in all.
     """
-    after = "" if failure.kind in _FINAL else f" after {tries} tries; the last one"
+    after = "" if failure.kind in FINAL else f" after {tries} tries; the last one"
     return ModelUnavailable(
         f"model {model!r} ({role}): no answer{after}: {message}", fix=failure.fix
     )

@@ -140,7 +140,7 @@ class RoleModel:
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
         """Try until there is an answer, or no further try may help."""
-        context, tries, cut_short = self._context, 0, 0
+        context, tries, cut_short, passed_on = self._context, 0, 0, 0
         while True:
             turn = new_turn()
             try:
@@ -153,7 +153,10 @@ class RoleModel:
             tries += 1
             cut_short += failure.began
             most = self._settings.max_retries if cut_short < 2 else 0
-            wait = wait_before(failure, tries, most, context.uniform)
+            at_once = passed_on < failure.others  # another server is asked
+            passed_on += at_once
+            rest = wait_before(failure, tries - passed_on, most, context.uniform)
+            wait = 0.0 if at_once else rest
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(

@@ -1,7 +1,7 @@
 """Induction: a finished run's steps made into at most three patterns (HiSA, appendix A.6).
 
 Each lesson names the steps that it was seen in. One that praises a step which failed, changed
-nothing or did something unexpected is refused, and so is one that warns where nothing went wrong.
+nothing or did something unexpected is refused; so is one that warns of what went wrong but once.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = ["MOST", "induce", "new_id"]
 
 MOST = 3
 """Patterns of one run (HiSA, appendix A.6)."""
+TRIED = 2  # what goes wrong less often is not warned of: "after multiple attempts" (HiSA, A.6)
 _REPLY_CHARS = 20_000  # chosen by hand
 _TASK_TOKENS = 1000
 """An instruction longer than that is shown by its beginning."""
@@ -89,9 +90,11 @@ def _seen(reply: _Reply, lines: dict[int, str]) -> _Reply:
                 f"patterns.{place}: a lesson of success rests on step {bad}, which is not one that "
                 '"Succeeded."; leave the lesson out or make it one of failure'
             )
-        if item.type == "failure" and len(worked) == len(known):
+        wrong = len({*known} - {*worked})
+        if item.type == "failure" and wrong < TRIED:
             raise InvalidReply(
-                f"patterns.{place}: a lesson of failure names no step that went wrong"
+                f"patterns.{place}: a lesson of failure needs {TRIED} steps that went wrong, and "
+                f"names {wrong}"
             )
     return reply
 
@@ -100,7 +103,7 @@ def _request(task: Task, lines: Sequence[str]) -> ModelRequest:
     wanted = block(task.instruction)
     room = longest(len(wanted), lambda size: estimate_tokens(wanted[:size]) <= _TASK_TOKENS)
     text = sections({"task": wanted[:room], "steps": "\n".join(lines)})
-    system = render("pattern_induction", most=MOST, chars=LESSON_CHARS)
+    system = render("pattern_induction", most=MOST, chars=LESSON_CHARS, tried=TRIED)
     return ModelRequest(
         role="state",
         messages=(Message("system", (TextPart(system),)), Message("user", (TextPart(text),))),

@@ -10,7 +10,8 @@ from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner
-from hisa.protocols import Emit, Grounder, Model, Planner
+from hisa.protocols import Emit, GroundedCall, Grounder, Model, Planner, ToolCall
+from hisa.screen.observation import Observation
 
 __all__ = ["open_scaling"]
 
@@ -30,7 +31,8 @@ def open_scaling(
     Args:
         settings: the effective settings.
         planner: asks once.
-        grounder: finds candidates' targets; the agent's own, so that nothing is found twice.
+        grounder: finds candidates' targets; the agent's own, so that nothing is found twice. With
+            constant scaling it finds those of the chosen one alone, at its act.
         judge: serves the role ``judge``.
         emit: gets the events of decisions.
         profile: of the planner's model.
@@ -48,7 +50,8 @@ def open_scaling(
         )
     if alike := _alike(settings, profile):
         raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
-    sampler = Sampler(planner, grounder, temperature=chosen.sample_temperature, emit=emit)
+    finder = _Later() if chosen.scaling == "constant" and trials is None else grounder
+    sampler = Sampler(planner, finder, temperature=chosen.sample_temperature, emit=emit)
     return ScaledPlanner(
         planner,
         sampler,
@@ -58,6 +61,14 @@ def open_scaling(
         scaling=chosen.scaling,
         trials=trials,
     )
+
+
+class _Later:
+    """Leaves all targets to be found once one call is chosen (GTA1, section 3.1)."""
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """The call as it was written."""
+        return GroundedCall(call, call.input, call.actions)
 
 
 def _alike(settings: Settings, profile: Profile) -> tuple[str, str] | None:

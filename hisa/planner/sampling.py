@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from hisa.actions import slots
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, NotFound
 from hisa.events import PlaceFound, Sampled
 from hisa.planner.canonical import canonical_keys
@@ -158,12 +159,22 @@ def _candidate(n: int, call: ToolCall, found: GroundedCall | Exception) -> Candi
 
 
 def _with_keys(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates with their keys; one that was not found never has that of one that was."""
+    """The candidates with their keys; one that was not found never has that of one that was.
+
+    Of targets that are still to be found, the words count.
+    """
     keys = canonical_keys([each.grounded.sequence for each in candidates])
     return [
-        replace(each, key=key if each.is_found else f"not found {_described(each.call)}: {key}")
+        replace(each, key=f"{_open_words(each)}{key}")
         for each, key in zip(candidates, keys, strict=True)
     ]
+
+
+def _open_words(each: Candidate) -> str:
+    words = f"{_described(each.call)}: "
+    if not each.is_found:
+        return f"not found {words}"
+    return words if any(slots(call.actions) for call in each.grounded.sequence) else ""
 
 
 def _described(call: ToolCall) -> str:

@@ -15,6 +15,8 @@ from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
 
 NAMES = sorted({*FORMATS, "holo", "opencua", "opencua-relative", "ui-tars", "ui-tars-1.5"})
+TRAINED = ("opencua", "opencua-relative")
+"""Those that are told what they were trained with, which names no form."""
 QWEN_MAX, SMALL_MAX, GTA1_MAX, MIN = 12_845_056, 1_003_520, 8_847_360, 3_136
 
 
@@ -105,6 +107,21 @@ def test_the_server_leaves_every_picture_that_it_gets_as_it_is(width: int, heigh
     assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == size
 
 
+@pytest.mark.parametrize("name", TRAINED)
+def test_opencua_and_gta1_32b_are_told_what_they_were_trained_with(name: str) -> None:
+    """GTA1, table 10, and OpenCUA's model card: these words alone, and the description as task."""
+    screenshot = Screenshot(Image.new("RGB", (1280, 720)))
+    _, (system, user) = open_format(name).prepare(screenshot, "the Save button")
+    (words,) = system.parts
+    assert isinstance(words, TextPart)
+    assert words.text == (
+        "You are a GUI agent. You are given a task and a screenshot of the screen. "
+        "You need to perform a series of pyautogui actions to complete the task."
+    )
+    assert isinstance(user.parts[0], ImagePart)
+    assert user.parts[1] == TextPart("the Save button")
+
+
 @pytest.mark.parametrize(
     ("text", "point"),
     [
@@ -192,7 +209,10 @@ def test_a_point_beyond_the_edge_is_not_found(name: str, text: str) -> None:
         ("HelloKKMe/GTA1-7B", "gta1"),
         ("ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5"),
         ("bytedance/UI-TARS-7B-DPO", "ui-tars"),
+        ("HelloKKMe/GTA1-32B", "opencua"),
+        ("Salesforce/GTA1-7B-2507", "gta1"),
         ("xlangai/OpenCUA-7B", "opencua"),
+        ("xlangai/OpenCUA-32B", "opencua"),
         ("xlangai/OpenCUA-A3B", "opencua-relative"),
         ("Hcompany/Holo1.5-7B", "holo"),
         ("Qwen/Qwen2.5-VL-7B-Instruct", "gta1"),
@@ -219,6 +239,7 @@ FAMILIES = [
     ("ui-tars-1.5", "Action: click(point='<point>{x} {y}</point>')"),
     ("opencua", "```python\npyautogui.click(x={x}, y={y})\n```"),
     ("opencua", "## Thought:\nIt is there.\n```python\npyautogui.click(x={x}, y={y})\n```"),
+    ("opencua", "## Action:\nClick it.\n\n## Code:\n```code\npyautogui.click(x={x}, y={y})\n```"),
     ("opencua", "pyautogui.doubleClick({x}, {y})"),
     ("opencua-relative", "```python\npyautogui.click(x={x}, y={y})\n```"),
 ]  # fmt: skip
@@ -294,7 +315,7 @@ def test_junk_is_no_point_outside_the_picture(name: str, text: str) -> None:
     assert 0 <= point.y < 728
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in TRAINED])
 def test_the_prompt_asks_for_what_the_format_reads(name: str) -> None:
     form = open_format(name)
     shown, (system, _) = form.prepare(Screenshot(Image.new("RGB", (300, 200))), "the OK button")

@@ -35,6 +35,7 @@ from hisa.models.profiles import BUILT_IN, Price, find, load
         ("mistralai/Pixtral-12B-2409", "mistral"),
         ("computer-use-preview-2025-03-11", "computer-use-preview"),
         ("HelloKKMe/GTA1-7B", "gta1"),
+        ("HelloKKMe/GTA1-32B", "gta1-32b"),
         ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl"),
         ("Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl"),
         ("Qwen/Qwen3-32B", "qwen3"),

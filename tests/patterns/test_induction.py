@@ -33,7 +33,7 @@ def reply(*lessons: Mapping[str, object]) -> str:
 
 
 GOOD = {"type": "success", "lesson": "Use the menu.", "condition": "Sort a list", "steps": [1]}
-BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps": [1, 4]}
+BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps": [1, 3, 4]}
 
 
 async def test_a_reply_becomes_patterns() -> None:
@@ -50,7 +50,7 @@ async def test_the_request_holds_task_and_steps_and_nothing_of_a_score() -> None
     model = ScriptedModel([reply()])
     assert await induce(model, TASK, run_id="r1", lines=LINES) == ()
     (request,) = model.requests
-    system = render("pattern_induction", most=3, chars=500)
+    system = render("pattern_induction", most=3, chars=500, tried=2)
     assert request.messages[0] == Message("system", (TextPart(system),))
     (shown,) = request.messages[1].parts
     assert shown == TextPart(
@@ -127,7 +127,7 @@ async def test_a_fenced_answer_is_read() -> None:
         ),
         (
             reply({**BAD, "steps": [1]}),
-            "patterns.0: a lesson of failure names no step that went wrong",
+            "patterns.0: a lesson of failure needs 2 steps that went wrong, and names 0",
         ),
         ("[" * 100_000, "100000 characters; at most 20000"),
         ("x" * 20_001, "20001 characters; at most 20000"),
@@ -218,11 +218,16 @@ async def test_a_step_that_did_not_succeed_is_never_praised(step: int) -> None:
     )
 
 
-async def test_a_warning_needs_a_step_that_went_wrong() -> None:
-    model = ScriptedModel([reply({**BAD, "steps": [1]}), reply(GOOD)])
+@pytest.mark.parametrize(("steps", "wrong"), [([1], 0), ([4], 1), ([1, 4, 4], 1)])
+async def test_a_warning_needs_a_way_that_went_wrong_more_than_once(
+    steps: list[int], wrong: int
+) -> None:
+    """A failure is "a method that clearly failed after multiple attempts" (HiSA, A.6)."""
+    model = ScriptedModel([reply({**BAD, "steps": steps}), reply(GOOD)])
     (one,) = await induce(model, TASK, run_id="r", lines=LINES)
     assert one.lesson == "Use the menu."
-    assert "names no step that went wrong" in model.requests[1].text
+    said = f"a lesson of failure needs 2 steps that went wrong, and names {wrong}"
+    assert said in model.requests[1].text
 
 
 async def test_a_verdict_that_a_step_merely_quotes_is_none() -> None:

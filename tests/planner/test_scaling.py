@@ -193,6 +193,27 @@ async def test_constant_samples_all_and_judges_always() -> None:
     assert bench.chosen.widened == "constant"
 
 
+@pytest.mark.parametrize(("scaling", "sought"), [("constant", []), ("frugal", ["Save", OPEN])])
+async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: list[str]) -> None:
+    """GTA1, section 3.1: the judge picks, and the pick is grounded."""
+    bench = Bench([SAVE, click(OPEN), SAVE, click(OPEN)], [verdict(2)], samples=4)
+    tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
+    emit = bench.events.append
+    tree = {"samples": 4, "scaling": scaling}
+    planner = open_scaling(
+        Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
+        GlobalPlanner(bench.model, ToolRegistry(tools, emit=emit), emit=emit),
+        bench.grounder, bench.judge, emit=emit, profile=find("m"),
+    )  # fmt: skip
+    call = await planner.plan(TASK, bench.look, StateView())
+    assert call.description == OPEN
+    assert bench.finder.sought == sought
+    assert bench.told(Judged)[0].candidates == (1, 2)  # one of each description
+    grounded = await bench.grounder.resolve(call, bench.look)
+    assert grounded.places[0].point.x == PLACES[OPEN]
+    assert bench.finder.sought == [*sought, *([] if sought else [OPEN])]
+
+
 async def test_frugal_has_two_that_disagree_judged_first() -> None:
     bench = Bench([SAVE, click(OPEN)], [verdict(1)], scaling="frugal")
     assert (await bench.plan()).description == "Save"

@@ -1,7 +1,7 @@
 """Formats of families of grounding models that do not answer with a mere pair of numbers.
 
-Facts: the model cards of UI-TARS 1.0 and 1.5, OpenCUA and Holo1.5. Each enters by its name in the
-group ``hisa.grounders``.
+Facts: the model cards of UI-TARS 1.0 and 1.5, OpenCUA and Holo1.5, and GTA1's table 10. Each enters
+by its name in the group ``hisa.grounders``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _FAR = 100_000
 """Pixels or parts; no screen is as wide."""
 _CALLS = r"(?:pyautogui|computer)\.(?:click|doubleClick|rightClick|moveTo|triple_click)"
 _CODE = re.compile(
-    rf"(?:```(?:python)?\s*)?{_CALLS}\(\s*(?:x\s*=\s*)?{NUMBER}\s*,\s*(?:y\s*=\s*)?{NUMBER}\s*\)"
+    rf"(?:```(?:python|code)?\s*)?{_CALLS}\(\s*(?:x\s*=\s*)?{NUMBER}\s*,\s*(?:y\s*=\s*)?{NUMBER}\s*\)"
     r"(?:\s*```)?"
 )
-_SECTIONS = re.compile(r"\A(?:## (?:Observation|Thought|Action):?\n[^`]*)+(?=```)")
+_SECTIONS = re.compile(r"\A(?:## (?:Observation|Thought|Action|Code):?\n[^`]*)+(?=```)")
 
 
 def _read_action(text: str) -> tuple[float, float] | None:
@@ -77,8 +77,14 @@ JSON = AnswerSyntax(
 """Holo1.5."""
 SYNTAXES = {"pair": PAIR, "action": ACTION, "code": CODE, "json": JSON}
 
+OPENCUA_SYSTEM = (
+    "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform "
+    "a series of pyautogui actions to complete the task."
+)
+"""OpenCUA was trained with these words, and GTA1-32B after it (GTA1, table 10)."""
+
 HOLO = partial(PixelFormat, "holo", JSON)
-OPENCUA = partial(PixelFormat, "opencua", CODE)
-OPENCUA_RELATIVE = partial(RelativeFormat, "opencua-relative", 1, CODE)
+OPENCUA = partial(PixelFormat, "opencua", CODE, system=OPENCUA_SYSTEM)
+OPENCUA_RELATIVE = partial(RelativeFormat, "opencua-relative", 1, CODE, system=OPENCUA_SYSTEM)
 UI_TARS = partial(RelativeFormat, "ui-tars", 1000, ACTION)
 UI_TARS_1_5 = partial(PixelFormat, "ui-tars-1.5", ACTION, min_pixels=78_400)

@@ -150,6 +150,8 @@ class Plan(BaseModel):
     repeat: int = Field(1, ge=1)
     group: int = Field(1, ge=1)
     """Members of each draw."""
+    independent: bool = False
+    """Each repeat has a pattern store of its own."""
     reference: str = ""
     """Another bench folder, whose starts are the reference; empty: this one's own."""
     started_at: float = Field(default_factory=time.time)

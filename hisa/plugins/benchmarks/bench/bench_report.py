@@ -6,6 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from pydantic import BaseModel
@@ -13,10 +14,12 @@ from pydantic import BaseModel
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.attempt_records import RECORD_VERSION, Plan
 from hisa.plugins.benchmarks.bench.efficiency import (
+    HORIZONS,
     actions_a_step,
     multi_action_share,
     partial_success,
     step_time,
+    success_within,
     task_time,
 )
 from hisa.plugins.benchmarks.bench.ledger import SlotState, read_attempts, read_plan
@@ -88,6 +91,12 @@ class Group(BaseModel):
     """Seconds until the planner's reply could be used."""
     task_time: Estimate = Estimate()
     """Seconds of an attempt's steps."""
+    within: dict[int, Estimate] = {}
+    """Success rate by steps, where an attempt took so many: of those that had ended by then."""
+    repeats: dict[int, Estimate] = {}
+    """Success rate of each repeat."""
+    spread: float | None = None
+    """Their sample standard deviation."""
 
 
 class Component(BaseModel):
@@ -176,6 +185,8 @@ class Report(BaseModel):
     tasks: list[TaskRow]
     troubles: list[Trouble]
     starts: StartSums = StartSums()
+    independent: bool = False
+    """Whether each repeat learned for itself alone."""
     judges: dict[str, int] = {}
     """How many attempts each judge judged: OSWorld's own metrics or ours."""
     problems: dict[str, str]
@@ -241,6 +252,7 @@ def build_report(
         baseline=label,
         main=main,
         variants=[group(name, results, slots[name]) for name, results in parts.items()],
+        independent=bench.plan.independent,
         domains=_by_domain(parts[main]),
         baseline_domains=_by_domain(parts[label]) if label else [],
         components=_components(parts[main]),
@@ -296,6 +308,12 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
     rate = mean(list(by_task.values()))
     low, high = wilson(sum(by_task.values()), len(by_task))
     scored = [result for result in results if result.scored]
+    longest = max((result.steps for result in scored), default=0)
+    repeats = {
+        n: success_within([result for result in scored if result.repeat == n], longest)
+        for n in sorted({result.repeat for result in scored})
+    }
+    rates = [each.value for each in repeats.values() if each.value is not None]
     done = [result for result in scored if result.status == "succeeded"]
     usages = [result.usage for result in results if result.usage is not None]
     averages: dict[str, Any] = {
@@ -323,6 +341,9 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         multi_action=multi_action_share(results),
         step_time=step_time(results),
         task_time=task_time(results),
+        within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
+        repeats=repeats,
+        spread=stdev(rates) if len(rates) > 1 else None,
         **averages,
     )
 

@@ -1,4 +1,4 @@
-"""The partial success and the efficiency of a group of attempts, as OS-Catalyst's table 2 has them.
+"""Partial success and efficiency (OS-Catalyst, table 2), success by steps and by repeats.
 
 Every number is taken over the attempts of which it is known; how many it is not known of is told
 with it: an attempt's run folder may be gone, and older records have no partial score.
@@ -13,7 +13,26 @@ from collections.abc import Callable, Collection, Iterable
 from hisa.plugins.benchmarks.bench.measure import Measure, Usage
 from hisa.plugins.benchmarks.bench.stats import Estimate, rate_over_tasks, ratio_over_tasks
 
-__all__ = ["actions_a_step", "multi_action_share", "partial_success", "step_time", "task_time"]
+__all__ = [
+    "actions_a_step", "multi_action_share", "partial_success", "step_time", "success_within",
+    "task_time",
+]  # fmt: skip
+
+HORIZONS = (15, 50, 100)
+"""Steps that papers score at (HiSA, table 2; GTA1, figure 4)."""
+
+
+def success_within(results: Iterable[Measure], steps: int) -> Estimate:
+    """Returns the mean over tasks of the share of successes that had ended within so many steps.
+
+    It is a lower bound of what runs allowed no more would have: one that goes on may have done its
+    task before, and nobody scored it then.
+    """
+    shares: dict[str, list[bool]] = defaultdict(list)
+    for result in results:
+        if result.scored:
+            shares[result.task].append(result.success and result.steps <= steps)
+    return rate_over_tasks([sum(values) / len(values) for values in shares.values()])
 
 
 def partial_success(results: Iterable[Measure]) -> Estimate:

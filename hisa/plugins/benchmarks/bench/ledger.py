@@ -291,7 +291,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
         begun = _filled(read_plan(folder))
         differs = [
             name
-            for name in ("suite", "variants", "tasks")
+            for name in ("suite", "variants", "tasks", "independent")
             if getattr(begun, name) != getattr(plan, name)
         ]
         if differs:

@@ -64,6 +64,7 @@ class Measure(BaseModel):
     status: Ending
     score: float | None = None
     message: str = ""
+    steps: int = 0
     usage: Usage | None = None
     """None where the run folder cannot be read."""
     score_state: ScoreState = "unscored"
@@ -103,6 +104,7 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
         score_state=ended.score_state,
         partial=ended.partial,
         message=ended.message,
+        steps=ended.steps,
         usage=usage,
     )
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from hisa.errors import EnvironmentFailed
@@ -205,10 +206,14 @@ class Bench:
         return await asyncio.to_thread(self._starts.check, attempt, results)
 
     def _job(self, slot: Slot) -> Job:
-        settings = self._ledger.plan.variants[slot.variant]
+        plan = self._ledger.plan
+        settings = plan.variants[slot.variant]
+        if plan.independent:
+            store = Path(settings["patterns"]["path"], f"repeat-{slot.repeat}")
+            settings = {**settings, "patterns": {**settings["patterns"], "path": str(store)}}
         return Job(
             task=self._paths[slot.task],
-            settings=_seeded(settings, slot, self._ledger.plan.group),
+            settings=_seeded(settings, slot, plan.group),
             runs=str(self._ledger.runs),
             environment=self._environment,
         )

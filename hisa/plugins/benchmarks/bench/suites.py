@@ -6,6 +6,7 @@ Pages are those of MiniWoB++ (``miniwob``) and of what is installed of BrowserGy
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -154,9 +155,15 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
     """Every task file of a suite, as a task or with the reason why it is left out.
 
     Raises:
-        UsageError: an unknown kind, or no such folder.
+        UsageError: an unknown kind, no such folder, or a form that its tasks do not have.
     """
     kind, _, place = name.partition(":")
+    if settings is not None and settings.instructions != "both" and kind != "spider2v":
+        raise UsageError(
+            f"tasks.instructions = {settings.instructions!r}: tasks of {name!r} have one form; two "
+            "have those of spider2v:DIR",
+            fix="--set tasks.instructions=both",
+        )
     if f"{kind}:" == MINIWOB:
         return _miniwob(place)
     if f"{kind}:" == BROWSERGYM and place:
@@ -209,7 +216,7 @@ def _loaded(name: str, paths: Sequence[Path | str], settings: TaskSettings | Non
         planned = _planned(kind, path, tasks, settings)
         if isinstance(planned, PlannedTask):
             tasks[planned.id] = planned
-        else:
+        elif planned is not None:
             problems[str(path)] = planned.why
             ids.setdefault(planned.id, str(path))
     return Suite(name, tuple(tasks.values()), problems, ids)
@@ -226,8 +233,8 @@ def _planned(
     path: Path | str,
     taken: Mapping[str, PlannedTask],
     settings: TaskSettings | None,
-) -> PlannedTask | _LeftOut:
-    """The task as the plan has it, or why it cannot be run.
+) -> PlannedTask | _LeftOut | None:
+    """The task as the plan has it, or why it cannot be run; None where it has the other form.
 
     OSWorld has tasks of one id in two domains; its domain distinguishes the second.
     """
@@ -235,6 +242,13 @@ def _planned(
         task = load_task(path)
     except OperatorError as error:
         return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
+    if settings is not None and settings.instructions != "both":
+        tags = json.loads(Path(path).read_bytes()).get("tags")
+        forms = [f for f in ("abstract", "verbose") if isinstance(tags, list) and f in tags]
+        if not forms:
+            return _LeftOut(task.id, 'its tags name neither "abstract" nor "verbose"')
+        if settings.instructions not in forms:
+            return None
     if missing := lacking(task, settings):
         return _LeftOut(task.id, "; ".join(missing))
     domain = _DOMAIN[kind](Path(path)) if kind in _DOMAIN else task.domain

@@ -65,6 +65,7 @@ def tables(report: Report) -> list[Table]:
     """All tables that have rows."""
     found = [
         _overall(report),
+        _within(report),
         _reliability(report),
         _efficiency(report),
         _comparisons(report),
@@ -118,6 +119,30 @@ def _overall(report: Report) -> Table:
         "and it is not known by whose act.",
         ("Variant", "Success %", *_COST),
         tuple((each.name, _interval(each), *_cost(each)) for each in report.variants),
+    )
+
+
+def _within(report: Report) -> Table:
+    steps = sorted({n for each in report.variants for n in each.within})
+    repeats = sorted({n for each in report.variants for n in each.repeats})
+    learned = "itself alone" if report.independent else "the next too, if anything: not independent"
+    return Table(
+        "By steps and by repeats",
+        "Success in percent. @N: of attempts that had ended within N steps, if any took so many; "
+        "a lower bound of what a limit of N would give, since what was done by then in a run that "
+        f"went on was not scored. #R: of repeat R, which learned for {learned}. Spread: sample "
+        "standard deviation of the repeats, in points; a coarse number from two.",
+        ("Variant", *(f"@{n}" for n in steps), *(f"#{n}" for n in repeats), "Spread"),
+        tuple(
+            (
+                each.name,
+                *(_estimate(each.within.get(n, Estimate()), 1, scale=100) for n in steps),
+                *(percent(each.repeats.get(n, Estimate()).value) for n in repeats),
+                percent(each.spread),
+            )
+            for each in report.variants
+            if steps or len(repeats) > 1
+        ),
     )
 
 

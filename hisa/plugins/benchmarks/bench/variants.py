@@ -7,12 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.efficiency import HORIZONS
 
 __all__ = ["ABLATIONS", "FULL", "TABLES", "changes", "expand"]
 
 FULL = "full"
 """The whole system, as the settings have it."""
 
+_CANDIDATES = (1, 8, 16, 32)
 _SCREEN = {"width": 1920, "height": 1080}
 
 ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -26,6 +28,8 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "sequences-words": {"planner": {"sequence": 5, "teaching": "words"}},
         "sequences": {"planner": {"sequence": 5, "teaching": "examples"}},
         "sequences-blind": {"planner": {"sequence": 5, "guards": False}},
+        **{f"k{k}": {"planner": {"samples": k, "scaling": "constant"}} for k in _CANDIDATES},
+        **{f"steps{n}": {"run": {"max_steps": n}} for n in HORIZONS},
         **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
     }
 )
@@ -41,6 +45,7 @@ TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "no-refinement",
             "no-patterns",
         ),
+        "figure4": tuple(f"k{k}+steps{n}" for n in HORIZONS for k in _CANDIDATES),
         "table6": ("n3", "n5", "n7", "n9"),
         "teaching": (FULL, "sequences-rule", "sequences-words", "sequences"),
     }

@@ -60,6 +60,7 @@ bench.add_command(undone)
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--repeat", type=click.IntRange(1), default=1, metavar="R", help="Of each task; 1.")
 @click.option("--group", type=click.IntRange(1, 10_000), default=1, metavar="N", help=_GROUP)
+@click.option("--independent", is_flag=True, help="Each repeat learns for itself alone.")
 @click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
 @click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
 @click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
@@ -86,6 +87,7 @@ def run_command(
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
     hisa bench run browsergym:miniwob --env browsergym --out benches/gym
+    hisa bench run own:DIR --repeat 2 --independent --max-steps 100 --out benches/table2
     hisa bench run own:DIR --ablate table5 --out benches/table5
     hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
     hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
@@ -93,6 +95,9 @@ def run_command(
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
     With --group N it is tried N times with that seed, as training wants it; only the planner's
     models.planner.seed is counted up, where its model takes one.
+
+    What one repeat learned, the next one recalls; with --independent each has a pattern store of
+    its own, as two runs of a paper's table have. The report says how far they lie apart.
 
     With --only ready the machine of --env is started once, and tasks that lack something (an
     application, a file, an account; see hisa bench coverage) are left out.
@@ -105,7 +110,8 @@ def run_command(
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
-    n3, n5, n7, n9; several joined by +; table5 and table6 stand for those of HiSA's tables.
+    n3, n5, n7, n9, k1, k8, k16, k32, steps15, steps50, steps100; several joined by +;
+    table5 and table6 stand for those of HiSA's tables, figure4 for those of GTA1's.
 
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
@@ -172,6 +178,7 @@ def _plan(
     be in its results, and its results in other runs.
     """
     from hisa.config import load
+    from hisa.errors import UsageError
     from hisa.plugins.benchmarks.bench.attempt_records import Plan
     from hisa.plugins.benchmarks.bench.ledger import read_plan
     from hisa.plugins.benchmarks.bench.variants import changes, expand
@@ -187,6 +194,9 @@ def _plan(
             [f"patterns.path={store}", "run.fingerprint=true", *assignments],
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
+        if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
+            words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
+            raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
         _must_be_thrown_away(settings)
         _must_be_enough(settings, options)
         trees[variant] = settings.model_dump(mode="json")
@@ -197,6 +207,7 @@ def _plan(
         problems=suite.problems,
         repeat=options["repeat"],
         group=options["group"],
+        independent=options["independent"],
         reference=str(options["reference"].resolve()) if options["reference"] else "",
     )
 

@@ -203,6 +203,14 @@ def test_real_desktops_side_by_side(tmp_path: Path) -> None:
         (("run", "own:examples", "--env", "display=:0"), "a bench asks nobody"),
         (("run", "own:examples", "--reference", "none"), "'none' is not a bench folder"),
         (("run", "own:examples", "--set", "run.max_stepz=3"), "run.max_stepz: no such setting"),
+        (
+            ("run", "own:examples", "--independent", "--set", "patterns.path=elsewhere"),
+            "--independent, and patterns.path = 'elsewhere'",
+        ),
+        (
+            ("run", "own:examples", "--set", "tasks.instructions=verbose"),
+            "tasks of 'own:examples' have one form",
+        ),
         (("report", "none"), "'none' is not a bench folder"),
     ],
 )

@@ -155,7 +155,7 @@ def test_every_row_of_the_markdown_has_as_many_cells_as_its_head(report: Report)
         if row.startswith("| --- "):
             tables.append([])
         tables[-1].append(line)
-    assert len(tables) == 9
+    assert len(tables) == 10
     for table in tables:
         assert len({line.count(" | ") for line in table}) == 1
 
@@ -222,3 +222,55 @@ def test_plots_draw_what_they_are_given() -> None:
     line = curves([Series("x", [0.0, 4.0], "s2", dashed=True)], show=str, x_label="step")
     assert 'class="line s2 dashed" points="46.0,178.0 350.0,8.0"' in line
     assert json.dumps(str(line)).count("<circle") == 2
+
+
+def allowed(folder: Path, limit: int, *, independent: bool = False) -> Report:
+    """Two repeats of three tasks, of runs that were allowed so many steps."""
+    planned = plan(tasks=3, repeat=2)
+    tree = planned.variants["full"]
+    tree = {**tree, "run": {**tree["run"], "max_steps": limit}}
+    changes = {"variants": {"full": tree}, "independent": independent}
+    book = AttemptLedger(folder, planned.model_copy(update=changes))
+    for task, repeat, steps, status, score in (
+        ("task-00", 1, 15, "succeeded", 1.0),
+        ("task-00", 2, 16, "succeeded", 1.0),
+        ("task-01", 1, 50, "succeeded", 1.0),
+        ("task-01", 2, 51, "succeeded", 1.0),
+        ("task-02", 1, 100, "max_steps", 1.0),
+        ("task-02", 2, 9, "succeeded", 0.0),
+    ):
+        slot = Slot("full", task, repeat)
+        fill(book, slot, steps=steps, status=status, score=score)
+    book.close()
+    return build_report(folder)
+
+
+def test_success_by_steps_counts_what_had_ended_by_then(tmp_path: Path) -> None:
+    report = allowed(tmp_path, 100)
+    within = report.variants[0].within
+    rates = {steps: found.value for steps, found in within.items()}
+    assert rates == pytest.approx({15: 0.5 / 3, 50: 1.5 / 3, 100: 2.5 / 3})
+    assert within[100].value == pytest.approx(report.variants[0].rate)
+    assert list(report.domains[0].within) == [15]  # its attempts took 15 and 16 steps
+    (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
+    assert table.header == ("Variant", "@15", "@50", "@100", "#1", "#2", "Spread")
+    assert table.rows[0][2].startswith("50.0 [")
+    assert table.rows[0][2].endswith("(n 3)")
+
+
+def test_no_horizon_is_told_that_no_attempt_reached(tmp_path: Path) -> None:
+    report = one(tmp_path, ("task-00", 1, 14, "succeeded", 1.0))
+    assert report.variants[0].within == {}
+    assert "By steps and by repeats" not in [table.title for table in tables(report)]
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_repeats_are_told_each_with_their_spread(tmp_path: Path, independent: bool) -> None:
+    report = allowed(tmp_path, 100, independent=independent)
+    rates = {repeat: (found.n, found.value) for repeat, found in report.variants[0].repeats.items()}
+    assert rates == {1: (3, 1.0), 2: (3, pytest.approx(2 / 3))}
+    (table,) = (each for each in tables(report) if each.title == "By steps and by repeats")
+    # The sample standard deviation of 100 and 66.7 is half their distance times the root of 2.
+    assert table.rows[0][-3:] == ("100.0", "66.7", "23.6")
+    assert ("learned for itself alone" in table.note) == independent
+    assert ("not independent" in table.note) != independent

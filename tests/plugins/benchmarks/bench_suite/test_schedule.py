@@ -76,6 +76,23 @@ async def test_each_repeat_has_a_seed_of_its_own(tmp_path: Path) -> None:
     assert sorted(seeds) == [0, 1]
 
 
+@pytest.mark.parametrize("independent", [False, True])
+async def test_repeats_learn_apart_where_they_are_independent(
+    tmp_path: Path, independent: bool
+) -> None:
+    planned = plan(tmp_path, "ada", repeat=2)
+    tree = planned.variants["full"]
+    tree = {**tree, "patterns": {**tree["patterns"], "path": str(tmp_path / "store")}}
+    changes = {"variants": {"full": tree}, "independent": independent}
+    book = AttemptLedger(tmp_path / "bench", planned.model_copy(update=changes))
+    await bench(book, 1).run()
+    manifests = [read_manifest(folder) for folder in list_runs(book.runs)]
+    stores = {manifest.settings["patterns"]["path"] for manifest in manifests}
+    store = tmp_path / "store"
+    apart = {str(store / "repeat-1"), str(store / "repeat-2")}
+    assert stores == (apart if independent else {str(store)})
+
+
 async def test_a_stopped_bench_closes_its_runs_and_goes_on(tmp_path: Path) -> None:
     book = ledger(tmp_path, "slow", "ada")
     begun = asyncio.Event()

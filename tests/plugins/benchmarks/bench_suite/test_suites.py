@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from hisa.cli import cli
+from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
@@ -30,6 +31,42 @@ def test_a_folder_of_our_own_tasks_is_a_suite_and_bad_files_are_named(tmp_path: 
     assert "not valid YAML" in reasons.pop("bad.yaml")
     (reason,) = reasons.values()
     assert "task id 'ada' is that of" in reason
+
+
+def test_spider2v_has_each_task_in_two_forms_and_either_can_be_taken(tmp_path: Path) -> None:
+    """The published files: ten tasks, each as an aim alone and with a tutorial."""
+    name = f"spider2v:{Path('tests/data/spider2v').resolve()}"
+    ids = {
+        form: {task.id for task in open_suite(name, settings=_instructions(form)).tasks}
+        for form in ("abstract", "verbose", "both")
+    }
+    assert (len(ids["abstract"]), len(ids["verbose"])) == (10, 10)
+    assert ids["abstract"] | ids["verbose"] == ids["both"]
+    for task in open_suite(name, settings=_instructions("abstract")).tasks:
+        file = json.loads(Path(task.path).read_bytes())
+        assert file["counterpart"] in ids["verbose"]
+    assert not open_suite(name, settings=_instructions("verbose")).problems
+
+
+def test_a_file_that_does_not_say_its_form_is_named(tmp_path: Path) -> None:
+    (task, *_) = open_suite(f"spider2v:{Path('tests/data/spider2v').resolve()}").tasks
+    tree = json.loads(Path(task.path).read_bytes())
+    del tree["tags"]
+    path = tmp_path / "excel" / task.id / f"{task.id}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(tree))
+    with pytest.raises(UsageError, match='neither "abstract" nor "verbose"'):
+        open_suite(f"spider2v:{tmp_path}", settings=_instructions("verbose"))
+
+
+def test_a_form_is_refused_where_tasks_have_but_one(tmp_path: Path) -> None:
+    write_task(tmp_path, "ada")
+    with pytest.raises(UsageError, match="have one form"):
+        open_suite(f"own:{tmp_path}", settings=_instructions("verbose"))
+
+
+def _instructions(form: str) -> TaskSettings:
+    return TaskSettings.model_validate({"instructions": form})
 
 
 def test_only_some_tasks(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def sizes(request: ModelRequest) -> list[Size]:
 
 @pytest.mark.parametrize("name", sorted(ABLATIONS))
 def test_every_ablation_changes_the_settings_or_names_the_default(name: str) -> None:
-    assert (settings(name) != Settings()) is (name != "n5")
+    assert (settings(name) != Settings()) is (name not in ("n5", "steps50"))
 
 
 async def test_the_full_system_shows_the_changed_part_only() -> None:
@@ -131,6 +131,10 @@ def test_without_patterns_there_is_no_memory() -> None:
 def test_tables_are_taken_apart_and_names_joined() -> None:
     assert expand([]) == ("full",)
     assert expand(["table6"]) == ("n3", "n5", "n7", "n9")
+    figure = expand(["figure4"])
+    assert (len(figure), figure[0], figure[-1]) == (12, "k1+steps15", "k32+steps100")
+    last = settings(figure[-1])
+    assert (last.planner.samples, last.planner.scaling, last.run.max_steps) == (32, "constant", 100)
     assert expand(["full", "no-roi+no-patterns", "full"]) == ("full", "no-roi+no-patterns")
     both = settings("no-roi+no-patterns")
     assert (both.state.roi, both.patterns.enabled) == (False, False)

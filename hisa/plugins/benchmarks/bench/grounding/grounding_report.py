@@ -13,6 +13,8 @@ from hisa.plugins.benchmarks.bench.tables import Table, percent
 
 __all__ = ["GroundingReport", "Part", "Share", "build_grounding_report", "grounding_tables"]
 
+_TYPES = ("text", "icon")
+
 
 class Share(BaseModel):
     """How many of how many, with Wilson's 95% interval; ``rate`` is None where there are none."""
@@ -38,6 +40,15 @@ class Score(BaseModel):
     """Of the things that are not there; the others got a point."""
 
 
+class Column(BaseModel):
+    """A cell of the suite's published table (GTA1, tables 1 to 3); empty: all domains or types."""
+
+    domain: str
+    type: str
+    right: Share
+    """A refusal of what is absent is right, any other is a miss."""
+
+
 class Part(BaseModel):
     """One split of a suite."""
 
@@ -47,6 +58,7 @@ class Part(BaseModel):
     """Of all refusals, those of things that are not there. Recall is ``absent_refused``."""
     with_candidates: Share
     """Of all refusals, those that name what comes closest."""
+    columns: list[Column] = []
     kinds: list[Score]
     apps: list[Score]
     sources: list[Score]
@@ -98,6 +110,7 @@ def _part(name: str, found: list[Answer]) -> Part:
         total=_score(name, found),
         precision=_share(not each.present for each in refusals),
         with_candidates=_share(bool(each.candidates) for each in refusals),
+        columns=_columns(found),
         kinds=_scores(found, lambda each: each.kind, _kind_order),
         apps=_scores(found, lambda each: each.app or "-", str),
         sources=_scores([a for a in found if a.point is not None], lambda each: each.source, str),
@@ -129,6 +142,25 @@ def _scores(
     return [_score(name, groups[name]) for name in ordered]
 
 
+def _columns(found: Sequence[Answer]) -> list[Column]:
+    domains = sorted({domain for each in found for domain in each.domains})
+    types = _TYPES if {each.kind for each in found} <= {*_TYPES} else ()
+    return [
+        Column(
+            domain=domain,
+            type=kind,
+            right=_share(
+                each.outcome == ("right" if each.present else "refused")
+                for each in found
+                if domain in (*each.domains, "") and kind in (each.kind, "")
+            ),
+        )
+        for domain in (*domains, "")
+        for kind in (*types, "")
+        if domains
+    ]
+
+
 def _score(name: str, found: Iterable[Answer]) -> Score:
     every = list(found)
     present = [each.outcome for each in every if each.present]
@@ -154,11 +186,30 @@ def grounding_tables(report: GroundingReport) -> list[Table]:
     found = [_overall(report), _refusals(report), _costs(report)]
     for part in report.parts:
         found += [
+            _as_published(part),
             _breakdown(f"{part.name}: by kind of description", "Kind", part.kinds),
             _breakdown(f"{part.name}: by application", "Application", part.apps),
             _breakdown(f"{part.name}: by who found it", "Found by", part.sources),
         ]
     return [table for table in found if table.rows]
+
+
+def _as_published(part: Part) -> Table:
+    cells = {(each.domain, each.type): each.right for each in part.columns}
+    types = list(dict.fromkeys(kind for _, kind in cells))
+    return Table(
+        f"{part.name}: as published",
+        "Percent right, as GTA1's tables 1 to 3 count: a refusal of an absent thing is right, any "
+        "other is a miss. Avg is over things, each counted once.",
+        ("Domain", *(kind.capitalize() or "Avg" for kind in types)),
+        tuple(
+            (
+                name or "Avg",
+                *(f"{_interval(cells[name, kind])} of {cells[name, kind].of}" for kind in types),
+            )
+            for name in dict.fromkeys(domain for domain, _ in cells)
+        ),
+    )
 
 
 def _overall(report: GroundingReport) -> Table:

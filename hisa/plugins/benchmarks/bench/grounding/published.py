@@ -6,6 +6,7 @@ Each is one or several JSON lists and a folder of pictures, without windows or e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ _LISTS = (
 _PICTURES = ("screenspotv2_image", "screenspot_imgs", "images", ".")
 """Folders of pictures, beside the list or beside its folder."""
 
+_LIST_OF_A_DOMAIN = re.compile(r"screenspot_(mobile|desktop|web)[_.]")
+
 
 class _Row(BaseModel):
     instruction: str = Field(min_length=1)
@@ -52,11 +55,13 @@ class _ProRow(_Row):
     bbox: tuple[float, float, float, float]
     """Left, top, right, bottom."""
     ui_type: str
+    group: str = ""
     application: str = ""
     platform: str = ""
 
 
 class _OSWorldRow(_Row):
+    id: str = ""
     image_path: str
     box_type: Literal["bbox", "polygon", "refusal"]
     box_coordinates: list[float]
@@ -72,6 +77,8 @@ class _Read:
     kind: str
     app: str
     region: Region | None
+    domain: str = ""
+    ident: str = ""
 
 
 def list_files(path: Path) -> list[Path]:
@@ -97,6 +104,7 @@ def published_suite(files: Sequence[Path], name: str) -> GroundingSuite:
 
 def _targets(path: Path, screens: dict[Path, Screen]) -> Iterator[Target]:
     home: Path | None = None
+    capabilities = _capabilities(path.parent / "classification_result.json")
     for number, row in enumerate(_rows(path), 1):
         where = f"{path}, row {number}"
         read, instruction = _read(row, where)
@@ -105,7 +113,31 @@ def _targets(path: Path, screens: dict[Path, Screen]) -> Iterator[Target]:
         if picture not in screens:
             screens[picture] = _screen(home, picture, read, where)
         ident = f"{path.name}, row {number}"
-        yield Target(ident, screens[picture], read.kind, instruction, read.region)
+        domains = capabilities.get(read.ident) or ((read.domain,) if read.domain else ())
+        if not domains and (named := _LIST_OF_A_DOMAIN.match(path.name)):
+            domains = (named[1].capitalize(),)
+        yield Target(ident, screens[picture], read.kind, instruction, read.region, domains)
+
+
+def _capabilities(path: Path) -> dict[str, tuple[str, ...]]:
+    """OSWorld-G's capabilities by the id of a row, which may be in several; empty without a file.
+
+    Raises:
+        UsageError: the file is not as published.
+    """
+    if not path.is_file():
+        return {}
+    named: dict[str, tuple[str, ...]] = {}
+    try:
+        classified = json.loads(path.read_text(encoding="utf-8"))["classified"]
+        for key, rows in classified.items():
+            name = key.replace("fine_grained", "fine-grained").replace("_", " ").capitalize()
+            for ident in {row["id"] for row in rows}:
+                named[ident] = (*named.get(ident, ()), name)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        said = f"{path}: not as OSWorld-G publishes it: {error!r}"
+        raise UsageError(said, fix=f"fetch the file again, or: mv {path} {path}.off") from error
+    return named
 
 
 def _rows(path: Path) -> list[Any]:
@@ -140,13 +172,14 @@ def _screenspot(row: _ScreenSpotRow) -> _Read:
 
 def _pro(row: _ProRow) -> _Read:
     app = f"{row.application} {row.platform}".strip()
-    return _Read(row.img_filename, row.ui_type, app, _region(*row.bbox))
+    domain = "Development" if row.group == "Dev" else row.group
+    return _Read(row.img_filename, row.ui_type, app, _region(*row.bbox), domain)
 
 
 def _osworld(row: _OSWorldRow) -> _Read:
     numbers = row.box_coordinates
     if row.box_type == "refusal":
-        return _Read(row.image_path, "absent", "", None)
+        return _Read(row.image_path, "absent", "", None, "Refusal", row.id)
     if row.box_type == "bbox":
         if len(numbers) != 4:
             raise ValueError(f"box_coordinates: 4 numbers were expected, not {len(numbers)}")
@@ -158,7 +191,8 @@ def _osworld(row: _OSWorldRow) -> _Read:
         xs, ys = numbers[0::2], numbers[1::2]
         outline = tuple(zip(xs, ys, strict=True))
         region = _region(min(xs), min(ys), max(xs), max(ys), outline)
-    return _Read(row.image_path, row.GUI_types[0] if row.GUI_types else "-", "", region)
+    kind = row.GUI_types[0] if row.GUI_types else "-"
+    return _Read(row.image_path, kind, "", region, ident=row.id)
 
 
 def _region(

@@ -36,6 +36,8 @@ class Answer(BaseModel):
     app: str
     split: str
     kind: str
+    domains: tuple[str, ...] = ()
+    """See `hisa.plugins.benchmarks.bench.grounding.targets.Target`."""
     description: str
     box: Corners | None
     """None: it is not on the screen."""
@@ -111,6 +113,7 @@ async def _answer(target: Target, way: Way, look: Observation) -> Answer:
         app=target.screen.app,
         split=target.screen.split,
         kind=target.kind,
+        domains=target.domains,
         description=target.description,
         box=None if region is None else _corners(region.box),
         inner=None if region is None or region.inner is None else _corners(region.inner),

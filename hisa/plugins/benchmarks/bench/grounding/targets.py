@@ -105,6 +105,8 @@ class Target:
     kind: str
     description: str
     region: Region | None
+    domains: tuple[str, ...] = ()
+    """Rows of the suite's published table that it counts in."""
 
 
 @dataclass(frozen=True)
