@@ -170,7 +170,7 @@ def kinds(actions: Iterable[Action]) -> list[str]:
 
 
 def _kind(part: Sequence[str]) -> str:
-    """What is done while a key or a button is held, or what holding them comes to."""
+    """Returns the act done while a key or button is held, or what holding comes to."""
     acts = [kind for kind in part if not kind.endswith(("_down", "_up"))]
     held = {"mouse_up": "drag", "key_up": "hotkey"}.get(part[-1], part[-1])
     return held if not acts or acts[-1] == "move" else acts[-1]

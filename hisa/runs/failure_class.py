@@ -29,7 +29,7 @@ class Failure(BaseModel):
 
 
 def failure_of(run: Path) -> Failure:
-    """What is kept of the run in that folder."""
+    """Returns the class kept in a run's folder; an empty one where there is none."""
     try:
         return Failure.model_validate_json((run / _FILE).read_bytes())
     except (OSError, ValidationError):
