@@ -21,7 +21,7 @@ _SEQUENCES = (
 )
 _FAILURES = (
     "Failures by class",
-    "Scored attempts that are no success (ComputerRL, figure 5); `hisa bench failures` gives "
+    "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
     "classes.",
 )
 _PAIRS = 12
@@ -181,7 +181,7 @@ def _efficiency(report: Report) -> Table:
 
 
 def _counted(report: Report, title: str, note: str, counts: Sequence[Counter[str]]) -> Table:
-    """How often each kind occurs, with its share of the variant's."""
+    """Returns how often each kind occurs, with its share of the variant's."""
     names = sum(counts, Counter[str]()).most_common(12)
     return Table(
         title,
