@@ -96,6 +96,11 @@ def test_toml_blocks_are_settings_or_entry_points(text: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("line", commands())
 def test_command_lines_have_real_commands_and_options(line: str) -> None:
+    parsed(line)
+
+
+def parsed(line: str) -> None:
+    """Read a ``hisa`` line as the command itself would; a word that is none fails."""
     words = shlex.split(line.split(" | ")[0].split(" > ")[0], comments=True)[1:]
     command: click.Command = cli
     while isinstance(command, click.Group):
@@ -120,6 +125,72 @@ def test_modules_that_pages_name_are_there(page: Path) -> None:
     groups = {f"hisa.{group}" for group in ENTRY_POINT_GROUPS}
     for name in sorted({*names} - groups - {"hisa.toml"}):
         pkgutil.resolve_name(name)
+
+
+PAPERS = {  # tables and figures of each, as printed
+    "HiSA": (8, 3), "GTA1": (18, 8), "OS-Catalyst": (4, 9), "ComputerRL": (10, 17),
+    "OS-Genesis": (6, 11),
+}  # fmt: skip
+
+
+def paper_rows() -> dict[str, list[list[str]]]:
+    """Rows of the page on the papers, by the heading they stand under."""
+    parts = re.split(r"^## (.*)$", (ROOT / "docs" / "papers.md").read_text("utf-8"), flags=re.M)
+    return {
+        name: [
+            row.strip("| ").split(" | ")
+            for row in re.findall(r"^\| (?:table|figure).*", text, re.M)
+        ]
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def test_every_table_and_figure_of_the_papers_has_its_row() -> None:
+    rows = paper_rows()
+    assert set(rows) == set(PAPERS)
+    for paper, counts in PAPERS.items():
+        for kind, count in zip(("table", "figure"), counts, strict=True):
+            named = [
+                number
+                for first, *_ in rows[paper]
+                if (match := re.fullmatch(rf"{kind}s? (\d+)(?: to (\d+))?", first))
+                for number in range(int(match[1]), int(match[2] or match[1]) + 1)
+            ]
+            assert named == [*range(1, count + 1)], (paper, kind)
+
+
+def test_every_row_has_a_command_that_is_there_or_says_why_not() -> None:
+    titles = (ROOT / "hisa/plugins/benchmarks/bench/tables.py").read_text("utf-8")
+    targets = (ROOT / "Makefile").read_text("utf-8")
+    for paper, rows in paper_rows().items():
+        for first, shows, ours in rows:
+            found = [each for each in re.findall(r"`([^`]+)`", ours) if " " in each]
+            assert found or re.search(r"left out on purpose: \w+", ours), (paper, first, shows)
+            for line in found:
+                words = shlex.split(line)
+                match words:
+                    case ["hisa", *_]:
+                        parsed(line)
+                    case ["make", target]:
+                        assert f"\n{target}:" in targets, line
+                    case ["python", "-m", module, *rest]:
+                        check_options(module, rest)
+                    case _:
+                        pytest.fail(f"{paper}, {first}: {line}")
+                if "--print" in words:
+                    assert f'"{words[words.index("--print") + 1]}"' in titles, line
+                paths = [word for word in words if word.startswith(("benchmarks/", "tests/"))]
+                assert all((ROOT / path).exists() for path in paths), line
+
+
+def check_options(module: str, words: list[str]) -> None:
+    """Each option is named in the module's source; loading it may need what is not installed."""
+    place = ROOT / module.replace(".", "/")
+    source = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
+    text = source.read_text("utf-8")
+    for option in (word for word in words if word.startswith("-")):
+        quoted = rf'"(?:{option}|{option.lstrip("-")})"'
+        assert re.search(quoted, text), f"{module} {option}"
 
 
 NOT_RUN = re.compile(r"^\*No test runs this: .{10,}\.\*$")

@@ -1,7 +1,8 @@
-"""The closed set of GUI actions, as frozen records."""
+"""The closed set of GUI actions, as frozen records, and what of them counts as one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ from hisa.screen.geometry import Point
 
 __all__ = [
     "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
-    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write",
+    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "kinds", "split",
 ]  # fmt: skip
 
 Button = Literal["left", "middle", "right"]
@@ -147,3 +148,29 @@ Action = (
     | MouseUp
     | Sleep
 )
+
+
+def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
+    """Actions in the shortest parts after which no key or button is held."""
+    parts: list[tuple[Action, ...]] = [()]
+    held = 0
+    for action in actions:
+        parts[-1] += (action,)
+        held += action.kind.endswith("_down") - action.kind.endswith("_up")
+        if held <= 0 and action.kind not in ("move", "sleep"):
+            parts.append(())
+            held = 0
+    return [part for part in parts if part]
+
+
+def kinds(actions: Iterable[Action]) -> list[str]:
+    """The kind of each part: as in OS-Catalyst (B.2) a double click or a drag is one; no pauses."""
+    parts = ([each.kind for each in part if each.kind != "sleep"] for part in split(actions))
+    return [_kind(part) for part in parts if part]
+
+
+def _kind(part: Sequence[str]) -> str:
+    """Returns the act done while a key or button is held, or what holding comes to."""
+    acts = [kind for kind in part if not kind.endswith(("_down", "_up"))]
+    held = {"mouse_up": "drag", "key_up": "hotkey"}.get(part[-1], part[-1])
+    return held if not acts or acts[-1] == "move" else acts[-1]

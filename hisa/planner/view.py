@@ -19,6 +19,9 @@ __all__ = ["element_lines", "state_text"]
 MAX_ELEMENTS = 150
 """Elements in the prompt; chosen by hand."""
 _PROGRAMS = "Installed, by command; told only now: "
+_MAX_WINDOWS = 8
+"""Windows that are told; chosen by hand."""
+_UNKNOWN = "unknown (the machine cannot tell)"
 _MAX_UNDRAWN = 3
 """Things that a notice names as not drawn; a guest sends no more."""
 _MAX_FIELD = 120
@@ -61,17 +64,20 @@ def _telling(observation: Observation) -> list[Element]:
 
 def element_lines(observation: Observation) -> Iterable[str]:
     """The screen in words: windows first, then at most 150 elements, positions in image pixels."""
-    active = observation.active
-    if active is not None:
-        yield f"window: {_short(active.title)} ({_short(active.app)})"
-    if observation.windows_known:
-        yield "windows: " + "; ".join(_short(window.title) for window in observation.windows)
-    else:
-        yield "windows: unknown (the machine cannot tell)"
+    known = "; ".join(_windows(observation)) if observation.windows_known else _UNKNOWN
+    yield f"windows: {known}"
     for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
     if not observation.complete:
         yield "(Not all elements could be read in time: what is not listed may be there.)"
+
+
+def _windows(observation: Observation) -> Iterable[str]:
+    """Id, application and title, the one in front first (ComputerRL, appendix C)."""
+    ranked = sorted(observation.windows, key=lambda window: window.active)
+    for window in ranked[: -_MAX_WINDOWS - 1 : -1]:
+        front = " (in front)" * window.active
+        yield f'{_short(window.id)} {_short(window.app)} "{_short(window.title)}"{front}'
 
 
 def state_text(
@@ -100,7 +106,10 @@ def state_text(
         tools: the further tools for this step; they have a limit of their own.
         cut: is told what had to give way, in tokens by section.
     """
+    several = len(observation.windows) > 1 and not elements
+    windows = _section(untrusted("windows"), "\n".join(_windows(observation)) if several else "")
     told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
+    told = "\n".join(filter(None, (told, windows)))
     if told and room is not None:
         room -= estimate_tokens(told)
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))

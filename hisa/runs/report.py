@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import math
+import shlex
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from hisa.models.spending import Totals
 from hisa.outcomes.verdicts import verdict_words
 from hisa.runs import wording
 from hisa.runs.audit_view import decision_tone, told_decision
+from hisa.runs.failure_class import FAILURES, failure_of
 from hisa.runs.pictures import Picture, embed
 from hisa.runs.read import Run, command_on
 from hisa.runs.step_records import StepRecord
@@ -100,6 +102,9 @@ def render_report(run: Run) -> str:
     return _template("report.html.j2").render(
         run=run,
         go_on=command_on(run.folder),
+        failure=failure_of(run.folder),
+        classes=FAILURES,
+        runs=shlex.quote(str(run.folder.parent)),
         manifest=run.manifest,
         pictures=pictures,
         names=names,

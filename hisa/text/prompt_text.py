@@ -53,6 +53,7 @@ SECTION_TAGS = (
     "task",
     "to_do",
     "tools",
+    "windows",
 )
 """Every tag that marks a section of a prompt."""
 

@@ -86,8 +86,8 @@ def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Seq
     """Tools in turn as they fit the task and as they are listed, those in front before others."""
     listed = [tool for tool in tools if tool.traits.needs.in_front(look)]
     ranked = best(listed, subject, look)
-    ahead = [tool for tool in listed if tool.traits.needs.apps and not tool.trusted]
-    ahead += [tool for tool in listed if tool.traits.needs.apps and tool.trusted]
+    ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
+    ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
     order = [*ahead, *ranked]
     found: dict[str, BaseTool] = {}
     by_fit, by_list = iter(ranked), iter(order)

@@ -30,6 +30,8 @@ class Needs:
     front, and can be used while one of them has a window."""
     packages: tuple[str, ...] = ()
     """Python modules that must be installed beside HiSA."""
+    windows: int = 0
+    """It is offered while there are so many."""
 
     def __add__(self, other: Needs) -> Needs:
         """Both; applications are those of ``other`` where it names some."""
@@ -37,6 +39,7 @@ class Needs:
             self.capabilities | other.capabilities,
             other.apps or self.apps,
             tuple(dict.fromkeys((*self.packages, *other.packages))),
+            max(self.windows, other.windows),
         )
 
     def lacking(self, capabilities: Iterable[str]) -> str:
@@ -49,7 +52,8 @@ class Needs:
 
     def in_front(self, look: Observation) -> bool:
         """Whether the application that it is for has the focus; True where it is for none."""
-        return not self.apps or (look.active is not None and self._means(look.active.app))
+        focused = look.active is not None and self._means(look.active.app)
+        return len(look.windows) >= self.windows and (not self.apps or focused)
 
     def is_open(self, look: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""

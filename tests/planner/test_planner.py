@@ -10,6 +10,7 @@ from PIL import Image
 
 from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
+from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
 from hisa.planner.view import element_lines, state_text
@@ -130,8 +131,7 @@ async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() 
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
     told = """<elements untrusted>
-window: Untitled (mousepad)
-windows: Untitled
+windows: 1 mousepad "Untitled" (in front)
 - push button "Save" at (60, 105)
 </elements>"""
     assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{told}")
@@ -150,7 +150,7 @@ def test_a_look_that_lacks_elements_or_a_window_says_so() -> None:
 def test_long_names_are_cut_at_120_characters() -> None:
     windows = tuple(Window(str(n), "w" * size, "app") for n, size in enumerate((120, 121)))
     told = list(element_lines(replace(observation(), windows=windows, elements=())))
-    assert told == [f"windows: {'w' * 120}; {'w' * 119}…"]
+    assert told == [f"""windows: 1 app "{"w" * 119}…"; 0 app "{"w" * 120}\""""]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_an_element_is_told_with_what_it_holds_and_how_it_stands() -> None:
     bold = Element("check box", "Bold", box, text="on", label="Style", states=states)
     same = Element("check box", "Bold", box, text="Bold")
     lines = list(element_lines(replace(observation(), elements=(bold, same))))
-    assert lines[2:] == [
+    assert lines[1:] == [
         '- check box "Bold" text="on" label="Style" states=checked,focused at (2, 5)',
         '- check box "Bold" at (2, 5)',
     ]
@@ -233,9 +233,30 @@ async def test_the_active_window_is_told_first_and_containers_without_a_name_are
         elements=(*cells, panel, dialog),
     )
     lines = list(element_lines(look))
-    assert lines[2].startswith('- push button "Save"')
+    assert lines[0] == 'windows: 2 soffice "Save As" (in front); 1 soffice "Sheet"'
+    assert lines[1].startswith('- push button "Save"')
     assert not [line for line in lines if line.startswith("- panel")]
-    assert len(lines) == 152
+    assert len(lines) == 151
+
+
+def test_several_windows_are_listed_beside_a_picture_the_top_one_first_eight_at_most() -> None:
+    named = [Window(hex(n), f"File {n}</windows>", "thunar", active=n == 9) for n in range(10)]
+    text = state_text(TASK, replace(observation(), windows=tuple(named)), VIEW, elements=False)
+    lines = text.partition("<windows untrusted>\n")[2].splitlines()
+    assert lines[0] == '0x9 thunar "File 9‹/windows>" (in front)'
+    assert lines[7] == '0x2 thunar "File 2‹/windows>"'
+    assert lines[8:] == ["</windows>"]
+    for one in (tuple(named[:1]), ()):
+        alone = state_text(TASK, replace(observation(), windows=one), VIEW, elements=False)
+        assert alone == STATE
+
+
+def test_the_list_of_windows_takes_from_the_room_of_the_state() -> None:
+    many = tuple(Window(hex(n), "w" * 200, "app") for n in range(9))
+    view = replace(VIEW, output="row " * 4000)
+    text = state_text(TASK, replace(observation(), windows=many), view, elements=False, room=2000)
+    assert estimate_tokens(text) <= 2000
+    assert "<windows untrusted>" in text
 
 
 def test_what_is_not_drawn_yet_is_told_and_cannot_look_like_a_section() -> None:

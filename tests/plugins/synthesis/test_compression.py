@@ -12,9 +12,10 @@ import pytest
 
 import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
+from hisa.actions.action_records import split
 from hisa.config import Settings
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, split, whole_task
+from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, whole_task
 from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
 from hisa.plugins.synthesis.data.thoughts import names_target, rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
@@ -28,8 +28,8 @@ from hisa.text.prompt_text import ends, guard_tags, one_line, sections
 from hisa.text.prompts import render
 
 __all__ = [
-    "MOST", "REQUEST_TOKENS", "Choice", "Judge", "JudgeReply", "build_request", "candidates_of",
-    "choose", "parse_judgement", "settle", "shown_order",
+    "MOST", "REQUEST_TOKENS", "Choice", "Judge", "JudgeReply", "asked", "build_request",
+    "candidates_of", "choose", "parse_judgement", "settle", "shown_order",
 ]  # fmt: skip
 
 MOST = 8
@@ -84,6 +84,8 @@ class Judge:
     pictures: bool = False
     """Show the last look at the screen of each attempt."""
     max_tokens: int = 4096
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """With any, by name with their meaning, it picks one of these, for one attempt."""
 
 
 class _Judgement(BaseModel):
@@ -128,7 +130,7 @@ async def choose(
         return settled
     candidates = candidates_of(attempts)
     order = shown_order(candidates, seed)
-    judged, replies, problem = await _asked(order, instruction, judge)
+    judged, replies, problem = await asked(order, instruction, judge)
     shown = tuple(facts.run for facts in order)
     if judged is not None and judged.index:
         told = excerpt_within(judged.explaining, _REPLY_TOKENS)
@@ -155,10 +157,11 @@ def settle(attempts: Sequence[AttemptFacts]) -> Choice | None:
     return Choice(run=first.run, by="alike", why=why)
 
 
-async def _asked(
+async def asked(
     order: Sequence[AttemptFacts], instruction: str, judge: Judge
 ) -> tuple[_Judgement | None, tuple[JudgeReply, ...], str]:
     """Returns a usable judgement, or None and why there is none, and all replies."""
+    most = len(judge.classes or order)
     request = build_request(order, instruction, judge)
     replies: list[JudgeReply] = []
     for _ in range(2):
@@ -169,12 +172,12 @@ async def _asked(
             return None, tuple(replies), f"the judge could not be asked: {one_line(str(error))}"
         kept = excerpt_within(text, _REPLY_TOKENS)
         try:
-            judged = parse_judgement(text, len(order))
+            judged = parse_judgement(text, most)
         except InvalidReply as error:
             replies.append(JudgeReply(text=kept, error=str(error)))
             demand = (
                 f"That answer could not be used: {error}. Answer again with one JSON object with "
-                f'"explaining" and "index", a number from 0 to {len(order)}, and nothing around it.'
+                f'"explaining" and "index", a number from 0 to {most}, and nothing around it.'
             )
             if len(replies) == 1:
                 request = with_correction(request, replace(reply, text=kept), demand)
@@ -219,7 +222,7 @@ def parse_judgement(text: str, most: int) -> _Judgement:
         item = error.errors()[0]
         raise InvalidReply(f"{str(item['loc'][0])!r}: {item['msg']}") from error
     if judged.index > most:
-        raise InvalidReply(f"'index' is {judged.index!r:.20}, and there are attempts 1 to {most}")
+        raise InvalidReply(f"'index' is {judged.index!r:.20}, and there are 1 to {most}")
     return judged
 
 
@@ -251,10 +254,10 @@ def build_request(shown: Sequence[AttemptFacts], instruction: str, judge: Judge)
     """
     pictures = [_picture(facts) if judge.pictures else None for facts in shown]
     seen = any(picture is not None for picture in pictures)
-    system = render("best_run", most=len(shown), chars=_EXPLAINING_CHARS, pictures=seen)
+    told = {"most": len(shown), "classes": judge.classes, "chars": _EXPLAINING_CHARS}
+    system = render("failure_class" if judge.classes else "best_run", pictures=seen, **told)
     task = _within(guard_tags(instruction), _TASK_TOKENS)
-    told = estimate_tokens(system) + estimate_tokens(task)
-    room = REQUEST_TOKENS - told - _CORRECTION_TOKENS
+    room = REQUEST_TOKENS - estimate_tokens(system) - estimate_tokens(task) - _CORRECTION_TOKENS
     parts: list[Part] = [TextPart(sections({"task": task, **_bodies(shown, room)}))]
     for number, picture in enumerate(pictures, 1):
         if picture is not None:

@@ -1,20 +1,35 @@
-"""Has attempts judged: opens the judge where one is needed, and writes the choice down."""
+"""Has attempts judged, and failures classified: opens the judge, and writes down what it says."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from hisa.config import Settings
+from hisa.errors import UsageError
 from hisa.events import Event
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
+from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup
-from hisa.plugins.benchmarks.attempts.best_run import REQUEST_TOKENS, Choice, Judge, choose, settle
+from hisa.plugins.benchmarks.attempts.best_run import (
+    REQUEST_TOKENS,
+    Choice,
+    Judge,
+    asked,
+    choose,
+    settle,
+)
 from hisa.protocols import Model, Role
+from hisa.runs.failure_class import FAILURES, Failure, keep_failure
+from hisa.runs.read import MANIFEST, Run, load_run
+from hisa.text.prompt_text import one_line
 
-__all__ = ["judge_attempts", "with_judge"]
+__all__ = ["classify", "failed_runs", "judge_attempts", "with_judge"]
 
 
 async def judge_attempts(
@@ -81,3 +96,32 @@ def _takes_pictures(profile: Profile, count: int, answer: int) -> bool:
     needed = REQUEST_TOKENS + count * profile.image_tokens + answer
     sees = profile.sees_pictures and not profile.reads_elements
     return sees and (profile.context is None or needed <= profile.context)
+
+
+def failed_runs(folder: Path) -> dict[str, Run]:
+    """The runs of a bench, or of a folder of runs, that were scored and are no success, by id."""
+    places = sorted([*folder.glob(f"*/{MANIFEST}"), *folder.glob(f"runs/*/{MANIFEST}")])
+    if not places:
+        raise UsageError(f"{str(folder)!r} holds no runs", fix="name a bench or a folder of runs")
+    runs = [load_run(place.parent) for place in places]
+    return {run.id: run for run in runs if run.score_state == "scored" and not run.success}
+
+
+async def classify(runs: Iterable[Run], settings: Settings) -> str:
+    """Ask the judge for each run's class; returns why the first without one has none."""
+    budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
+    async with open_models(with_judge(settings), lambda _: None, budget, Ledger()) as models:
+        judge = replace(_judge(settings, models, 1), classes=FAILURES)
+        return next(filter(None, [await _classified(run, judge) for run in runs]), "")
+
+
+async def _classified(run: Run, judge: Judge) -> str:
+    facts = attempt_facts(run)
+    found = one_line(run.scoring.detail) or "not done"
+    facts = replace(facts, message=f"{facts.message} | The check: {found}")
+    judged, _, problem = await asked([facts], run.manifest.task.instruction, judge)
+    if judged is None or not judged.index:
+        return f"{run.id}: {problem}"
+    kind, reason = [*FAILURES][judged.index - 1], one_line(judged.explaining)
+    keep_failure(run.folder, Failure(kind=kind, by=judge.model.name, reason=reason))
+    return ""

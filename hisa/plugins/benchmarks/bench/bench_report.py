@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.attempt_records import RECORD_VERSION, Plan
@@ -87,6 +87,10 @@ class Group(BaseModel):
     """Actions of a step, over steps that had any."""
     multi_action: Estimate = Estimate()
     """Share of these steps that had more than one."""
+    sequences: Counter[str] = Field(default_factory=Counter)
+    """These steps by the kinds of their actions, as "click, write"."""
+    failures: Counter[str] = Field(default_factory=Counter)
+    """Scored attempts that are no success, by the class of their failure; "" without one."""
     step_time: Estimate = Estimate()
     """Seconds until the planner's reply could be used."""
     task_time: Estimate = Estimate()
@@ -339,6 +343,8 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         partial=partial_success(results),
         actions=actions_a_step(results),
         multi_action=multi_action_share(results),
+        sequences=sum((usage.sequences for usage in usages), Counter()),
+        failures=Counter(each.failure for each in scored if not each.success),
         step_time=step_time(results),
         task_time=task_time(results),
         within={n: success_within(scored, n) for n in HORIZONS if n <= longest},

@@ -58,7 +58,7 @@ def actions_a_step(results: Iterable[Measure]) -> Estimate:
 
 def multi_action_share(results: Iterable[Measure]) -> Estimate:
     """Returns the share of steps with more than one action, among those with any."""
-    tasks, unknown = _by_task(results, lambda usage: (usage.multi_steps, usage.acting_steps))
+    tasks, unknown = _by_task(results, lambda usage: (usage.sequences.total(), usage.acting_steps))
     return ratio_over_tasks(tasks, unknown=unknown)
 
 

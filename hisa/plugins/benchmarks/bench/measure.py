@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from hisa.errors import UsageError
+from hisa.actions import parse
+from hisa.actions.action_records import kinds
+from hisa.errors import ActionRefused, UsageError
+from hisa.events import Acted
 from hisa.outcomes.endings import Ending, ScoreState, is_success
 from hisa.plugins.benchmarks.bench.ledger import RUNS, Attempt
 from hisa.plugins.benchmarks.bench.summary import UNUSABLE
+from hisa.runs.failure_class import failure_of
 from hisa.runs.manifest import Totals
 from hisa.runs.read import Run, load_run
 from hisa.runs.step_records import StepRecord
@@ -35,11 +40,11 @@ class Usage(Totals):
     tokens_by_step: tuple[int, ...] = ()
     """Tokens in and out of all roles in each complete step."""
     actions: int = 0
-    """Calls of tools that did something; the call that ends the run is none."""
+    """By `kinds`, and calls of other tools that did something but the one that ends the run."""
     acting_steps: int = 0
     """Steps with at least one of them."""
-    multi_steps: int = 0
-    """Steps with more than one of them."""
+    sequences: Counter[str] = Field(default_factory=Counter)
+    """Steps with more than one, by the kinds of their actions, as "click, write"."""
     plan_seconds: float = 0.0
     """Time that the planner took, corrections of its replies included."""
     planned_steps: int = 0
@@ -70,6 +75,8 @@ class Measure(BaseModel):
     score_state: ScoreState = "unscored"
     partial: float | None = None
     """How much of the task is done; see `hisa.outcomes.endings.Scoring`."""
+    failure: str = ""
+    """Its class; see `hisa.runs.failure_class`."""
 
     @property
     def scored(self) -> bool:
@@ -106,6 +113,7 @@ def measure(folder: Path, attempt: Attempt, domain: str) -> Measure:
         message=ended.message,
         steps=ended.steps,
         usage=usage,
+        failure=failure_of(folder / RUNS / attempt.run).kind,
     )
 
 
@@ -120,27 +128,36 @@ def _usage(run: Run) -> Usage:
         tokens_by_step=tuple(
             sum(call.tokens_in + call.tokens_out for call in record.calls) for record in done
         ),
-        actions=sum(actions),
-        acting_steps=sum(count > 0 for count in actions),
-        multi_steps=sum(count > 1 for count in actions),
+        actions=sum(map(len, actions)),
+        acting_steps=sum(bool(names) for names in actions),
+        sequences=Counter(", ".join(names) for names in actions if len(names) > 1),
         plan_seconds=sum(plans),
         planned_steps=len(plans),
         step_seconds=sum(record.seconds for record in done),
     )
 
 
-def _actions(record: StepRecord) -> int:
-    """Returns how many calls of a step did something.
+def _actions(record: StepRecord) -> list[str]:
+    """Returns the kinds of what a step did, in order; a call of another tool is one action.
 
     A call that was refused, or whose place was not found, did nothing; a command that failed did
     run, and has an exit status.
     """
-    return sum(
-        (event.ok or event.exit_code is not None)
+    return [
+        kind
+        for event in record.acts
+        if (event.ok or event.exit_code is not None)
         and event.ends is None
         and event.tool not in _ENDING_TOOLS
-        for event in record.acts
-    )
+        for kind in _kinds(event)
+    ]
+
+
+def _kinds(event: Acted) -> list[str]:
+    with suppress(ActionRefused):  # a secret was taken out of it
+        if event.tool == "gui_action" and isinstance(event.input, str):
+            return kinds(parse(event.input)) or [event.tool]
+    return [event.tool]
 
 
 def _plan_seconds(record: StepRecord) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,16 @@ from hisa.runs import wording
 
 __all__ = ["Table", "given_up", "percent", "tables"]
 
+_SEQUENCES = (
+    "Sequences of actions",
+    "Steps with several actions by what these were, in order (OS-Catalyst, figure 3); the twelve "
+    "most frequent.",
+)
+_FAILURES = (
+    "Failures by class",
+    "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
+    "classes.",
+)
 _PAIRS = 12
 """Pairs of screens on a page; the same pair is shown once."""
 
@@ -68,6 +79,8 @@ def tables(report: Report) -> list[Table]:
         _within(report),
         _reliability(report),
         _efficiency(report),
+        _counted(report, *_SEQUENCES, [each.sequences for each in report.variants]),
+        _counted(report, *_FAILURES, [each.failures for each in report.variants]),
         _comparisons(report),
         _domains(report),
         _buckets(report),
@@ -192,6 +205,23 @@ def _efficiency(report: Report) -> Table:
     )  # fmt: skip
 
 
+def _counted(report: Report, title: str, note: str, counts: Sequence[Counter[str]]) -> Table:
+    """Returns how often each kind occurs, with its share of the variant's."""
+    names = sum(counts, Counter[str]()).most_common(12)
+    return Table(
+        title,
+        note,
+        ("Kind", *(each.name for each in report.variants)),
+        tuple(
+            (
+                name or "no class",
+                *(f"{c[name]} ({percent(c[name] / (c.total() or 1))}%)" for c in counts),
+            )
+            for name, _ in names
+        ),
+    )
+
+
 def _attempts(count: int) -> str:
     return f"{count} attempt{'' if count == 1 else 's'}"
 
@@ -229,9 +259,9 @@ def _domains(report: Report) -> Table:
     rows.append(overall.model_copy(update={"name": "Overall"}))
     return Table(
         "By domain",
-        f"{report.main}; means per attempt.",
-        ("Domain", "Success %", *_COST),
-        tuple((each.name, _interval(each), *_cost(each)) for each in rows),
+        f"{report.main}; means per attempt. A/S, actions a step, as in OS-Catalyst's figure 4.",
+        ("Domain", "Success %", "A/S", *_COST),
+        tuple((e.name, _interval(e), _estimate(e.actions, 2), *_cost(e)) for e in rows),
     )
 
 

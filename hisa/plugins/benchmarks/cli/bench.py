@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.out import say, say_error
 from hisa.plugins.benchmarks.cli.bench_coverage import coverage
 from hisa.plugins.benchmarks.cli.grounding import grounding
 from hisa.plugins.benchmarks.cli.suite import prefetch, tasks
@@ -38,6 +39,7 @@ def bench() -> None:
     hisa bench run own:DIR --workers 2 --repeat 3 --out benches/mine
     hisa bench run spider2v:DIR --env vm:office --model gpt-5 --ablate table5 --out benches/t5
     hisa bench report benches/mine --against benches/other
+    hisa bench failures benches/mine
     hisa bench coverage DIR
     hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
@@ -372,22 +374,70 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
 @click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
 @click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
+@click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
-def report_command(
-    folder: Path, against: Path | None, reference: Path | None, out: Path | None, as_json: bool
-) -> None:
+def report_command(folder: Path, against: Path | None, reference: Path | None, **how: Any) -> None:
     """Write report.md, report.json and report.html of the bench in FOLDER.
 
     \b
     hisa bench report benches/first
     hisa bench report benches/table5 --against benches/other
+    hisa bench report benches/first --print "Sequences of actions"
     """
     from hisa.plugins.benchmarks.bench.bench_report import build_report
-    from hisa.plugins.benchmarks.bench.pages import write_report
+    from hisa.plugins.benchmarks.bench.pages import markdown_page, write_report
 
     report = build_report(folder, against, reference=reference)
-    if as_json:
+    if (title := how["print"]) is not None:
+        table = markdown_page(report).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        say(table.strip() or f"no table {title!r} has rows")
+        return
+    if how["as_json"]:
         click.echo(safe_json(report.model_dump_json(indent=1)))
         return
-    for path in write_report(report, out or folder):
+    for path in write_report(report, how["out"] or folder):
         click.echo(str(path))
+
+
+@bench.command("failures")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--model", metavar="NAME", help="Asked for each that has no class.")
+@click.option("--mark", "marks", multiple=True, metavar="RUN=CLASS", help="Give a class by hand.")
+@click.pass_obj
+def failures(settings: Settings, folder: Path, model: str | None, marks: tuple[str, ...]) -> int:
+    """List the failed runs of DIR, a bench or a folder of runs, by the class of their failure.
+
+    Classes are ComputerRL's (4.4): perception, applications, illusion, other. They are kept in the
+    run's folder, and "hisa bench report" counts them.
+
+    \b
+    hisa bench failures benches/first
+    hisa --set run.budget_usd=2 bench failures benches/first --model gpt-5
+    hisa bench failures benches/first --mark 20261121-034512-7f3a=perception
+
+    Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some have no class still.
+    """
+    import asyncio
+
+    from hisa.errors import UsageError
+    from hisa.plugins.benchmarks.attempts.run_judge import classify, failed_runs
+    from hisa.runs.failure_class import Failure, failure_of, keep_failure
+
+    runs, problem = failed_runs(folder), ""
+    for name, _, kind in (mark.partition("=") for mark in marks):
+        if name not in runs:
+            raise UsageError(f"no failed run {name!r}", fix=f"hisa bench failures {folder}")
+        keep_failure(runs[name].folder, Failure(kind=kind, by="hand"))
+    if model:
+        left = [run for run in runs.values() if not failure_of(run.folder).kind]
+        judge = (settings.models.judge or settings.models.planner).model_copy(
+            update={"model": model}
+        )
+        models = settings.models.model_copy(update={"planner": judge, "judge": judge})
+        problem = asyncio.run(classify(left, settings.model_copy(update={"models": models})))
+    for name, run in runs.items():
+        found = failure_of(run.folder)
+        say(f"{name}  {found.kind or 'no class':<12}  {found.by}  {found.reason}".rstrip())
+    if problem:
+        say_error(problem)
+    return 3 if problem else 0

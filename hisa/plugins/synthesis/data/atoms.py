@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from hisa.actions import Action, Click, Hotkey, Press, Scroll, parse, points, to_source, to_space
+from hisa.actions.action_records import split
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.protocols import Task
@@ -29,7 +30,7 @@ from hisa.tasks.taskfile import load_task
 from hisa.text.redact import Redactor, holds_redacted
 
 __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
-__all__ += ["merge", "split", "whole_task"]
+__all__ += ["merge", "whole_task"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -112,19 +113,6 @@ def whole_task(record: TaskRecord) -> Task:
         if logged == record.model_dump(mode="json"):
             return task
     return record.task()
-
-
-def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
-    """Actions in the shortest parts after which no key or button is held."""
-    parts: list[tuple[Action, ...]] = [()]
-    held = 0
-    for action in actions:
-        parts[-1] += (action,)
-        held += action.kind.endswith("_down") - action.kind.endswith("_up")
-        if held <= 0 and action.kind not in ("move", "sleep"):
-            parts.append(())
-            held = 0
-    return [part for part in parts if part]
 
 
 def _parts(act: ReplayAct) -> list[Atom]:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from hisa.cli import cli
 from hisa.errors import UsageError
 from hisa.events import Acted, Evaluated, Planned, RunFinished, StepFinished
 from hisa.plugins.benchmarks.bench.attempt_records import (
@@ -59,8 +61,9 @@ def attempt(
             for act in acts:
                 log.emit(act)
             log.emit(StepFinished(seconds=seconds))
-        log.emit(Evaluated(score=0.0, score_state="scored", partial=partial))
-        log.emit(RunFinished(exit_status="max_steps", score=0.0, partial=partial))
+        scored = {"score": 0.0, "score_state": "scored", "partial": partial, **more}
+        log.emit(Evaluated.model_validate(scored))
+        log.emit(RunFinished.model_validate({"exit_status": "max_steps", **scored}))
         folder = log.folder
     book.write(AttemptRunning.model_validate({**key, "run": folder.name}))
     told = {"run": folder.name, "status": "max_steps", "score": 0.0, "steps": len(steps)}
@@ -101,6 +104,59 @@ def test_actions_are_those_that_ran_and_steps_without_any_are_left_out(
     assert found.value == pytest.approx((1 + 3 + 1 + 1) / 4)
     assert (found.n, found.unknown) == (4, 0)
     assert found.low == 1.0, "no step that acted has less than one action"
+
+
+DOUBLE = Acted(tool="gui_action", input="pyautogui.click(1, 1, clicks=2)", ok=True)
+FILLED = Acted(
+    tool="gui_action",
+    input="pyautogui.click(1, 1)\nimport time\ntime.sleep(0.5)\npyautogui.write('a')",
+    ok=True,
+)
+DRAGGED = Acted(
+    tool="gui_action", input="pyautogui.moveTo(1, 1)\npyautogui.dragTo(9, 9, duration=1)", ok=True
+)
+HELD = Acted(
+    tool="gui_action",
+    input="pyautogui.keyDown('shift')\npyautogui.click(1, 1)\npyautogui.keyUp('shift')\n"
+    "pyautogui.press('enter')",
+    ok=True,
+)
+TAKEN_OUT = Acted(tool="gui_action", input="pyautogui.write('a'\u2026", ok=True)
+
+
+def test_each_click_text_key_and_drag_in_a_source_is_an_action(book: AttemptLedger) -> None:
+    """As in OS-Catalyst's action space: a double click and a drag are one action each."""
+    acts: list[Step] = [([act], {}) for act in (DOUBLE, FILLED, DRAGGED, HELD, TAKEN_OUT)]
+    attempt(book, "task-00", [*acts, ([FILLED, COMMAND], {}), ([FILLED], {})])
+    found = group(book)
+    assert found.actions.value == pytest.approx((1 + 2 + 1 + 2 + 1 + 3 + 2) / 7)
+    assert found.multi_action.value == pytest.approx(4 / 7)
+    assert found.sequences == {
+        "click, write": 2,
+        "click, press": 1,
+        "click, write, bash_execution": 1,
+    }
+
+
+def test_sequences_and_actions_by_domain_are_printed_of_a_bench(book: AttemptLedger) -> None:
+    attempt(book, "task-00", [([FILLED], {}), ([CLICK], {})])
+    attempt(book, "task-01", [([CLICK, CLICK], {}), ([FILLED], {}), ([FILLED], {})])
+    book.close()
+    told = printed(book, "Sequences of actions")
+    assert "| click, write | 3 (75.0%) |" in told
+    assert "| click, click | 1 (25.0%) |" in told
+    head, _, *rows = [line.split(" | ") for line in printed(book, "By domain").splitlines()[2:]]
+    assert {row[0]: row[head.index("A/S")].split()[0] for row in rows} == {
+        "| excel": "1.50", "| jupyter": "2.00", "| Overall": "1.80",
+    }  # fmt: skip
+    assert "no table" in printed(book, "Sequences")
+
+
+def printed(book: AttemptLedger, title: str) -> str:
+    ran = CliRunner().invoke(cli, ["bench", "report", str(book.folder), "--print", title])
+    assert ran.exit_code == 0, ran.output
+    assert not (book.folder / "report.md").exists()
+    return ran.output
 
 
 def test_step_time_is_the_planners_and_task_time_that_of_all_phases(book: AttemptLedger) -> None:

@@ -1,0 +1,81 @@
+"""Failed runs of a bench: classified by hand and by a model, kept beside the run, counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hisa.cli import cli
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench.bench_report import build_report
+from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+from hisa.runs.failure_class import failure_of
+from hisa.runs.read import load_run
+from hisa.runs.report import render_report
+from hisa.testing.model_server import FakeServer
+from tests.plugins.benchmarks.attempt_logs import judgement
+from tests.plugins.benchmarks.bench_suite.sample import plan
+from tests.plugins.benchmarks.bench_suite.test_efficiency import CLICK, attempt
+
+WHY = "B2 is empty"
+
+
+@pytest.fixture
+def failed(tmp_path: Path) -> list[Path]:
+    """Run folders of a bench: three failures, and one success that is no part of them."""
+    book = AttemptLedger(tmp_path / "bench", plan(tasks=4, repeat=1))
+    folders = [attempt(book, f"task-0{n}", [([CLICK], {})], score_detail=WHY) for n in range(3)]
+    attempt(book, "task-03", [([CLICK], {})], score=1.0)
+    book.close()
+    return sorted(folders)
+
+
+def run(folder: Path, *options: str, url: str = "") -> Result:
+    environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
+    words = ["bench", "failures", str(folder), *options]
+    return CliRunner(env=environ).invoke(cli, words, standalone_mode=False)
+
+
+def test_a_class_given_by_hand_is_kept_listed_shown_and_counted(failed: list[Path]) -> None:
+    bench, first = failed[0].parent.parent, failed[0]
+    mark = f"bench failures {first.parent} --mark {first.name}=CLASS"
+    assert mark in render_report(load_run(first))
+    told = run(bench, "--mark", f"{first.name}=illusion")
+    assert told.return_value == 0, told.output
+    assert [line.split()[1] for line in told.output.splitlines()[:1]] == ["illusion"]
+    assert told.output.count("no class") == 2
+    assert failure_of(first).by == "hand"
+    assert "illusion" in render_report(load_run(first))
+    (group,) = build_report(bench).variants
+    assert group.failures == {"illusion": 1, "": 2}
+    table = CliRunner().invoke(cli, ["bench", "report", str(bench), "--print", "Failures by class"])
+    assert "| illusion | 1 (33.3%) |" in table.output
+    assert "| no class | 2 (66.7%) |" in table.output
+
+
+@pytest.mark.parametrize("mark", ["nobody=other", "RUN=slow", "RUN"])
+def test_a_mark_that_fits_nothing_says_what_does(failed: list[Path], mark: str) -> None:
+    told = run(failed[0].parent, "--mark", mark.replace("RUN", failed[0].name))
+    assert isinstance(told.exception, UsageError)
+    assert not failure_of(failed[0]).kind
+
+
+def test_a_model_classifies_those_that_have_no_class_and_is_told_why_they_failed(
+    failed: list[Path],
+) -> None:
+    bench = failed[0].parent.parent
+    run(bench, "--mark", f"{failed[0].name}=applications")
+    answers = ["no JSON", judgement(1, "Step 1 clicked beside it."), judgement(0, "Nobody knows.")]
+    with FakeServer(answers) as server:
+        told = run(bench, "--model", "gpt-4.1", url=server.url)
+    assert told.return_value == 3, "one has no class still"
+    assert "the judge cannot tell: Nobody knows." in told.output
+    assert [failure_of(folder).kind for folder in failed] == ["applications", "perception", ""]
+    assert failure_of(failed[1]).reason == "Step 1 clicked beside it."
+    first, second, third = (request.text for request in server.requests)
+    assert "1. perception: it misread the screen" in first
+    assert WHY in first
+    assert "a number from 0 to 4" in second
+    assert "a number from 0 to 4" not in third

@@ -1,0 +1,67 @@
+"""The tool that brings a window to the front, on a desktop with two of them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.sequences import open_with
+from hisa.planner.view import state_text
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.protocols import GroundedCall, StateView, Task, ToolCall
+from hisa.screen.observation import Observation, Window
+from hisa.testing.form import FakeEnvironment
+from hisa.tools.base import Tool
+from hisa.tools.offer import likeliest
+from hisa.tools.registry import ToolRegistry
+from hisa.tools.window_switch import switch_window
+
+
+async def switched(environment: object, look: Observation, number: str) -> tuple[bool, str]:
+    registry = ToolRegistry([Tool(switch_window)], emit=lambda event: None)
+    call = GroundedCall(ToolCall("", "switch_window", number), number)
+    outcome = await registry.execute(call, look, environment)  # type: ignore[arg-type]
+    return outcome.ok, outcome.output or outcome.error
+
+
+@pytest.mark.desktop
+async def test_the_window_of_an_id_in_the_prompt_comes_to_the_front() -> None:
+    if shutil.which("mousepad") is None or shutil.which("wmctrl") is None:
+        pytest.skip("needs mousepad and wmctrl")
+    async with DesktopEnvironment() as desktop:
+        for name in ("a.txt", "b.txt"):
+            await desktop.write_file(f"/home/user/{name}", b"")
+            line = f"mousepad --opening-mode=window /home/user/{name}"
+            await open_with(desktop, line, name)
+        look = await desktop.observe(settle=10.0)
+        assert look.active is not None
+        assert "b.txt" in look.active.title
+        text = state_text(Task("t", "Go on."), look, StateView(), elements=False)
+        (line,) = [line for line in text.splitlines() if "a.txt" in line]
+        ok, told = await switched(desktop, look, line.split()[0])
+        assert ok, told
+        front = (await desktop.observe(settle=5.0)).active
+        assert front is not None
+        assert "a.txt" in front.title
+        ok, told = await switched(desktop, look, "0x1; touch x")
+        assert not ok
+        assert line.split()[0] in told, "it says which there are"
+
+
+async def test_a_machine_that_cannot_do_it_is_no_success() -> None:
+    form = FakeEnvironment()
+    look = await form.observe()
+    two = (*look.windows, Window("0x2", "Files", "thunar"))
+    ok, told = await switched(form, replace(look, windows=two), "0x2")
+    assert not ok
+    assert told.startswith("it did not come to the front")
+
+
+async def test_it_is_offered_while_there_are_several_windows() -> None:
+    look = await FakeEnvironment().observe()
+    tool = Tool(switch_window)
+    assert not likeliest([tool], look, "Copy it.")
+    two = replace(look, windows=(*look.windows, Window("0x2", "Files", "thunar")))
+    assert likeliest([tool], two, "Copy it.") == [tool]
