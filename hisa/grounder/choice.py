@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound
@@ -61,6 +61,15 @@ _STRONG = Trust(PICKS_RIGHT)
 _DESCRIPTION = 600
 """Characters of a description that are shown."""
 _ANSWER = re.compile(r"[\s{\"'`*]*(?:(?:element|number|index)\b[\s\"'`:#*]*)?(\d{1,3})[\s}\"'`.*]*")
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """What a model picked, the chance of it, and what the elements think likelier even so."""
+
+    meant: Rated
+    chance: float
+    rival: Rated | None
 
 
 class Picker:
@@ -121,35 +130,42 @@ class Picker:
             said = f"{self._model.name} picks none of {len(listed)} likely things"
             raise NotFound(f"{said}: {why}" if why else said)
         least = TAKEN if right >= PICKS_RIGHT else CAREFULLY
-        return self._believed(description, observation, belief, meant, started, least)
+        chance = belief.of(meant)
+        if chance < least and _is_nameless(meant):
+            chance = belief.among(listed, meant)
+        rivals = [thing for thing in listed if belief.of(thing) > belief.of(meant)]
+        pick = _Pick(meant, chance, max(rivals, key=belief.of, default=None))
+        return self._believed(description, observation, pick, started, least)
 
     def _believed(
         self,
         description: str,
         observation: Observation,
-        belief: Belief,
-        meant: Rated,
+        pick: _Pick,
         started: float,
         least: float,
     ) -> Place:
         """Returns the place of a pick that is right by the chance ``least``.
 
         Raises:
-            NotFound: it is not likely enough.
+            NotFound: it is not likely enough; names what fits better, where something does.
         """
-        found = place_of(description, Candidate(meant.thing, meant.chance), observation)
+        found = place_of(description, Candidate(pick.meant.thing, pick.meant.chance), observation)
         found = replace(found, score=None, source=self._model.name)
-        chance = belief.of(meant)
-        taken = chance >= least
+        taken = pick.chance >= least
         self._tell(
-            description, "chosen" if taken else "doubted", started, place=found, score=chance
+            description, "chosen" if taken else "doubted", started, place=found, score=pick.chance
         )
         if taken:
             return found
         x, y = found.point.rounded()
+        picked, reason = f"{found.label} at ({x}, {y})", "which hardly fits"
+        if pick.rival is None:
+            raise NotFound(f"{self._model.name} picks {picked}, {reason}", (picked,))
+        better = _labelled(pick.rival)
         raise NotFound(
-            f"{self._model.name} picks {found.label} at ({x}, {y}), which hardly fits",
-            (f"{found.label} at ({x}, {y})",),
+            f"{self._model.name} picks {picked}, {reason}; by the words, {better} fits better",
+            (picked, better),
         )
 
     async def ask(self, description: str, things: Sequence[str], image: Size) -> tuple[int, str]:
@@ -232,6 +248,17 @@ class ChoiceGrounder:
             raise _refusal(description, rating, str(error), error.candidates) from error
 
 
+def _is_nameless(rated: Rated) -> bool:
+    """Whether it bears no words of its own: of what is drawn, only its looks are told."""
+    e = rated.thing.element
+    words = e.name or e.text or e.label or (e.description if rated.thing.drawn is None else "")
+    return not words.strip()
+
+
+def _labelled(rated: Rated) -> str:
+    return "{} at ({}, {})".format(rated.label, *rated.box.centre.rounded())
+
+
 def _listed(rating: Rating, also: Rated | None) -> list[Rated]:
     """The likeliest things, each place once, in the order of the screen."""
     kept = [also] if also and not also.blocked else []
@@ -302,5 +329,4 @@ def _closest(rating: Rating) -> tuple[str, ...]:
     if rating.place is None:
         own = tuple(said for said in own if said.endswith(BEHIND))
     likely = sorted(_listed(rating, None), key=lambda thing: -thing.chance)
-    told = ("{} at ({}, {})".format(t.label, *t.box.centre.rounded()) for t in likely)
-    return tuple(dict.fromkeys((*own, *told)))[:_CLOSEST] or rating.candidates
+    return tuple(dict.fromkeys((*own, *map(_labelled, likely))))[:_CLOSEST] or rating.candidates
