@@ -45,6 +45,8 @@ _CELL = re.compile(r"(?P<kind>.*?)\bcell\b", re.I)
 _LONG = 60
 """Characters; a longer text labels nothing."""
 
+_WHOLE = 0.8
+"""Share of the screen from which a dialog is the page itself."""
 _INSIDE = 0.8
 """The share of a paragraph that lies in the cell that it is written in."""
 
@@ -67,7 +69,7 @@ class Scene:
         parts: bool = False,
         shapes: bool = False,
     ) -> None:
-        self.observation = observation
+        self.observation = observation.without_pointer
         told = tuple(map(_clean, observation.elements or ()))
         # Collectors differ in the states they report: one that no element reports excludes none.
         reported = {state for element in told for state in element.states}
@@ -189,6 +191,30 @@ class Scene:
     def _menus(self) -> list[BoundingBox]:
         """The entries of menus that are open."""
         return [e.box for e in self._elements if "menu item" in e.role and self._shown(e)]
+
+    @made_once
+    def opened(self) -> list[tuple[str, BoundingBox]]:
+        """Dialogs, calendars and entries of menus that opened in a window, over the rest of it.
+
+        A window of its own is none of them: `Thing.front` tells what lies behind it.
+        """
+        titles = {window.title for window in self.observation.windows}
+        found = [
+            ("calendar" if e.role == "calendar" else "dialog", e.box)
+            for e in self._elements
+            if e.role in ("dialog", "alert", "calendar") and self._shown(e)
+            if e.role == "calendar"
+            or (e.name not in titles and e.box.area < _WHOLE * self.screen.area)
+        ]
+        stacked = (
+            box
+            for box in self._menus
+            if any(
+                abs(box.left - at.left) <= 2 and 0 < abs(box.top - at.top) <= 2 * box.height
+                for at in self._menus
+            )
+        )
+        return found + [("menu", box) for box in stacked]
 
     def _with_read(self, element: Element, box: BoundingBox) -> Element:
         """A control whose text accessibility does not tell shows what is read inside it."""
