@@ -124,11 +124,8 @@ class Belief:
         The elements know by words whether something is there at all. Of what bears no words they
         know only how it lies, so that how little they expect it says nothing against it.
         """
-        known = sum(
-            float(weight)
-            for one, weight in zip(self._things, self._weight, strict=True)
-            if any(one.is_where(row) for row in listed)
-        )
+        rows = [any(one.is_where(row) for row in listed) for one in self._things]
+        known = float(self._weight[rows].sum())
         return self.of(thing) * self._total / known if known else 0.0
 
     def at(self, point: Point) -> float:

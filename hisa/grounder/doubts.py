@@ -19,7 +19,8 @@ _ARROWS = re.compile(
 )
 """Words in the names of buttons that show an arrow."""
 _INSIDE = re.compile(
-    r"\b(?:in|inside|within|of|on|from) (?:the |this |that |an? )?(?:[\w'-]+ ){0,3}?(?:"
+    r"\b(?:in|inside|within|of|on|from) (?:the |this |that |an? )?(?:(?!behind|over|under|below|"
+    r"above|beside|next|near|left|right|outside)[\w'-]+ ){0,3}?(?:"
     r"(?P<dialog>dialog(?:ue)?|pop-?up)|(?P<menu>menu(?! ?bar| button))|(?P<calendar>calendar))\b",
     re.I,
 )
@@ -28,28 +29,25 @@ _INSIDE = re.compile(
 
 def doubted(query: Query, choice: Choice, scene: Scene) -> Choice:
     """The choice, or none where there is a `doubt` of what was chosen, which comes first then."""
-    reason = doubt(query, choice.chosen.thing, scene) if choice.chosen else ""
-    if not reason or choice.chosen is None:
+    chosen = choice.chosen
+    if chosen is None or not (reason := doubt(query, chosen.thing, scene)):
         return choice
-    others = (c for c in choice.others if c.thing is not choice.chosen.thing)
-    return Choice(None, reason, (choice.chosen, *others))
+    others = (c for c in choice.others if c.thing is not chosen.thing)
+    return Choice(None, reason, (chosen, *others))
 
 
 def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
     """Reason that a thing may not be meant though it fits best; empty where nothing speaks so."""
     if query.kind is not None and query.kind.word == "arrow" and _is_no_arrow(query, chosen):
         return "what fits best is no arrow"
-    holders = scene.opened
-    if any(box.contains(chosen.box.centre) for _, box in holders):
+    if any(box.contains(chosen.box.centre) for _, box in scene.opened):
         return ""
     said = _INSIDE.search(query.context)
-    if said and chosen.role != "menu" and any(sort == said.lastgroup for sort, _ in holders):
+    if said and "menu" not in chosen.role and said.lastgroup in dict(scene.opened):
         return f"what fits best lies outside the {said.lastgroup} that is open"
-    if query.relations or query.where or query.window:  # which may say that it lies outside
-        return ""
-    if rival := _as_good_inside(query, chosen, scene):
-        return f"{rival.element.name[:60]!r} in what is open over it fits as well"
-    return ""
+    placed = query.relations or query.where or query.window  # which may be outside
+    rival = None if placed else _as_good_inside(query, chosen, scene)
+    return f"{rival.element.name[:60]!r} in what is open over it fits as well" if rival else ""
 
 
 def _is_no_arrow(query: Query, thing: Thing) -> bool:

@@ -45,6 +45,11 @@ _CELL = re.compile(r"(?P<kind>.*?)\bcell\b", re.I)
 _LONG = 60
 """Characters; a longer text labels nothing."""
 
+_CARET = 4
+"""Pixels of the screen; a field that is no wider is not what a person sees of it,"""
+_FIELD_HIGH = 80
+"""and what is seen of it is no higher than this."""
+_HOLDERS = frozenset({"section", "panel", "grouping", "combo box"})
 _WHOLE = 0.8
 """Share of the screen from which a dialog is the page itself."""
 _INSIDE = 0.8
@@ -107,7 +112,7 @@ class Scene:
             (element, box)
             for element in self._elements
             if self._shown(element)
-            and (box := element.box.intersection(self.screen))
+            and (box := self._seen_box(element).intersection(self.screen))
             and box.area >= 4
         ]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
@@ -127,6 +132,18 @@ class Scene:
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})
+
+    def _seen_box(self, element: Element) -> BoundingBox:
+        """The box of an element; of a field as narrow as its caret, that of what holds it.
+
+        Pages that draw drop-downs of their own keep such a field for what is typed.
+        """
+        box = element.box
+        if element.role not in FIELDS | {"combo box"} or box.width > _CARET:
+            return box
+        told = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
+        holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
+        return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
     def _front(self, element: Element, box: BoundingBox) -> float:
         """Enabled, in the active window, not behind it."""
@@ -199,22 +216,14 @@ class Scene:
         A window of its own is none of them: `Thing.front` tells what lies behind it.
         """
         titles = {window.title for window in self.observation.windows}
-        found = [
+        large = _WHOLE * self.screen.area
+        menus = [("menu", b) for b in self._menus if any(_stacked(b, at) for at in self._menus)]
+        return menus + [
             ("calendar" if e.role == "calendar" else "dialog", e.box)
-            for e in self._elements
-            if e.role in ("dialog", "alert", "calendar") and self._shown(e)
+            for e in filter(self._shown, self._elements)
             if e.role == "calendar"
-            or (e.name not in titles and e.box.area < _WHOLE * self.screen.area)
+            or (e.role in ("dialog", "alert") and e.name not in titles and e.box.area < large)
         ]
-        stacked = (
-            box
-            for box in self._menus
-            if any(
-                abs(box.left - at.left) <= 2 and 0 < abs(box.top - at.top) <= 2 * box.height
-                for at in self._menus
-            )
-        )
-        return found + [("menu", box) for box in stacked]
 
     def _with_read(self, element: Element, box: BoundingBox) -> Element:
         """A control whose text accessibility does not tell shows what is read inside it."""
@@ -314,6 +323,11 @@ def lines(things: Iterable[Thing]) -> list[list[Thing]]:
         else:
             rows.append([thing])
     return [sorted(row, key=lambda t: t.box.left) for row in rows]
+
+
+def _stacked(one: BoundingBox, other: BoundingBox) -> bool:
+    """Whether two entries stand one above the other: those of a menu bar do not."""
+    return abs(one.left - other.left) <= 2 and 0 < abs(one.top - other.top) <= 2 * one.height
 
 
 def _in_menu(element: Element) -> bool:

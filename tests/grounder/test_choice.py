@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw
 
 import hisa
 from hisa.config import Settings
@@ -250,6 +251,47 @@ async def test_what_a_page_made_a_control_of_is_listed_without_words() -> None:
     text = await listed("handle of the slider", seen)
     assert "control at (97, 166)" in text
     assert "(153, 166)" not in text, "what only holds others is not to be picked"
+
+
+async def test_boxes_of_a_grid_are_told_by_row_and_column_and_colour() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    states = frozenset({"showing", "focusable"})
+    boxes = []
+    for row in range(2):
+        for column in range(3):
+            x, y = 200 + 80 * column, 100 + 30 * row
+            boxes.append(element("section", "", (x, y, 16, 16), states=states))
+            fill = "blue" if (row, column) == (1, 2) else "white"
+            ImageDraw.Draw(picture).rectangle((x, y, x + 15, y + 15), fill=fill)
+    text = await listed("the box for Anna's right to share", scene(*boxes, picture=picture))
+    assert "control [row 1 column 1] at (208, 108)" in text
+    assert "control [blue, row 2 column 3] at (368, 138)" in text
+
+
+async def test_words_of_a_tooltip_stand_beside_the_name() -> None:
+    named = {"description": "Insert or Edit Pivot Table"}
+    seen = scene(
+        element("push button", "Pivot", UPPER, **named),
+        element("push button", "Pivot", LOWER, description="pivot"),
+    )
+    text = await listed("the Pivot button", seen)
+    assert 'button "Pivot" [tooltip "Insert or Edit Pivot Table"] at (640, 415)' in text
+    assert 'button "Pivot" at (640, 515)' in text
+
+
+async def test_what_frames_a_page_and_letters_that_were_read_are_listed_where_described() -> None:
+    chrome, page = {"window": "Shop - Chromium"}, (0, 90, 1280, 630)
+    seen = scene(
+        element("push button", "Reload", (60, 50, 28, 28), **chrome),
+        element("push button", "Bookmark this page", (1100, 50, 28, 28), **chrome),
+        element("document web", "Shop", page, **chrome),
+        element("push button", "Apples", UPPER, **chrome),
+        element("push button", "Apples", LOWER, **chrome),
+    )
+    text = await listed("the Apples button", seen)
+    assert "Apples" in text
+    assert "Reload" not in text
+    assert "Reload" in await listed("the second button to reload the apples again", seen)
 
 
 async def test_what_another_window_covers_gives_way_to_what_is_in_front() -> None:
