@@ -65,7 +65,7 @@ def is_scrap(rated: Rated, description: str, look: Observation) -> bool:
 
 
 def _tip(thing: Thing) -> str:
-    """What a tooltip says beside the name, or of what is drawn, how it looks."""
+    """Words of a tooltip beside the name; of what is drawn, those of its looks."""
     tip = thing.element.description
     if not name_of(thing) or not tokens(tip) - tokens(name_of(thing)):
         return ""
