@@ -53,7 +53,7 @@ _EDGE = 2
 _MISREAD = 2
 """Letters of what may be a sign that was read as text."""
 _LARGER = 12
-"""How many times larger a thing is than the square around the sign that it shows, at most."""
+"""How many times larger a thing is than the sign that it shows, at most."""
 
 
 def with_shapes(things: list[Thing], observation: Observation, *, arrows: bool) -> list[Thing]:
@@ -263,7 +263,8 @@ def _shows(owner: Thing, shape: _Shape) -> bool:
     if shape.name not in _CALLED or owner.role not in _PICTURES:
         return False
     far = abs(owner.box.centre.x - shape.box.centre.x) / owner.box.width
-    return owner.box.area <= _LARGER * squared(shape.box).area and far <= 0.15
+    drawn = squared(shape.box) if shape.name == "three dots" else shape.box  # dots are a thin line
+    return owner.box.area <= _LARGER * drawn.area and far <= 0.15
 
 
 def _called(owner: Thing, shape: _Shape) -> Thing:
