@@ -21,7 +21,7 @@ from hisa.screen.ocr import Line, OcrUnavailable, read_text
 from hisa.screen.roles import PASSWORD
 from hisa.text.redact.named_secrets import Scrubber
 
-__all__ = ["FILL", "PictureMask", "all_focused", "focused", "without_pointer"]
+__all__ = ["FILL", "PictureMask", "all_focused", "focused"]
 
 FILL = (128, 128, 128)
 """Grey, which no theme takes for text or for its background."""
@@ -90,7 +90,7 @@ class PictureMask:
         field = focused(after) or focused(before)
         if field is not None:
             self._fields.add(_Field.of(field))
-        shown = without_pointer(after)
+        shown = after.without_pointer.screenshot.pixels
         changed = _changed(before, after, field)
         if changed is not None:
             self._sightings.append(Sighting.of(shown, changed))
@@ -100,7 +100,7 @@ class PictureMask:
 
         ``elements`` are those of the machine, with their values.
         """
-        plain = without_pointer(look)
+        plain = look.without_pointer.screenshot.pixels
         try:
             lines = self._read(Screenshot(plain))
         except OcrUnavailable as error:
@@ -157,19 +157,9 @@ def focused(look: Observation) -> Element | None:
     return min(fields, key=lambda element: element.box.area, default=None)
 
 
-def without_pointer(look: Observation) -> Image.Image:
-    """The picture of a look with what its pointer covers."""
-    under = look.under_pointer
-    if under is None:
-        return look.screenshot.pixels
-    picture = look.screenshot.pixels.copy()
-    picture.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
-    return picture
-
-
 def _changed(before: Observation, after: Observation, field: Element | None) -> BoundingBox | None:
     """The part that is other than before, as far as it lies in the field or the window in front."""
-    old, new = without_pointer(before), without_pointer(after)
+    old, new = (look.without_pointer.screenshot.pixels for look in (before, after))
     window = after.active.box if after.active else None
     place = field.box if field is not None else window
     within = _whole(new)

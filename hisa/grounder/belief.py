@@ -8,6 +8,7 @@ other are nearly always right, and one that says what the elements find absurd m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hisa.grounder.rating import Rated, Rating
@@ -116,6 +117,16 @@ class Belief:
         if any(there):
             return float(self._weight[there].sum()) / self._total
         return sum(weight for at, weight in self._points if thing.box.contains(at)) / self._total
+
+    def among(self, listed: Sequence[Rated], thing: Rated) -> float:
+        """Returns the chance that a thing of a list is meant, were it certain that one of them is.
+
+        The elements know by words whether something is there at all. Of what bears no words they
+        know only how it lies, so that how little they expect it says nothing against it.
+        """
+        rows = [any(one.is_where(row) for row in listed) for one in self._things]
+        known = float(self._weight[rows].sum())
+        return self.of(thing) * self._total / known if known else 0.0
 
     def at(self, point: Point) -> float:
         """Returns the chance that a click here is right; the point is one that was heard."""

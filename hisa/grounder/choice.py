@@ -13,9 +13,9 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingVerdict
 from hisa.grounder.base import PickTrust
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
+from hisa.grounder.choice_lines import is_nameless, is_scrap, seen_lines
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
-from hisa.grounder.listed_things import told
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
 from hisa.grounder.scene import READ, SHOWS_TEXT
@@ -102,7 +102,8 @@ class Picker:
             NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
             ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
         """
-        listed = await asyncio.to_thread(_listed, rating, also)
+        rows = await asyncio.to_thread(_listed, rating, also, description, observation)
+        listed, lines = [thing for thing, _ in rows], [words for _, words in rows]
         if not listed:
             raise NotFound("there is nothing to pick from")
         right = await self._trust.chance(self.ask)
@@ -110,7 +111,7 @@ class Picker:
         self._tell(description, "offered", offered=offered)
         started = time.monotonic()
         try:
-            number, why = await self.ask(description, _things(listed), observation.image)
+            number, why = await self.ask(description, lines, observation.image)
         except ModelUnavailable as error:
             self._tell(description, "unavailable", started, detail=str(error))
             raise
@@ -121,13 +122,14 @@ class Picker:
             said = f"{self._model.name} picks none of {len(listed)} likely things"
             raise NotFound(f"{said}: {why}" if why else said)
         least = TAKEN if right >= PICKS_RIGHT else CAREFULLY
-        return self._believed(description, observation, belief, meant, started, least)
+        return self._believed(description, observation, belief, listed, meant, started, least)
 
     def _believed(
         self,
         description: str,
         observation: Observation,
         belief: Belief,
+        listed: list[Rated],
         meant: Rated,
         started: float,
         least: float,
@@ -135,11 +137,13 @@ class Picker:
         """Returns the place of a pick that is right by the chance ``least``.
 
         Raises:
-            NotFound: it is not likely enough.
+            NotFound: it is not likely enough; names what fits better, where something does.
         """
         found = place_of(description, Candidate(meant.thing, meant.chance), observation)
         found = replace(found, score=None, source=self._model.name)
         chance = belief.of(meant)
+        if chance < least and is_nameless(meant):
+            chance = belief.among(listed, meant)
         taken = chance >= least
         self._tell(
             description, "chosen" if taken else "doubted", started, place=found, score=chance
@@ -147,10 +151,13 @@ class Picker:
         if taken:
             return found
         x, y = found.point.rounded()
-        raise NotFound(
-            f"{self._model.name} picks {found.label} at ({x}, {y}), which hardly fits",
-            (f"{found.label} at ({x}, {y})",),
-        )
+        told = [f"{found.label} at ({x}, {y})"]
+        reason = f"{self._model.name} picks {told[0]}, which hardly fits"
+        best = max(listed, key=belief.of)
+        if belief.of(best) > belief.of(meant):
+            told.append(_labelled(best))
+            reason += f"; by the words, {told[1]} fits better"
+        raise NotFound(reason, tuple(told))
 
     async def ask(self, description: str, things: Sequence[str], image: Size) -> tuple[int, str]:
         """Returns the number that is picked, 0 for none, and why where it is no number."""
@@ -227,24 +234,32 @@ class ChoiceGrounder:
         except ModelUnavailable as error:
             if place is not None:
                 return place
-            raise _refusal(description, rating) from error
+            raise _refusal(description, rating, observation) from error
         except NotFound as error:
-            raise _refusal(description, rating, str(error), error.candidates) from error
+            known = error.candidates
+            raise _refusal(description, rating, observation, str(error), known) from error
 
 
-def _listed(rating: Rating, also: Rated | None) -> list[Rated]:
-    """The likeliest things, each place once, in the order of the screen."""
+def _labelled(rated: Rated) -> str:
+    return "{} at ({}, {})".format(rated.label, *rated.box.centre.rounded())
+
+
+def _listed(
+    rating: Rating, also: Rated | None, description: str, observation: Observation
+) -> list[tuple[Rated, str]]:
+    """The likeliest things, each place once, in the order of the screen, with their words."""
     kept = [also] if also and not also.blocked else []
     for thing in sorted(rating.things, key=lambda thing: -thing.chance):
         if len(kept) == _MOST or thing.chance <= 0:
             break
-        if thing.chance < _UNUSUAL and (thing.holds or thing.thing.front < _IN_FRONT):
+        away = thing.holds or thing.thing.front < _IN_FRONT
+        if thing.chance < _UNUSUAL and (away or is_scrap(thing, description, observation)):
             continue
         _keep(thing, kept)
-    size = longest(
-        len(kept), lambda size: estimate_tokens(_body(_things(kept[:size]))) <= LIST_TOKENS
-    )
-    return sorted(kept[:size], key=lambda thing: (thing.box.centre.y // 8, thing.box.centre.x))
+    words = seen_lines(kept, rating.things, observation)
+    size = longest(len(kept), lambda size: estimate_tokens(_body(words[:size])) <= LIST_TOKENS)
+    rows = zip(kept[:size], words[:size], strict=True)
+    return sorted(rows, key=lambda row: (row[0].box.centre.y // 8, row[0].box.centre.x))
 
 
 def _keep(thing: Rated, kept: list[Rated]) -> None:
@@ -273,34 +288,33 @@ def _is_control(rated: Rated) -> bool:
     return rated.thing.is_made_control or rated.thing.role not in _READ_ALONE
 
 
-def _things(listed: Sequence[Rated]) -> list[str]:
-    """Returns the words that the model reads of each thing."""
-    return ["{} at ({}, {})".format(told(t.thing), *t.box.centre.rounded()) for t in listed]
-
-
 def _body(things: Sequence[str]) -> str:
     lines = (f"{number} {words}" for number, words in enumerate(things, 1))
     return sections({"elements": "\n".join(lines)})
 
 
 def _refusal(
-    description: str, rating: Rating, more: str = "", picked: Sequence[str] = ()
+    description: str,
+    rating: Rating,
+    observation: Observation,
+    more: str = "",
+    picked: Sequence[str] = (),
 ) -> NotFound:
     """The elements' refusal where the model said nothing, else its own, with what is likeliest."""
     if rating.refusal is not None and not more:
         return rating.refusal
-    known = _closest(rating)
+    known = _closest(description, rating, observation)
     more += "" if rating.complete else f"; {PARTIAL}"
     closest = f". Closest: {'; '.join(known[:4])}" if known else ""
     told = tuple(dict.fromkeys((*picked, *known)))
     return NotFound(f"not found: {description[:200]!r}: {more}{closest}", told)
 
 
-def _closest(rating: Rating) -> tuple[str, ...]:
+def _closest(description: str, rating: Rating, observation: Observation) -> tuple[str, ...]:
     """The elements' own answer or what fits but is blocked, then the likeliest on the list."""
     own = rating.candidates
     if rating.place is None:
         own = tuple(said for said in own if said.endswith(BEHIND))
-    likely = sorted(_listed(rating, None), key=lambda thing: -thing.chance)
-    told = ("{} at ({}, {})".format(t.label, *t.box.centre.rounded()) for t in likely)
-    return tuple(dict.fromkeys((*own, *told)))[:_CLOSEST] or rating.candidates
+    rows = _listed(rating, None, description, observation)
+    likely = sorted((thing for thing, _ in rows), key=lambda thing: -thing.chance)
+    return tuple(dict.fromkeys((*own, *map(_labelled, likely))))[:_CLOSEST] or rating.candidates

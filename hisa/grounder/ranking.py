@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 from hisa.grounder.base import Ranker
 from hisa.grounder.description import Query
+from hisa.grounder.doubts import doubted
 from hisa.grounder.lists import announced
 from hisa.grounder.pick import (
     BEHIND,
@@ -40,7 +41,7 @@ def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> 
         PluginFailed: from a package, which it names.
     """
     with _ranker() as ranker:
-        return ranker.choose(queries, scene, min_score)
+        return doubted(queries[-1], ranker.choose(queries, scene, min_score), scene)
 
 
 def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:

@@ -45,6 +45,13 @@ _CELL = re.compile(r"(?P<kind>.*?)\bcell\b", re.I)
 _LONG = 60
 """Characters; a longer text labels nothing."""
 
+_CARET = 4
+"""Pixels of the screen; a field that is no wider is not what a person sees of it,"""
+_FIELD_HIGH = 80
+"""and what is seen of it is no higher than this."""
+_HOLDERS = frozenset({"section", "panel", "grouping", "combo box"})
+_WHOLE = 0.8
+"""Share of the screen from which a dialog is the page itself."""
 _INSIDE = 0.8
 """The share of a paragraph that lies in the cell that it is written in."""
 
@@ -67,7 +74,7 @@ class Scene:
         parts: bool = False,
         shapes: bool = False,
     ) -> None:
-        self.observation = observation
+        self.observation = observation.without_pointer
         told = tuple(map(_clean, observation.elements or ()))
         # Collectors differ in the states they report: one that no element reports excludes none.
         reported = {state for element in told for state in element.states}
@@ -105,7 +112,7 @@ class Scene:
             (element, box)
             for element in self._elements
             if self._shown(element)
-            and (box := element.box.intersection(self.screen))
+            and (box := self._seen_box(element).intersection(self.screen))
             and box.area >= 4
         ]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
@@ -125,6 +132,18 @@ class Scene:
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})
+
+    def _seen_box(self, element: Element) -> BoundingBox:
+        """The box of an element; of a field as narrow as its caret, that of what holds it.
+
+        Pages that draw drop-downs of their own keep such a field for what is typed.
+        """
+        box = element.box
+        if element.role not in FIELDS | {"combo box"} or box.width > _CARET:
+            return box
+        told = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
+        holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
+        return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
     def _front(self, element: Element, box: BoundingBox) -> float:
         """Enabled, in the active window, not behind it."""
@@ -189,6 +208,22 @@ class Scene:
     def _menus(self) -> list[BoundingBox]:
         """The entries of menus that are open."""
         return [e.box for e in self._elements if "menu item" in e.role and self._shown(e)]
+
+    @made_once
+    def opened(self) -> list[tuple[str, BoundingBox]]:
+        """Dialogs, calendars and entries of menus that opened in a window, over the rest of it.
+
+        A window of its own is none of them: `Thing.front` tells what lies behind it.
+        """
+        titles = {window.title for window in self.observation.windows}
+        large = _WHOLE * self.screen.area
+        menus = [("menu", b) for b in self._menus if any(_stacked(b, at) for at in self._menus)]
+        return menus + [
+            ("calendar" if e.role == "calendar" else "dialog", e.box)
+            for e in filter(self._shown, self._elements)
+            if e.role == "calendar"
+            or (e.role in ("dialog", "alert") and e.name not in titles and e.box.area < large)
+        ]
 
     def _with_read(self, element: Element, box: BoundingBox) -> Element:
         """A control whose text accessibility does not tell shows what is read inside it."""
@@ -288,6 +323,11 @@ def lines(things: Iterable[Thing]) -> list[list[Thing]]:
         else:
             rows.append([thing])
     return [sorted(row, key=lambda t: t.box.left) for row in rows]
+
+
+def _stacked(one: BoundingBox, other: BoundingBox) -> bool:
+    """Whether two entries stand one above the other: those of a menu bar do not."""
+    return abs(one.left - other.left) <= 2 and 0 < abs(one.top - other.top) <= 2 * one.height
 
 
 def _in_menu(element: Element) -> bool:

@@ -34,7 +34,7 @@ def read_elements(
         names |= {query.name, *query.also, *query.values, *query.literals}
         names |= {relation.anchor.name for relation in query.relations}
     found: list[Element] = []
-    for line in read(observation.screenshot, None):
+    for line in read(observation.without_pointer.screenshot, None):
         words = _without_icons(line.words)
         found.append(_element(words, observation))
         if len(words) > _SHORT:

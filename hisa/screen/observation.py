@@ -7,7 +7,7 @@ import hashlib
 import io
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PIL import Image, ImageChops
 
@@ -288,6 +288,16 @@ class Observation:
     def active(self) -> Window | None:
         """The window that has the focus."""
         return next((window for window in self.windows if window.active), None)
+
+    @made_once
+    def without_pointer(self) -> Observation:
+        """The same look with what its pointer covers, where the machine tells that; else itself."""
+        under = self.under_pointer
+        if under is None:
+            return self
+        pixels = self.screenshot.pixels.copy()
+        pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
+        return replace(self, screenshot=Screenshot(pixels), under_pointer=None)
 
     def shows(self, other: Observation) -> bool:
         """Whether windows and every pixel are those of another look; elements are not compared."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageDraw
 
 import hisa
 from hisa.config import Settings
@@ -23,7 +24,7 @@ from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import step_text
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Observation, Screenshot, Window
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.screen.ocr import Line
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
@@ -105,6 +106,52 @@ async def test_the_thing_that_the_model_picks_is_taken(answer: str) -> None:
     assert "Description: the Save button" in request.text
     assert '1 button "Save" at (640, 415)\n2 button "Save" at (640, 515)' in request.text
     assert request.images == []
+
+
+def handles(*more: Element) -> Observation:
+    """Two handles on a track, as pages make them: nobody tells a word of them."""
+    states = frozenset({"showing", "focusable"})
+    return scene(
+        element("section", "", (100, 100, 400, 30), states=frozenset({"showing"})),
+        element("section", "", (180, 104, 22, 22), states=states),
+        element("section", "", (300, 104, 22, 22), states=states),
+        *more,
+    )
+
+
+async def picked(control: str, description: str, seen: Observation) -> GroundedCall:
+    """The answer where the model picks the line with these words."""
+
+    def line(request: Received) -> str:
+        lines = request.text.partition("<elements>")[2].split("\n")
+        return next(line for line in lines if control in line).split(" ")[0]
+
+    with FakeServer(then=line) as server:
+        return await through(server, description, seen, [])
+
+
+async def test_a_pick_among_things_without_words_is_taken_where_no_words_speak_against_it() -> None:
+    """How little the elements expect it says nothing: they know things by words."""
+    reset = element("push button", "Reset the slider handles", (100, 200, 160, 30))
+    found = await picked("control at (191, 115)", "the left handle of the price", handles(reset))
+    assert found.places[0].point.rounded() == (191, 115)
+
+
+async def test_a_pick_that_words_speak_against_is_told_with_what_they_mean() -> None:
+    states = frozenset({"showing", "focusable"})
+    seen = scene(
+        element("text", "", (100, 100, 400, 130), states=states),
+        element("section", "", (484, 214, 16, 16), states=states),
+        element("push button", "Save note", (100, 300, 160, 30), states=states),
+        element("push button", "Resize", (300, 300, 160, 30), states=states),
+    )
+    with pytest.raises(NotFound) as refused:
+        await picked(
+            "control at (492, 222)", "resize grip in the corner of the note's text area", seen
+        )
+    assert 'which hardly fits; by the words, push button "Resize"' in str(refused.value)
+    assert 'section "" at (492, 222)' in refused.value.candidates[0]
+    assert 'push button "Resize" at (380, 315)' in refused.value.candidates[1]
 
 
 async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
@@ -204,6 +251,47 @@ async def test_what_a_page_made_a_control_of_is_listed_without_words() -> None:
     text = await listed("handle of the slider", seen)
     assert "control at (97, 166)" in text
     assert "(153, 166)" not in text, "what only holds others is not to be picked"
+
+
+async def test_boxes_of_a_grid_are_told_by_row_and_column_and_colour() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    states = frozenset({"showing", "focusable"})
+    boxes = []
+    for row in range(2):
+        for column in range(3):
+            x, y = 200 + 80 * column, 100 + 30 * row
+            boxes.append(element("section", "", (x, y, 16, 16), states=states))
+            fill = "blue" if (row, column) == (1, 2) else "white"
+            ImageDraw.Draw(picture).rectangle((x, y, x + 15, y + 15), fill=fill)
+    text = await listed("the box for Anna's right to share", scene(*boxes, picture=picture))
+    assert "control [row 1 column 1] at (208, 108)" in text
+    assert "control [blue, row 2 column 3] at (368, 138)" in text
+
+
+async def test_words_of_a_tooltip_stand_beside_the_name() -> None:
+    named = {"description": "Insert or Edit Pivot Table"}
+    seen = scene(
+        element("push button", "Pivot", UPPER, **named),
+        element("push button", "Pivot", LOWER, description="pivot"),
+    )
+    text = await listed("the Pivot button", seen)
+    assert 'button "Pivot" [tooltip "Insert or Edit Pivot Table"] at (640, 415)' in text
+    assert 'button "Pivot" at (640, 515)' in text
+
+
+async def test_what_frames_a_page_and_letters_that_were_read_are_listed_where_described() -> None:
+    chrome, page = {"window": "Shop - Chromium"}, (0, 90, 1280, 630)
+    seen = scene(
+        element("push button", "Reload", (60, 50, 28, 28), **chrome),
+        element("push button", "Bookmark this page", (1100, 50, 28, 28), **chrome),
+        element("document web", "Shop", page, **chrome),
+        element("push button", "Apples", UPPER, **chrome),
+        element("push button", "Apples", LOWER, **chrome),
+    )
+    text = await listed("the Apples button", seen)
+    assert "Apples" in text
+    assert "Reload" not in text
+    assert "Reload" in await listed("the second button to reload the apples again", seen)
 
 
 async def test_what_another_window_covers_gives_way_to_what_is_in_front() -> None:

@@ -90,3 +90,39 @@ async def test_a_cell_of_a_documents_table_goes_by_what_is_written_in_it() -> No
     assert await clicked("cell A1", look) == (443, 306)
     (first, *_) = Scene(look).things
     assert first.element.text == "Item"
+
+
+def named_fields() -> Observation:
+    """A drop-down that a page drew itself: its field is as narrow as a caret; and a usual one."""
+    told = SHOWN | {"focusable"}
+    return scene(
+        PAGE,
+        element("static", "Country", (100, 180, 80, 18), states=SHOWN),
+        element("section", "", (100, 200, 300, 38), states=SHOWN),
+        element("static", "Select...", (112, 210, 70, 18), states=SHOWN),
+        element("combo box", "Country", (110, 210, 2, 18), states=told),
+        element("entry", "City", (100, 280, 300, 38), states=told),
+    )
+
+
+async def test_a_field_as_narrow_as_a_caret_is_clicked_in_the_middle_of_what_holds_it() -> None:
+    assert await clicked("the Country drop-down", named_fields()) == (250, 219)
+    assert await clicked("the City field", named_fields()) == (250, 299)
+
+
+def with_texts(*texts: str) -> Observation:
+    told = SHOWN | {"focusable"}
+    return scene(
+        PAGE,
+        element("push button", "Add", (100, 60, 60, 20), states=told),
+        *(element("static", text, (500, 60 + 40 * n, 100, 20), states=SHOWN)
+          for n, text in enumerate(texts)),
+    )  # fmt: skip
+
+
+async def test_the_only_text_that_is_called_as_a_button_is_sure() -> None:
+    """Pages make buttons of text that nobody tells to be one."""
+    assert await clicked("the DONE button", with_texts("DONE", "Edit quick settings")) == (550, 70)
+    for texts in (("DONE", "DONE"), ("DONE", "What is done so far")):
+        with pytest.raises(NotFound):
+            await clicked("the DONE button", with_texts(*texts))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hisa.plugins.reading.glyphs import Glyph, recognise
+from hisa.screen.colours import colour_word
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
@@ -307,21 +308,9 @@ def _rim(sign: Soft) -> float:
 
 def _colour(part: Pixels, mask: Soft) -> str:
     """The word for the colour of a sign; black, white and grey are colours too."""
-    import colorsys
-
     import numpy as np
 
     if not mask.any():
         return ""
     red, green, blue = np.median(part[mask > 0.6], axis=0) / 255
-    hue, saturation, value = colorsys.rgb_to_hsv(float(red), float(green), float(blue))
-    if saturation < 0.2 or value < 0.2:
-        return "black" if value < 0.3 else "white" if value > 0.9 else "grey"
-    return next(name for limit, name in _HUES if hue * 360 < limit)
-
-
-_HUES = (
-    (15, "red"), (45, "orange"), (70, "yellow"), (170, "green"), (255, "blue"), (320, "purple"),
-    (361, "red"),
-)  # fmt: skip
-"""Degrees of the colour circle below which each colour ends."""
+    return colour_word(float(red), float(green), float(blue))

@@ -48,6 +48,8 @@ _UNKNOWN = 0.3
 """How sure a shape is that is none of the signs known."""
 _UNKNOWN_SIZE = 8
 """Pixels of the picture; a smaller shape is no icon of its own."""
+_EDGE = 2
+"""Pixels of the screen beside its box within which a thing's border is drawn."""
 _MISREAD = 2
 """Letters of what may be a sign that was read as text."""
 _LARGER = 12
@@ -108,7 +110,7 @@ class _Drawn:
         found += sheet_headers(self._things, self._observation)
         taken = [_wider(t.box) for t in found]
         for shape in self._shapes:
-            if any(box.contains(shape.box.centre) for box in taken):
+            if any(box.contains(shape.box.centre) for box in taken) or self._is_border(shape):
                 continue
             owner = self._owner(shape)
             if owner is None or _is_ground(owner):
@@ -136,6 +138,16 @@ class _Drawn:
         seen = max((t.front for t in holding), default=0.0) - 0.1
         holding = [t for t in holding if t.front >= seen]
         return min(holding, key=lambda t: (t.box.area, _is_ground(t)), default=None)
+
+    def _is_border(self, shape: _Shape) -> bool:
+        """Whether a line is the upper or lower edge of a thing, and no minus."""
+        if shape.name != "minus":
+            return False
+        left, top, right, bottom = self._sides
+        box, near = shape.box, shape.box.height + _EDGE
+        along = (abs(left - box.left) <= near) & (abs(right - box.right) <= near)
+        at_edge = (abs(top - box.centre.y) <= near) | (abs(bottom - box.centre.y) <= near)
+        return bool((along & at_edge & (bottom - top > 2 * near)).any())
 
     @cached_property
     def _sides(self) -> NDArray[np.float64]:
@@ -182,6 +194,10 @@ class _Drawn:
         if shape.name in _CALLED:
             role = "image" if shape.name == "check" else "push button"
             return [_made(role, _CALLED[shape.name], shape, window)]
+        outlined = shape.name == "square" and shape.blob.framed and _is_tick(shape)
+        told = self._owner(shape) if outlined else None
+        if outlined and (told is None or told.box.area > _LARGER * shape.box.area):
+            return [_made("image", "", shape, window)]
         if not shape.name and _may_be_icon(shape.blob) and not self._is_read(shape):
             return [_made("image", "", shape, window)]
         return []
@@ -247,7 +263,8 @@ def _shows(owner: Thing, shape: _Shape) -> bool:
     if shape.name not in _CALLED or owner.role not in _PICTURES:
         return False
     far = abs(owner.box.centre.x - shape.box.centre.x) / owner.box.width
-    return owner.box.area <= _LARGER * shape.box.area and far <= 0.15
+    drawn = squared(shape.box) if shape.name == "three dots" else shape.box  # dots are a thin line
+    return owner.box.area <= _LARGER * drawn.area and far <= 0.15
 
 
 def _called(owner: Thing, shape: _Shape) -> Thing:

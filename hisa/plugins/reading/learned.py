@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hisa.grounder.description import Query, Relation
 from hisa.grounder.pick import (
     Candidate,
@@ -15,6 +17,7 @@ from hisa.grounder.ranking import SURE, refusal
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing, overlap
 from hisa.plugins.reading.drawn_controls import drawn_control, named_control
+from hisa.text.words import tokens
 
 __all__ = ["LEARNED"]
 
@@ -23,6 +26,9 @@ _JUST_SO = 0.99
 100 are right on the training screens."""
 _TEXTUAL = frozenset({"menu item", "option", "entry", "item", "list item"})
 """Kinds of which what shows a text may be one, whatever it is told to be."""
+_PRESSED = frozenset({"button", "link"})
+_TEXTS = frozenset({"static", "label", "section"})
+"""Roles of texts that may be pressed; a heading is none."""
 _WITHIN = 0.9
 """The share of a control that lies on the line that holds it."""
 
@@ -60,7 +66,7 @@ def _by_trees(
 
     ranked = rank(queries, Table(scene))
     told = [Candidate(one.thing, one.chance) for one in ranked]
-    quoted = _quoted(queries[-1], scene)
+    quoted = _quoted(queries[-1], scene) or _text_alone(queries[-1], scene)
     if quoted is not None:
         return Choice(
             Candidate(quoted, max(min_score, SURE)), others=tuple(distinct_best(told)[:5])
@@ -91,6 +97,24 @@ def _quoted(query: Query, scene: Scene) -> Thing | None:
     if not found or any(is_blocked(query, t) for t in found):
         return None
     smallest = min(found, key=lambda t: t.box.area)
+    return smallest if all(overlap(t.box, smallest.box) > _WITHIN for t in found) else None
+
+
+def _text_alone(query: Query, scene: Scene) -> Thing | None:
+    """The text that is all that is called as a button is, where nothing else is said of it.
+
+    Pages make buttons of text that nobody tells to be one.
+    """
+    words, kind, asked = query.name.strip().casefold(), query.kind, tokens(query.name)
+    bare = replace(Query(query.name, query.quoted, kind), literals=query.literals)
+    plain = replace(query, head="", context="") == bare and bool(words)
+    if not plain or kind is None or kind.word not in _PRESSED:
+        return None
+    found = [t for t in scene.things if asked <= tokens(t.element.name)]
+    texts = [t for t in found if t.role in _TEXTS and t.element.name.strip().casefold() == words]
+    if not texts or any(is_blocked(query, t) for t in found):
+        return None
+    smallest = min(texts, key=lambda t: t.box.area)
     return smallest if all(overlap(t.box, smallest.box) > _WITHIN for t in found) else None
 
 

@@ -239,3 +239,55 @@ async def test_a_slider_is_taken_by_its_handle(screen: str, description: str, ha
     (place,) = (await grounder.resolve(call(description), look)).places
     at = convert(place.point, "screen", screen=look.screen, image=look.image)
     assert BoundingBox(*handle, "screen").contains(at)
+
+
+PAGE = frozenset({"showing"})
+CONTROL = PAGE | {"focusable"}
+
+
+def on_a_page(picture: Image.Image, *more: Element) -> Observation:
+    page = element("document web", "Page", (0, 0, 1280, 720), states=PAGE, window="Page")
+    return scene(page, *more, picture=picture)
+
+
+@pytest.mark.parametrize("role", ["push button", "spin button", "section", "image"])
+def test_the_lower_border_of_a_box_is_no_minus(role: str) -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    draw = ImageDraw.Draw(picture)
+    draw.line((300, 319, 323, 319), fill="#444444", width=2)
+    draw.line((500, 310, 511, 310), fill="#444444", width=2)
+    box = element(role, "", (300, 300, 24, 20), states=CONTROL, window="Page")
+    (minus,) = drawn(on_a_page(picture, box), "push button", "minus")
+    assert 500 <= minus.box.centre.x < 512
+
+
+def test_outlined_squares_that_nobody_tells_are_listed() -> None:
+    picture = Image.new("RGB", (1280, 720), "white")
+    for n in range(6):
+        x, y = 600 + 40 * (n % 3), 300 + 40 * (n // 3)
+        ImageDraw.Draw(picture).rectangle((x, y, x + 20, y + 20), outline="#333333")
+    squares = drawn(on_a_page(picture), "image", "")
+    assert [told(thing) for thing in squares] == ['image "black square"'] * 6
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["⋮ in the row of Dora Lind", "the three dots in the 'Dora Lind' row", "⋮ right of Dora Lind"],
+)
+async def test_the_dots_on_a_button_in_a_named_row_are_sure(description: str) -> None:
+    """Three dots one above the other are much narrower than the button that shows them."""
+    picture = Image.new("RGB", (1280, 720), "white")
+    people = []
+    for n, name in enumerate(("Berta Klein", "Carl Maier", "Dora Lind")):
+        y = 100 + n * 40
+        people.append(element("static", name, (60, y, 120, 20), states=PAGE, window="Page"))
+        dots = element("push button", "", (600, y - 4, 28, 28), states=CONTROL, window="Page")
+        people.append(dots)
+        for dot in range(3):
+            top = y + 3 + dot * 6
+            ImageDraw.Draw(picture).ellipse((612, top, 615, top + 3), fill="#444444")
+    grounder = ElementsGrounder(emit=lambda _: None)
+    found = await grounder.resolve(call(description), on_a_page(picture, *people))
+    (place,) = found.places
+    assert place.point.rounded() == (614, 190)
+    assert (place.score or 0) >= 0.9

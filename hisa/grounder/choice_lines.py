@@ -1,0 +1,102 @@
+"""Lines that a model picks from: each thing in words, with what a person sees of it besides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from hisa.grounder.listed_things import is_only_text, name_of, quoted, told
+from hisa.grounder.rating import Rated
+from hisa.grounder.scene import READ, lines
+from hisa.grounder.thing import Thing
+from hisa.screen.colours import colour_of
+from hisa.screen.observation import Observation
+from hisa.text.words import tokens
+
+__all__ = ["is_nameless", "is_scrap", "seen_lines"]
+
+_SMALL = 64
+"""Image pixels; what is larger than this either way is known by what stands in it."""
+_FRAME = re.compile(r"\b(?:window|tab|browser|title ?bar|corner|cross|x)\b|[×✕✖]", re.I)
+"""Words that mean what frames a page or a window."""
+_LETTERS = 3
+"""Letters and digits of what may be a word; fewer that were read may be a picture."""
+
+
+def seen_lines(listed: Sequence[Rated], every: Sequence[Rated], look: Observation) -> list[str]:
+    """Returns the words that the model reads of each thing.
+
+    Args:
+        listed: the things to pick from.
+        every: all things on the screen, among which rows and columns are counted.
+        look: the screen; its picture has the colours.
+    """
+    places = _grid_places(every) if any(map(is_nameless, listed)) else {}
+    rows = []
+    for one in listed:
+        seen = (_tip(one.thing), _colour(one, look), places.get(id(one.thing), ""))
+        more = f" [{', '.join(filter(None, seen))}]" if any(seen) else ""
+        rows.append("{}{} at ({}, {})".format(told(one.thing), more, *one.box.centre.rounded()))
+    return rows
+
+
+def is_nameless(rated: Rated) -> bool:
+    """Whether it bears no words of its own: of what is drawn, only its looks are told."""
+    e = rated.thing.element
+    words = e.name or e.text or e.label or (e.description if rated.thing.drawn is None else "")
+    return not words.strip()
+
+
+def is_scrap(rated: Rated, description: str, look: Observation) -> bool:
+    """Whether it is a letter that was read, or frames a page or window, and is not described."""
+    e = rated.thing.element
+    if tokens(f"{e.name} {e.description} {e.text}") & tokens(description):
+        return False
+    if rated.thing.role == READ:
+        return sum(map(str.isalnum, e.name)) < _LETTERS
+    if _FRAME.search(description):
+        return False
+    if rated.thing.drawn is not None:
+        return e.description.endswith("in the title bar")
+    web = (p for p in look.elements or () if p.role == "document web")
+    pages = [p.box for p in web if p.window == e.window]
+    return bool(pages) and all(rated.thing.box.bottom <= page.top for page in pages)
+
+
+def _tip(thing: Thing) -> str:
+    """Words of a tooltip beside the name; of what is drawn, those of its looks."""
+    tip = thing.element.description
+    if not name_of(thing) or not tokens(tip) - tokens(name_of(thing)):
+        return ""
+    return quoted(tip) if thing.drawn is not None else f'tooltip "{quoted(tip)}"'
+
+
+def _colour(rated: Rated, look: Observation) -> str:
+    """The colour of a small thing without words, where it stands out."""
+    box, thing = rated.box, rated.thing
+    plain = thing.drawn is not None or not is_nameless(rated)
+    plain |= is_only_text(thing) and not thing.is_made_control
+    if plain or max(box.width, box.height) > _SMALL:
+        return ""  # a drawn thing is called by its colour
+    return colour_of(look.without_pointer.screenshot, box).removeprefix("white")
+
+
+def _grid_places(every: Sequence[Rated]) -> dict[int, str]:
+    """By the id of a thing: its row and column among nameless boxes of its role and size."""
+    places: dict[int, str] = {}
+    nameless = [one.thing for one in every if is_nameless(one)]
+    for _, group in groupby(sorted(nameless, key=_likeness), key=_likeness):
+        rows = lines(group)
+        columns = sorted({round(t.box.centre.x / 4) for row in rows for t in row})
+        columns = [x for n, x in enumerate(columns) if not n or x - columns[n - 1] > 1]
+        if len(rows) < 2 or len(columns) < 2:
+            continue
+        for number, thing in ((n, t) for n, row in enumerate(rows, 1) for t in row):
+            column = sum(x <= round(thing.box.centre.x / 4) for x in columns)
+            places[id(thing)] = f"row {number} column {column}"
+    return places
+
+
+def _likeness(thing: Thing) -> tuple[str, int, int]:
+    return thing.role, round(thing.box.width / 4), round(thing.box.height / 4)

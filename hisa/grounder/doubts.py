@@ -1,0 +1,67 @@
+"""Says why what fits best is no sure place all the same: what a person would ask about."""
+
+from __future__ import annotations
+
+import re
+
+from hisa.grounder.description import Query
+from hisa.grounder.pick import Choice
+from hisa.grounder.scene import Scene, Thing
+from hisa.text.words import tokens
+
+__all__ = ["doubt", "doubted"]
+
+_ARROWS = re.compile(
+    r"\b(?:arrow|back|close|collapse|decre\w+|down|drop|end|expand|first|forward|go|hide|home|"
+    r"incre\w+|last|left|lower|menu|more|navigate|next|open|options|page|prev\w*|raise|redo|reply|"
+    r"right|scroll|send|show|sort\w*|step|toggle|undo|up)\b|^\W*$",
+    re.I,
+)
+"""Words in the names of buttons that show an arrow."""
+_INSIDE = re.compile(
+    r"\b(?:in|inside|within|of|on|from) (?:the |this |that |an? )?(?:(?!behind|over|under|below|"
+    r"above|beside|next|near|left|right|outside)[\w'-]+ ){0,3}?(?:"
+    r"(?P<dialog>dialog(?:ue)?|pop-?up)|(?P<menu>menu(?! ?bar| button))|(?P<calendar>calendar))\b",
+    re.I,
+)
+"""Words that put a thing into what opened over the rest."""
+
+
+def doubted(query: Query, choice: Choice, scene: Scene) -> Choice:
+    """The choice, or none where there is a `doubt` of what was chosen, which comes first then."""
+    chosen = choice.chosen
+    if chosen is None or not (reason := doubt(query, chosen.thing, scene)):
+        return choice
+    others = (c for c in choice.others if c.thing is not chosen.thing)
+    return Choice(None, reason, (chosen, *others))
+
+
+def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
+    """Reason that a thing may not be meant though it fits best; empty where nothing speaks so."""
+    if query.kind is not None and query.kind.word == "arrow" and _is_no_arrow(query, chosen):
+        return "what fits best is no arrow"
+    if any(box.contains(chosen.box.centre) for _, box in scene.opened):
+        return ""
+    said = _INSIDE.search(query.context)
+    if said and "menu" not in chosen.role and said.lastgroup in dict(scene.opened):
+        return f"what fits best lies outside the {said.lastgroup} that is open"
+    placed = query.relations or query.where or query.window  # which may be outside
+    rival = None if placed else _as_good_inside(query, chosen, scene)
+    return f"{rival.element.name[:60]!r} in what is open over it fits as well" if rival else ""
+
+
+def _is_no_arrow(query: Query, thing: Thing) -> bool:
+    """Whether a button is called by words that are no arrow's, and that nobody used."""
+    if thing.role == "arrow part" or thing.drawn is not None:
+        return False
+    called = thing.element.name or thing.element.description
+    return not _ARROWS.search(called) and not tokens(called) & tokens(query.context)
+
+
+def _as_good_inside(query: Query, chosen: Thing, scene: Scene) -> Thing | None:
+    """A thing in what is open that has as much of the name that is asked for."""
+    asked = tokens(query.name)
+    most = len(asked & tokens(chosen.element.name))
+    boxes = [box for sort, box in scene.opened if sort != "calendar"]
+    inside = (t for t in scene.things if any(box.contains(t.box.centre) for box in boxes))
+    return next((t for t in inside if 0 < most <= len(asked & tokens(t.element.name))), None)

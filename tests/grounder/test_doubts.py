@@ -1,0 +1,119 @@
+"""What fits best and is asked about all the same: another kind, and what lies outside a popup."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.errors import NotFound
+from hisa.grounder.elements import ElementsGrounder
+from hisa.protocols import Place
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
+from hisa.screen.ocr import Line
+
+from .scenes import call, element, saved, scene
+
+SHOWN = frozenset({"showing"})
+
+
+def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
+    return ()
+
+
+async def find(description: str, look: Observation) -> Place:
+    grounder = ElementsGrounder(emit=lambda _: None, read=nothing_to_read)
+    (place,) = (await grounder.resolve(call(description), look)).places
+    return place
+
+
+def shown(role: str, name: str, at: tuple[int, int, int, int]) -> Element:
+    return element(role, name, at, window="App", states=SHOWN)
+
+
+def column_and(*more: Element) -> Observation:
+    """A column of numbers, and what is open beside it."""
+    numbers = (shown("table cell", str(20 + n), (20, 100 + 24 * n, 100, 24)) for n in range(12))
+    return scene(shown("frame", "App", (0, 0, 1280, 720)), *numbers, *more)
+
+
+def buttons_and(*more: Element) -> Observation:
+    buttons = (
+        shown("push button", name, (30 + 110 * n, 40, 90, 28))
+        for n, name in enumerate(("Insert", "Delete", "Share"))
+    )
+    return scene(shown("frame", "App", (0, 0, 1280, 720)), *buttons, *more)
+
+
+MENU = tuple(
+    shown("menu item", name, (300, 204 + 28 * n, 180, 28))
+    for n, name in enumerate(("Insert Row Above", "Delete Row", "Hide Row"))
+)
+
+
+async def test_a_cell_beside_an_open_calendar_is_no_day_of_it() -> None:
+    description = "day 28 in the calendar of March 2017"
+    assert (await find(description, column_and())).label == 'table cell "28"'
+    with pytest.raises(NotFound, match="outside the calendar that is open"):
+        await find(description, column_and(shown("calendar", "", (300, 200, 240, 180))))
+
+
+@pytest.mark.parametrize("screen", ["calc_sheet", "calc_menu"])
+async def test_a_button_called_otherwise_is_no_arrow(screen: str) -> None:
+    look = saved(screen)
+    with pytest.raises(NotFound, match="no arrow") as refused:
+        await find("drop-down arrow at the right of Freeze Rows and Columns", look)
+    assert 'push button "Split Window"' in refused.value.candidates[0]
+    assert any("drop-down" in said for said in refused.value.candidates[1:])
+
+
+async def test_a_button_that_shows_an_arrow_may_be_called_by_what_it_does() -> None:
+    look = scene(
+        shown("static", "Page 3", (100, 100, 60, 20)),
+        shown("push button", "Next page", (170, 98, 24, 24)),
+        shown("push button", "Print", (400, 98, 60, 24)),
+    )
+    assert (await find("arrow to the right of 'Page 3'", look)).label == 'push button "Next page"'
+
+
+@pytest.mark.parametrize("description", ["Insert row", "Delete", "the Delete button"])
+async def test_what_an_open_menu_has_too_is_not_sure_outside_of_it(description: str) -> None:
+    with pytest.raises(NotFound, match="in what is open over it fits as well") as refused:
+        await find(description, buttons_and(*MENU))
+    assert any("Row" in said for said in refused.value.candidates)
+
+
+async def test_what_the_menu_has_not_and_what_is_said_to_lie_outside_is_sure() -> None:
+    look = buttons_and(*MENU)
+    assert (await find("the Share button", look)).label == 'push button "Share"'
+    outside = "the Delete button at the top of the window"
+    assert (await find(outside, look)).label == 'push button "Delete"'
+
+
+async def test_a_dialog_in_a_page_has_no_part_outside_of_it() -> None:
+    dialog = shown("dialog", "Rename", (400, 200, 300, 200))
+    ok = shown("push button", "OK", (420, 360, 80, 28))
+    description = "the Insert button in the dialog"
+    assert (await find(description, buttons_and(ok))).label == 'push button "Insert"'
+    with pytest.raises(NotFound, match="outside the dialog"):
+        await find(description, buttons_and(dialog, ok))
+    assert (await find("the OK button in the dialog", buttons_and(dialog, ok))).label == (
+        'push button "OK"'
+    )
+
+
+async def test_the_pointer_hides_no_sign() -> None:
+    """The machine tells what the pointer covers; the sign is found as if it were away."""
+    bare = saved("web-team")
+    box = bare.convert_box(BoundingBox(1136, 9, 1164, 40, "screen"), "image")
+    covered = BoundingBox(box.left, box.top, box.right + 1, box.bottom + 1)
+    pixels = bare.screenshot.pixels.copy()
+    under = UnderPointer(covered, bare.screenshot.crop(covered))
+    pixels.paste(
+        (0, 0, 0), (int(covered.left), int(covered.top), int(covered.right), int(covered.bottom))
+    )
+    look = Observation(
+        Screenshot(pixels), bare.screen, bare.windows, bare.elements, under_pointer=under
+    )
+    plain = await find("the magnifier icon", bare)
+    found = await find("the magnifier icon", look)
+    assert (found.point, found.score) == (plain.point, plain.score)
