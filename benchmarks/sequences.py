@@ -32,7 +32,7 @@ SHEET = f"""<?xml version="1.0" encoding="UTF-8"?>
 office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body>
 <office:spreadsheet><table:table table:name="A"><table:table-row><table:table-cell/>
 </table:table-row></table:table></office:spreadsheet></office:body></office:document>"""
-_CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
+CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
 
 Try = Callable[[DesktopEnvironment, int], Awaitable[str]]
 """Does one list; returns what went wrong, or nothing."""
@@ -122,7 +122,7 @@ async def _office(environment: DesktopEnvironment) -> Try:
 
 async def _web(environment: DesktopEnvironment) -> Try:
     await environment.write_file("/home/user/form.html", PAGE.encode())
-    line = f"{_CHROMIUM} --user-data-dir=/home/user/c file:///home/user/form.html"
+    line = f"{CHROMIUM} --user-data-dir=/home/user/c file:///home/user/form.html"
     await open_with(environment, line, "start")
     return fill_form
 

@@ -46,7 +46,7 @@ from hisa.state.held_regions import (
 )
 from hisa.state.roi import changed_mask
 
-__all__ = ["ActGuard"]
+__all__ = ["ActGuard", "redrawn"]
 
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
@@ -163,7 +163,7 @@ class ActGuard:
         if _is_one_of_several(was, found) and _row(was, found) != _row(there, now):
             return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
         base = planned if _lay_at(was, point, planned) else found
-        return _redrawn(point, there, base, now)
+        return redrawn(point, there, base, now)
 
     def _unlike(self, point: Point, found: Observation, now: Observation, box: BoundingBox) -> str:
         """Returns how the box around a target differs from what it was; empty where it does not."""
@@ -305,7 +305,7 @@ def _asks(number: int, elements: Sequence[Element]) -> bool:
     )
 
 
-def _redrawn(point: Point, element: Element, before: Observation, now: Observation) -> str:
+def redrawn(point: Point, element: Element, before: Observation, now: Observation) -> str:
     """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
     mask = changed_mask(before, now)
     box = region(point, before)

@@ -19,7 +19,7 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
-from hisa.state.act_guard import ActGuard
+from hisa.state.act_guard import ActGuard, redrawn
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.state.held_regions import (
     CONTROLS,
@@ -40,6 +40,10 @@ _RING = 6
 """Image pixels around an element within which a change is its own: a ring of focus, a shadow."""
 _LARGE = 0.05
 """Share of the screen from which on an element is too large to account for a change inside it."""
+_FRAME = 3
+"""Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
+_COVERED = 0.5
+"""Share of what is drawn in an element from which on a change covers it."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
 _MOVES_FOCUS = frozenset({"tab", "enter", "return", "esc", "escape", "up", "down", "left", "right"})
@@ -91,15 +95,37 @@ class SequenceGuard(ActGuard):
         return _other_elements(targets, call, acted, moved=moved, looks=seen)
 
     def _differs(self, point: Point, box: BoundingBox, left: Image.Image, looks: _Looks) -> str:
-        """Returns how the region around a target differs from the look it was planned on."""
+        """Returns how the region around a target differs from the look it was planned on.
+
+        Around a known element up to half may, as where a sheet's cell cursor comes or goes: whether
+        the same element lies there is asked afterwards.
+        """
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         if left.crop(corners).getbbox() is None:
             return ""
-        planned, _, now = looks
-        return self._unlike(point, planned, now, box)
+        planned, reference, now = looks
+        reason = self._unlike(point, planned, now, box)
+        known = element_at(point, reference)
+        if not reason or known is None or self._reader is None:
+            return reason
+        if known.box.area > _LARGE * reference.screen.width * reference.screen.height:
+            return reason
+        own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
+        covered = own is not None and own.area and _is_covered(own, planned, now)
+        return reason if covered or redrawn(point, known, reference, now) else ""
 
 
 # ---------------------------------------------------------------- pixels
+
+
+def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> bool:
+    """Whether most of an image-space box changed."""
+    mask = changed_mask(planned, now)
+    if mask is None:
+        return False
+    left, top, right, bottom = (round(side) for side in _sides(box))
+    part = mask.crop((left, top, right, bottom))
+    return part.histogram()[255] > _COVERED * part.width * part.height
 
 
 def _unexplained(

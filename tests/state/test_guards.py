@@ -42,8 +42,9 @@ def look(
     *windows: Window,
     complete: bool = True,
     veil: BoundingBox | None = None,
+    frame: BoundingBox | None = None,
 ) -> Observation:
-    """A look that shows the boxes and texts of what it holds, and a veil over a part."""
+    """A look that shows the boxes and texts of what it holds, a veil over a part, and a frame."""
     shown = tuple(elements)
     image = Image.new("RGB", (SIZE.width, SIZE.height), "white")
     pen = ImageDraw.Draw(image)
@@ -53,6 +54,9 @@ def look(
         pen.text((box.left + 5, box.top + 8), element.text, fill="black")
     if veil is not None:
         pen.rectangle((veil.left, veil.top, veil.right, veil.bottom), fill="silver")
+    if frame is not None:
+        sides = frame.left - 1, frame.top - 1, frame.right, frame.bottom
+        pen.rectangle(sides, outline="blue", width=3)
     return Observation(
         Screenshot(image), SIZE, windows or (WINDOW,), elements=shown, complete=complete
     )
@@ -171,6 +175,39 @@ async def test_a_region_that_is_covered_ends_it_before_elements_are_read() -> No
     with pytest.raises(ScreenChanged, match=r"around \(250, 115\) is no longer as it was"):
         await SequenceGuard(reader).allow(call(2), [made(0)], looks=(planned, planned, now))
     assert reader.reads == 0
+
+
+def cells(**texts: str) -> list[Element]:
+    """Four cells of a sheet, one below the other without a gap."""
+    boxes = [BoundingBox(100, 50 + 20 * n, 170, 70 + 20 * n, "screen") for n in range(4)]
+    named = zip("ABCD", boxes, strict=True)
+    return [Element("table cell", name, box, text=texts.get(name, "")) for name, box in named]
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (cells(A="5"), ""),
+        (cells(A="5", C="6"), "now holds “6”"),
+        ([e for e in cells(A="5") if e.name != "C"], "no longer at"),
+        ([replace(e, name=e.name.replace("C", "Z")) for e in cells(A="5")], "“Z” in place of"),
+    ],
+    ids=["same", "other text", "gone", "other name"],
+)
+@pytest.mark.parametrize("onto", [1, 2, 3])
+async def test_a_cell_cursor_around_a_target_does_not_end_it(
+    now: list[Element], reason: str, onto: int
+) -> None:
+    """Enter after the first cell moves the frame below it, or anywhere near the target."""
+    first, target = cells()[0].box.centre, cells()[2].box.centre
+    planned = look(cells())
+    framed = look(now, frame=cells()[onto].box)
+    earlier = made(None, Click(at=Point(first.x, first.y, "image")), Write("5"), Press("enter"))
+    following = GroundedCall(
+        ToolCall("", "gui_action", ""), "", (Click(at=Point(target.x, target.y, "image")),)
+    )
+    why = await objection(framed, following, before=planned, first=earlier)
+    assert reason in why if reason else not why
 
 
 async def test_how_alike_a_region_must_be_is_a_setting() -> None:

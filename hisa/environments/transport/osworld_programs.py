@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
-from hisa.actions import Action, Drag, Move, Sleep, Write, to_source
+from hisa.actions import Action, Click, Drag, MouseDown, MouseUp, Move, Sleep, Write, to_source
 
 __all__ = ["acting_program", "bounded", "deliberate_seconds", "stat", "windows"]
 
@@ -15,6 +16,32 @@ _PREAMBLE = "import pyautogui; import time; pyautogui.FAILSAFE = False\n"
 _PAUSED = "pyautogui.PAUSE = 0.4\n"
 """Between the calls of a list: GTK's file dialog lost Enter 3 times of 3 after 0.1 s, the default,
 and none after 0.4 s."""
+_UNHURRIED = """
+def unhurried(on):
+    down, up, pressed = on._mouseDown, on._mouseUp, []
+    def press(x, y, button):
+        if button not in (4, 5, 6, 7):
+            time.sleep(0.05)
+        pressed[:] = x, y
+        down(x, y, button)
+    def release(x, y, button):
+        right, below = (x - pressed[0], y - pressed[1]) if pressed else (0, 0)
+        way = max(abs(right), abs(below))
+        if way >= 20:
+            on._moveTo(x + round(5 * right / way), y + round(5 * below / way))
+            time.sleep(0.05)
+            on._moveTo(x, y)
+        if button not in (4, 5, 6, 7):
+            time.sleep(0.05)
+        up(x, y, button)
+    on._mouseDown, on._mouseUp = press, release
+if hasattr(pyautogui.platformModule, "_mouseUp"):
+    unhurried(pyautogui.platformModule)
+"""
+"""PyAutoGUI presses and releases at once: of 10 clicks on LibreOffice's new-sheet button none did
+anything. It drags in one jump too, where lists that are sorted so need to see the pointer come; it
+goes a little past the place and back, as the middle of a row has to be passed."""
+_DRAG_SECONDS = 0.25
 _UNPAUSED = """pause, pyautogui.PAUSE = pyautogui.PAUSE, 0
 {}
 pyautogui.PAUSE = pause
@@ -158,6 +185,8 @@ def acting_program(actions: Sequence[Action]) -> list[str]:
     body = "\n".join(_source(action) for action in actions)
     if len(actions) > 1:
         body = _PAUSED + body
+    if any(isinstance(action, Click | Drag | MouseDown | MouseUp) for action in actions):
+        body = _UNHURRIED + body
     if others:
         body = f"TEXTS = {others!r}\n{_OTHER_TEXT}{body}"
     return ["python", "-c", _PREAMBLE + body]
@@ -171,6 +200,8 @@ def _is_other(action: Action) -> TypeGuard[Write]:
 def _source(action: Action) -> str:
     if _is_other(action):
         return f"other_text({action.text!r})"
+    if isinstance(action, Drag):
+        action = replace(action, duration=max(action.duration, _DRAG_SECONDS))
     source = to_source([action], stock=True)
     return _UNPAUSED.format(source) if isinstance(action, Write) and "<" in action.text else source
 

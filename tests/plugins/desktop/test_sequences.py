@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from benchmarks.sequences import APPS, open_with, window
-from hisa.actions import Click, Hotkey, Write
+from benchmarks.sequences import APPS, CHROMIUM, open_with, window
+from hisa.actions import Click, Drag, Hotkey, Move, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
@@ -62,3 +62,70 @@ async def test_cells_that_are_passed_over_stay_empty() -> None:
 def _cells(seen: Observation) -> dict[str, str]:
     cells = (e for e in seen.elements or () if e.role == "table cell")
     return {e.name: e.text for e in cells if e.text.strip()}
+
+
+SLOW = """
+import time
+from Xlib import X
+from Xlib.display import Display
+from Xlib.protocol import event
+display = Display()
+root = display.screen().root
+window = root.create_window(0, 0, 400, 300, 0, X.CopyFromParent, event_mask=X.ButtonPressMask
+                            | X.ButtonReleaseMask)
+ping = display.intern_atom("_NET_WM_PING")
+window.set_wm_protocols([ping])
+window.set_wm_name("taken 0")
+window.map()
+taken = 0
+while True:
+    display.sync()
+    time.sleep(0.04)
+    batch = [display.next_event() for _ in range(display.pending_events())]
+    kinds = [each.type for each in batch]
+    if X.ButtonPress in kinds and X.ButtonRelease not in kinds:
+        taken += 1
+        window.set_wm_name(f"taken {taken}")
+    for each in batch:
+        if each.type == X.ClientMessage and each.data[1][0] == ping:
+            answer = event.ClientMessage(window=root, client_type=each.client_type, data=each.data)
+            root.send_event(answer, event_mask=X.SubstructureNotifyMask)
+"""
+"""Takes no notice of a press that it reads together with its release."""
+
+
+async def test_a_press_is_held_until_a_slow_window_has_read_it() -> None:
+    """LibreOffice's new-sheet button is such a window on a busy machine."""
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/slow.py", SLOW.encode())
+        await open_with(desktop, "python3 /home/user/slow.py", "taken 0")
+        active = (await desktop.observe()).active
+        assert active is not None
+        assert active.box is not None
+        for number in range(8):
+            await desktop.act([Click(active.box.centre), Move(Point(5 + number, 5, "screen"))])
+        assert "taken 8" in await window(desktop, "taken 8", 5.0)
+
+
+SORTED = """<title>order</title><style>body,ul{margin:0;padding:0}li{height:40px}</style><ul id=l>
+<li draggable=true>A<li draggable=true>B<li draggable=true>C<li draggable=true>D</ul><script>
+let held; const told = () => document.title = "order " + [...l.children].map(
+  row => row.textContent.trim()).join("")
+l.ondragstart = e => { held = e.target; e.dataTransfer.setData("text/plain", "x") }
+l.ondragover = e => {
+  e.preventDefault(); const row = e.target.closest("li"), box = row.getBoundingClientRect()
+  if (row != held) l.insertBefore(held, e.clientY < box.top + 20 ? row : row.nextSibling) }
+l.ondragend = told; told()</script>"""
+
+
+@pytest.mark.parametrize("stock", [False, True])
+async def test_a_row_that_is_dragged_onto_another_takes_its_place(stock: bool) -> None:
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")
+    async with DesktopEnvironment(stock=stock) as desktop:
+        await desktop.write_file("/home/user/sorted.html", SORTED.encode())
+        line = f"{CHROMIUM} --user-data-dir=/home/user/c file:///home/user/sorted.html"
+        await open_with(desktop, line, "order ABCD")
+        onto_second = Drag(Point(100, 60, "screen"), start=Point(100, 140, "screen"))
+        await desktop.act([onto_second])
+        assert "order ADBC" in await window(desktop, "order ADBC", 5.0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
+import re
 import time
+import zipfile
 from typing import Any
 
 import openpyxl
@@ -257,6 +259,69 @@ async def test_pivot_tables_come_follow_and_go(calc: Using) -> None:
     said = await calc("pivot", cells=f"{name}.A1", rows=["Region"], values={"Sales": "count"})
     assert "Total Result | 5" in said
     await calc("undo", steps=1)
+
+
+async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    how: dict[str, Any] = {"rows": ["Region"], "columns": ["Year"], "values": {"Sales": "sum"}}
+    other = await fresh(calc)
+    await calc("pivot", cells=f"{other}.A1", to=f"{other}.G1", name="Sums", **how)
+    said = await calc("pivot", cells=f"{name}.A1", to=f"{name}.G1", name="Sums", **how)
+    assert "'Sums1'" in said, "a chart tells pivot tables apart by their names alone"
+    said = await calc("chart", cells=f"{name}.H2:J4", kind="line", title="T", at=f"{name}.A10")
+    assert said == (
+        f"chart 'Chart 1' on '{name}': LineDiagram of pivot table 'Sums1'; title 'T', legend"
+    )
+    assert "charts: Chart 1;" in await calc("overview")
+    assert "BarDiagram" in await calc("chart_edit", name="Chart 1", kind="column")
+    assert "not of cells" in await calc.refused("chart_edit", name="Chart 1", cells="A1:B2")
+    said = await calc.refused("chart", cells=f"{name}.G1:J5", rows=True)
+    assert "leave out rows" in said
+    assert "of G1:K5" in await calc("chart", cells=f"{name}.G1:K5", name="Wide")
+    assert "already" in await calc.refused("chart", cells=f"{name}.G1:J5", name="Chart 1")
+    await calc("export", path="/tmp/charts.ods", overwrite=True)
+    with zipfile.ZipFile(io.BytesIO(await desktop.read_file("/tmp/charts.ods"))) as file:
+        inner = [part for part in file.namelist() if part.endswith("/content.xml")]
+        sources = [re.findall('data-pilot-source="(.*?)"', file.read(p).decode()) for p in inner]
+    assert sorted(sources) == [[], ["Sums1"]], "as Calc's own Insert > Chart writes it"
+    assert "Wide" in await calc("chart_delete", name="Chart 1")
+    await calc("chart_delete", name="Wide")
+
+
+async def test_a_refused_call_takes_no_earlier_one_back(calc: Using) -> None:
+    name = await fresh(calc)
+    for number in range(20):
+        await calc("write", cell=f"{name}.F1", values=[[number]])
+    await calc("chart", cells=f"{name}.A1:C6", name="Kept")
+    assert "already" in await calc.refused("chart", cells=f"{name}.A1:C6", name="Kept")
+    assert "charts: Kept" in await calc("overview")
+    await calc("chart_delete", name="Kept")
+
+
+async def test_a_condition_that_cannot_be_calculated_is_refused(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    block = f"{name}.C2:C6"
+    for rule in ("> NOSUCH(C2,1)", "formula C2>", "= North", "between 1 and C2)", "> ROUND()"):
+        for function, how in (("highlight", {"when": rule}), ("validate", {"rule": rule})):
+            said = await calc.refused(function, cells=block, **how)
+            assert "is no formula that can be calculated" in said
+    sheet = (await kept(calc, desktop))[name]
+    assert not list(sheet.conditional_formatting)
+    assert not sheet.data_validations.dataValidation
+    assert sheet.dimensions == "A1:D6"
+    await calc("highlight", cells=block, when="formula $C2/0>1", color="red")
+    await calc("highlight", cells=block, when=f"> MAX({name}!$B$2,{{1,2;3,4}})", color="red")
+    await calc("validate", cells=f"{name}.E2:E6", rule="> 2024-01-31", kind="date")
+    sheet = (await kept(calc, desktop))[name]
+    (limit,) = sheet.data_validations.dataValidation
+    assert limit.formula1 == "DATE(2024,1,31)"
+    rules = {each.formula[0] for found in sheet.conditional_formatting for each in found.rules}
+    assert rules == {"$C2/0>1", f"MAX({name}!$B$2,{{1,2;3,4}})"}
+    assert sheet.dimensions == "A1:D6"
 
 
 async def test_rules_charts_and_notes_are_in_the_file(

@@ -68,8 +68,8 @@ class Actor:
         display = Display(screen.name)
         self._manager = ManagerSync(screen)
         self._clicked = False
-        self._pointer = Pointer(display, screen.width, screen.height)
         pinger = Pinger(screen)
+        self._pointer = Pointer(display, (screen.width, screen.height), pinger.glance)
         self._pace = ActionPacing(screen, pinger.wait, work)
         self._keyboard = Keyboard(display, pinger.wait, self._pace.pause, own=own)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {

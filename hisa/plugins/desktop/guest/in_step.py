@@ -21,6 +21,8 @@ from .x_screen import Screen
 __all__ = ["ManagerSync", "Pinger"]
 
 _PING_SECONDS, _WITHOUT_PING_SECONDS = 2.0, 0.15
+_GLANCE_SECONDS = 0.15
+"""Twice in a double click, which takes 0.4 s at most; a button that repeats begins after 0.2 s."""
 _QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
 _ANSWER_SECONDS, _WITHOUT_ANSWER_SECONDS = 1.0, 0.05
 
@@ -53,11 +55,21 @@ class Pinger:
             number = self._screen.active_id()
             window = self._display.create_resource_object("window", number)
             if number and self._takes_ping(window):
-                self._root.change_attributes(event_mask=X.SubstructureNotifyMask)
-                self._ping(window, number)
-                self._root.change_attributes(event_mask=0)
+                self._ping(window, number, _PING_SECONDS)
             else:
                 time.sleep(_WITHOUT_PING_SECONDS)
+
+    def glance(self) -> None:
+        """The same of the window under the pointer, for a moment at most; at once without any."""
+        with self._lock:
+            try:
+                window = self._root.query_pointer().child
+                while window and not self._takes_ping(window):
+                    window = window.query_pointer().child
+            except XError:  # it has just been closed
+                return
+            if window:
+                self._ping(window, window.id, _GLANCE_SECONDS)
 
     def _takes_ping(self, window: Any) -> bool:
         try:
@@ -65,13 +77,15 @@ class Pinger:
         except XError:
             return False
 
-    def _ping(self, window: Any, number: int) -> None:
+    def _ping(self, window: Any, number: int, seconds: float) -> None:
         self._serial = self._serial % 0x7FFFFFFF + 1
         data = [self._screen.atom("_NET_WM_PING"), self._serial, number, 0, 0]
         kind = self._screen.atom("WM_PROTOCOLS")
         message = event.ClientMessage(window=window, client_type=kind, data=(32, data))
+        self._root.change_attributes(event_mask=X.SubstructureNotifyMask)
         window.send_event(message, event_mask=0)
-        _await(self._display, self._answered, _PING_SECONDS)
+        _await(self._display, self._answered, seconds)
+        self._root.change_attributes(event_mask=0)
 
     def _answered(self, got: Any) -> bool:
         return bool(got.type == X.ClientMessage and got.data[1][1] == self._serial)

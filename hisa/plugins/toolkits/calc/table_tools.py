@@ -114,8 +114,8 @@ async def validate(
 ) -> None:
     """Limit what may be typed into cells: a list of choices, cells that hold them, or a rule.
 
-    A rule is as "> 5" or "between 1 and 9", about numbers, dates or the length of a text. Nothing
-    given: no limit.
+    A rule is as "> 5" or "between 1 and 9", about numbers, dates ("> 2024-01-31") or the length of
+    a text. Nothing given: no limit.
 
     Examples:
         {"cells": "B2:B20", "choices": ["yes", "no"]}
@@ -182,7 +182,8 @@ async def chart(
 
     ``cells`` may be several blocks, as "A1:A9,C1:C9". ``header``: the first row names the series;
     ``labels``: the first column names the points; with ``rows`` each row is a series, and the other
-    way round. Without ``at`` it stands beside the cells.
+    way round. Without ``at`` it stands beside the cells. Of cells of a pivot table it becomes a
+    pivot chart, which shows and follows the whole table.
 
     Examples:
         {"cells": "A1:C9", "kind": "line", "title": "Sales", "x_title": "Month"}

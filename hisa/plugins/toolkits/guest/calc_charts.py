@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import uno  # type: ignore[import-not-found]
@@ -39,22 +40,29 @@ def chart(
     rows: bool,
     **words: Any,
 ) -> str:
-    """Make a chart of a table."""
+    """Make a chart of a table; of a pivot table's cells a pivot chart, as Calc's own menu does."""
     sources = areas(desk, cells)
-    target = area(desk, at) if at else _beside(sources[-1])
-    charts = target.sheet.Charts
-    name = name or _free(charts)
-    if charts.hasByName(name):
+    pivot = _pivot_of(sources)
+    if pivot and rows:
         raise Refused(
-            f"there is a chart {name!r} already; charts: {', '.join(charts.ElementNames)}"
+            f"{cells} is of pivot table {pivot!r}, whose columns are the series: leave out rows, "
+            "or make a pivot table with rows and columns the other way round"
         )
+    target = area(desk, at) if at else _beside(sources[-1])
+    taken = target.sheet.Charts.ElementNames
+    name = name or _free(taken)
+    if name in taken:
+        raise Refused(f"there is a chart {name!r} already; charts: {', '.join(taken)}")
     place = uno.createUnoStruct("com.sun.star.awt.Rectangle")
     corner = target.first.Position
     place.X, place.Y, place.Width, place.Height = corner.X, corner.Y, _WIDTH, _HEIGHT
-    addresses = tuple(each.range.RangeAddress for each in sources)
-    names = (labels, header) if rows else (header, labels)  # of series, of points
-    charts.addNewByName(name, place, addresses, *names)
-    made = charts.getByName(name).EmbeddedObject
+    if pivot:
+        target.sheet.PivotCharts.addNewByName(name, place, pivot)
+    else:
+        addresses = tuple(each.range.RangeAddress for each in sources)
+        names = (labels, header) if rows else (header, labels)  # of series, of points
+        target.sheet.Charts.addNewByName(name, place, addresses, *names)
+    made = _found(target.sheet, name).EmbeddedObject
     _set_kind(made, kind)
     if rows:
         made.Diagram.DataRowSource = constant("chart.ChartDataRowSource.ROWS")
@@ -63,13 +71,24 @@ def chart(
     return _told(target.sheet, name)
 
 
+def _pivot_of(sources: Sequence[Area]) -> str:
+    """The name of the pivot table that holds all these cells; empty where none does."""
+    tables = sources[0].sheet.DataPilotTables
+    for name in tables.ElementNames:
+        out = tables.getByName(name).OutputRange
+        held = Area(sources[0].sheet, out.StartColumn, out.StartRow, out.EndColumn, out.EndRow)
+        if all(source.within(held) == source for source in sources):
+            return str(name)
+    return ""
+
+
 def _beside(source: Area) -> Area:
     return Area(source.sheet, source.right + 2, source.top, source.right + 2, source.top)
 
 
-def _free(charts: Any) -> str:
-    numbers = range(1, charts.Count + 2)
-    return next(f"Chart {each}" for each in numbers if not charts.hasByName(f"Chart {each}"))
+def _free(taken: Sequence[str]) -> str:
+    names = (f"Chart {number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
 
 
 def _set_kind(made: Any, kind: str) -> None:
@@ -98,6 +117,11 @@ def _set_words(made: Any, words: dict[str, Any]) -> None:
 def chart_edit(desk: Desk, name: str, kind: str | None, cells: str, **words: Any) -> str:
     """Change a chart of the document."""
     sheet, found = _chart(desk, name)
+    if cells and hasattr(found, "PivotTableName"):
+        raise Refused(
+            f"{name!r} is a chart of pivot table {found.PivotTableName!r}, not of cells: delete it "
+            "and make another"
+        )
     if kind:
         _set_kind(found.EmbeddedObject, kind)
     if cells:
@@ -111,7 +135,8 @@ def chart_edit(desk: Desk, name: str, kind: str | None, cells: str, **words: Any
 def chart_delete(desk: Desk, name: str) -> str:
     """Delete a chart."""
     sheet, _ = _chart(desk, name)
-    sheet.Charts.removeByName(name)
+    charts = sheet.PivotCharts if sheet.PivotCharts.hasByName(name) else sheet.Charts
+    charts.removeByName(name)
     left = ", ".join(sheet.Charts.ElementNames) or "none"
     return f"charts of {sheet.Name!r}: {left}"
 
@@ -120,28 +145,39 @@ def _chart(desk: Desk, name: str) -> tuple[Any, Any]:
     known = []
     for sheet_name in desk.document.Sheets.ElementNames:
         sheet = sheet_of(desk, sheet_name)
-        if sheet.Charts.hasByName(name):
-            return sheet, sheet.Charts.getByName(name)
+        if name in sheet.Charts.ElementNames:
+            return sheet, _found(sheet, name)
         known += sheet.Charts.ElementNames
     raise Refused(f"there is no chart {name!r}; charts: {', '.join(known) or 'none'}")
 
 
-def _told(sheet: Any, name: str) -> str:
-    found = sheet.Charts.getByName(name)
-    made = found.EmbeddedObject
-    kind = made.Diagram.DiagramType.rsplit(".", 1)[-1]
-    places = [
+def _found(sheet: Any, name: str) -> Any:
+    """A chart of a sheet; among all charts, those of pivot tables are only listed."""
+    charts = sheet.PivotCharts if sheet.PivotCharts.hasByName(name) else sheet.Charts
+    return charts.getByName(name)
+
+
+def _source(sheet: Any, found: Any) -> str:
+    if hasattr(found, "PivotTableName"):
+        return f"pivot table {found.PivotTableName!r}"
+    return ", ".join(
         Area(sheet, each.StartColumn, each.StartRow, each.EndColumn, each.EndRow).cells
         for each in found.Ranges
-    ]
+    )
+
+
+def _told(sheet: Any, name: str) -> str:
+    found = _found(sheet, name)
+    made = found.EmbeddedObject
+    kind = made.Diagram.DiagramType.rsplit(".", 1)[-1]
     words = [f"title {made.Title.String!r}"] if made.HasMainTitle else []
     for axis in ("X", "Y"):
         if getattr(made.Diagram, f"Has{axis}AxisTitle", False):
             title = getattr(made.Diagram, f"{axis}AxisTitle").String
             words.append(f"{axis} axis {title!r}")
     words += ["legend"] if made.HasLegend else []
-    told = ", ".join(words)
-    return f"chart {name!r} on {sheet.Name!r}: {kind} of {', '.join(places)}; {told or 'no title'}"
+    told = ", ".join(words) or "no title"
+    return f"chart {name!r} on {sheet.Name!r}: {kind} of {_source(sheet, found)}; {told}"
 
 
 FUNCTIONS = {"chart": chart, "chart_edit": chart_edit, "chart_delete": chart_delete}

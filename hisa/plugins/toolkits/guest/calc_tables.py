@@ -20,6 +20,7 @@ from .calc_places import (
     of_address,
     reveal,
     style_for,
+    used,
 )
 from .office_bridge import Desk, Refused, Unchanged, changes, setting
 
@@ -208,16 +209,46 @@ _RULE = re.compile(
 )
 
 
-def _rule(text: str) -> tuple[Any, str, str]:
-    """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3"."""
+_DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
+_NAME_ERROR = 525
+_MISSPELT = frozenset({501, 504, *range(507, 514), 516, 520, _NAME_ERROR})
+"""Errors that lie in a formula, whatever its cells hold: signs, brackets, arguments, names."""
+
+
+def _rule(block: Area, text: str) -> tuple[Any, str, str]:
+    """Operator and formulas of a condition: "> 5", "between 1 and 9", "formula $B2>3".
+
+    Raises:
+        Refused: it is no condition, or holds a formula that Calc cannot calculate.
+    """
     found = _RULE.fullmatch(spelt(text.strip()))
     if found is None:
         raise Refused(f"{text!r}: wanted is '> 5', '= \"x\"', 'between 1 and 9' or 'formula $B2>3'")
-    if found["formula"]:
-        return constant("sheet.ConditionOperator.FORMULA"), found["formula"], ""
-    if found["low"]:
-        return constant("sheet.ConditionOperator.BETWEEN"), found["low"], found["high"]
-    return constant(f"sheet.ConditionOperator.{_OPERATORS[found['sign']]}"), found["one"], ""
+    first = _operand(block, found["formula"] or found["low"] or found["one"])
+    second = _operand(block, found["high"]) if found["high"] else ""
+    sign = _OPERATORS[found["sign"]] if found["sign"] else "BETWEEN" if second else "FORMULA"
+    return constant(f"sheet.ConditionOperator.{sign}"), first, second
+
+
+def _operand(block: Area, formula: str) -> str:
+    """A formula of a condition, a date as Calc calculates it; tried in a free cell.
+
+    Calc takes any text for the formula of a condition, which then never holds.
+    """
+    formula = _DATE.sub(r"DATE(\1;\2;\3)", formula) if _DATE.fullmatch(formula) else formula
+    on_sheet = used(block.sheet)
+    below = on_sheet.top + on_sheet.rows if on_sheet else 0
+    if below >= block.sheet.Rows.Count:
+        return formula
+    trial = block.sheet.getCellByPosition(block.left, below)
+    trial.Formula = f"={formula}"
+    error, shown = trial.getError(), trial.String
+    trial.Formula = ""
+    trial.setPropertyToDefault("NumberFormat")  # a date gave it one
+    if error in _MISSPELT:
+        hint = '; a text stands in quotes, as "x"' if error == _NAME_ERROR else ""
+        raise Refused(f"{formula!r} is no formula that can be calculated: {shown}{hint}")
+    return formula
 
 
 @changes("calc", "Conditional format")
@@ -230,7 +261,7 @@ def highlight(
     if not add:
         wanted.clear()
     if when:
-        operator, first, second = _rule(when)
+        operator, first, second = _rule(block, when)
         style = style_for(desk, color=color, background=background, bold=bold)
         entry = {"Operator": operator, "Formula1": first, "Formula2": second}
         entry |= {"SourcePosition": cell_address(block), "StyleName": style}
@@ -266,7 +297,7 @@ def validate(
         wanted.setFormula1(area(desk, source).absolute if source else listed)
         wanted.ShowList = 1
     elif rule:
-        operator, first, second = _rule(rule)
+        operator, first, second = _rule(block, rule)
         wanted.Type = constant(f"sheet.ValidationType.{_RULED[kind]}")
         wanted.setOperator(operator)
         wanted.setFormula1(first)
@@ -316,11 +347,17 @@ def pivot(
         field = _pivot_field(made, each)
         field.Orientation = _orientation("DATA")
         field.Function = _function(function)
-    name = _free_name(name or "Pivot", tables.ElementNames)
+    name = _free_name(name or "Pivot", _pivot_names(desk))
     tables.insertNewByName(name, cell_address(target), made)
     reveal(desk, target)
     out = of_address(desk, tables.getByName(name).OutputRange)
     return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
+
+
+def _pivot_names(desk: Desk) -> list[str]:
+    """Those of all sheets: a chart names its pivot table without one."""
+    sheets = map(desk.document.Sheets.getByName, desk.document.Sheets.ElementNames)
+    return [name for sheet in sheets for name in sheet.DataPilotTables.ElementNames]
 
 
 def _new_sheet(desk: Desk, name: str) -> Area:

@@ -393,7 +393,7 @@ class _Step:
     def __init__(self, document: Any, title: str) -> None:
         self._manager, self._title = document.UndoManager, title
         self._close_others()
-        self._before = len(self._manager.getAllUndoActionTitles())
+        self._before = self._manager.getAllUndoActionTitles()
 
     def _close_others(self) -> None:
         """End the step of an earlier call that a dialog cut off; all others ended their own."""
@@ -409,7 +409,8 @@ class _Step:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._manager.leaveUndoContext()
         after = self._manager.getAllUndoActionTitles()
-        grew = len(after) > self._before or len(after) == self._before >= _FULL
-        self.recorded = after[:1] == (self._title,) and grew
+        grew = len(after) > len(self._before)
+        pushed = len(after) >= _FULL and after[1:] == self._before[:-1]
+        self.recorded = after[:1] == (self._title,) and (grew or pushed)
         if self.recorded and kind is not None:
             self._manager.undo()
