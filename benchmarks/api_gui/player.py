@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import Environment, ModelReply, ModelRequest, Usage
 from hisa.testing import FunctionModel, tool_call
 
-__all__ = ["Move", "Player", "call", "click", "drag", "keys"]
+__all__ = ["Move", "Player", "call", "click", "drag", "keys", "tells_arguments"]
 
 IMAGE_TOKENS = 1105
 """A picture of 1280 by 720 by OpenAI's formula for high detail."""
@@ -77,6 +78,23 @@ def call(tool: str, window: str = "", /, **arguments: Any) -> Move:
     return Move(tool, arguments, window)
 
 
+def tells_arguments(prompt: str, tool: str, arguments: Iterable[str]) -> bool:
+    """Whether a planner's prompt names a tool with these arguments among the tools for the step.
+
+    Args:
+        prompt: all of its text.
+        tool: the whole name; the prompt may have it by its toolkit's, ``calc_: write(cell)``.
+        arguments: those that a call gives.
+    """
+    offered = re.search(r"<tools>\n(.*?)\n</tools>", prompt, re.DOTALL)
+    kit, _, short = tool.partition("_")
+    alone = rf"^{re.escape(tool)}\((.*?)\): "
+    by_kit = rf"^{re.escape(kit)}_: (?:.*, )?{re.escape(short)}\(([^)]*)\)"
+    listed = offered.group(1) if offered else ""
+    named = re.search(alone, listed, re.MULTILINE) or re.search(by_kit, listed, re.MULTILINE)
+    return named is not None and set(arguments) <= set(re.findall(r"\w+", named.group(1)))
+
+
 class Player:
     """A model for planner and state manager: makes the moves, then says that the task is done.
 
@@ -86,9 +104,18 @@ class Player:
     Args:
         desktop: looked at for the cues.
         moves: in order.
+        looks_up: whether a tool is looked up by tool_help, once a run, before a call with arguments
+            that the prompt does not name.
     """
 
-    def __init__(self, desktop: Environment, moves: Sequence[Move]) -> None:
+    def __init__(
+        self, desktop: Environment, moves: Sequence[Move], *, looks_up: bool = False
+    ) -> None:
+        self.untold = 0
+        """Calls of tools with arguments that the prompt of their step did not name."""
+        self.looked_up: set[str] = set()
+        """Tools that were looked up."""
+        self._looks_up = looks_up
         self._desktop = desktop
         self._left = list(moves)
         self._failed = ""
@@ -128,11 +155,20 @@ class Player:
             await asyncio.sleep(_START)
         late = await self._late(self._left[0].window)
         if late is None:
-            return self._counted(request, self._left.pop(0).reply)
+            return self._counted(request, self._next_reply(request.text))
         if late:
             return ModelReply(tool_call("infeasible", late))
         self._idle.add(request.step)
         return ModelReply(tool_call("wait", 0))
+
+    def _next_reply(self, prompt: str) -> str:
+        move = self._left[0]
+        if not isinstance(move.input, str) and not tells_arguments(prompt, move.tool, move.input):
+            if self._looks_up and move.tool not in self.looked_up:
+                self.looked_up.add(move.tool)
+                return tool_call("tool_help", move.tool, thought=_THOUGHT)
+            self.untold += 1
+        return self._left.pop(0).reply
 
     def _counted(self, request: ModelRequest, said: str) -> ModelReply:
         if request.step in self._idle:

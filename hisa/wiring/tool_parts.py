@@ -38,13 +38,15 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
 async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
     """Yields the tools of the servers that the settings name, connected to meanwhile.
 
+    Where ``tools.allow`` is empty, no tool of theirs is allowed, and none is started.
+
     Raises:
         LibraryLacking: a library that this takes is not installed.
         ConfigError: a server cannot be reached, or no package opens servers.
         PluginFailed: the package that does fails.
     """
     servers = settings.tools.mcp
-    if not servers:
+    if not servers or not settings.tools.allow:
         yield ()
         return
     point = plugins.find("tools", "mcp")
