@@ -62,8 +62,7 @@ class RunSettings(Section):
     """Largest width of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
     fetch_small: int = Field(0, ge=0)
-    """Bytes: files that a run made and that have no more are brought home unasked, eight at most.
-    ``hisa run --attempts`` takes 65,536 at least: the judge reads what is in them."""
+    """Bytes of a made file that comes home unasked, eight files at most; --attempts takes 65536."""
     seed: int = Field(0, ge=0)
     """Of what pages of MiniWoB++ draw; repeat R of a bench has this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"

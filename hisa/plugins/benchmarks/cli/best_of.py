@@ -35,7 +35,7 @@ from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, command_on
+from hisa.runs.read import Run, command_in, command_on
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
@@ -101,7 +101,7 @@ def resume_attempts(
         raise UsageError(
             f"{name!r} are several attempts: they have the limits of their first one, or they "
             "could not be compared",
-            fix=f"hisa runs resume {name}",
+            fix=command_in(settings.run.folder.expanduser(), f"resume {name}"),
         )
     with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
         return go_on(group, as_json=as_json)
