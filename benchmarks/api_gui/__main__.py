@@ -6,8 +6,8 @@ The tasks are ten of Spider2-V's on spreadsheets, as published, and some of our 
 the browser. Each is done three times by the same scripted planner, by the real loop on a private
 desktop of its own: with gui_action alone; with tools of the application beside it, as if the
 planner knew them all; and with these tools where each one is looked up by tool_help, once a run,
-before it is called with arguments that the prompt of the step does not name. All are scored by the
-task's own check. A step is one look and one reply: a click or a drag with the text that belongs
+before a call where the prompt of the step does not have its signature. All are scored by the task's
+own check. A step is one look and one reply: a click or a drag with the text that belongs
 there, keys, or one call of a tool. Tokens are HiSA's estimate of what planner and state manager
 read and wrote, pictures included.
 
@@ -37,8 +37,9 @@ from hisa.errors import HisaError
 _SHARE = 1 / 3
 """ComputerRL, section 4.1."""
 _HEAD = (
-    "| task | score: GUI, tools known, tools looked up | steps | ratios | calls untold | actions "
-    "| tokens in | tokens out | s | tutorial's steps |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| task | score: GUI, tools known, tools looked up | steps | ratios "
+    "| calls: without signature, without names | actions | tokens in | tokens out | s "
+    "| tutorial's steps |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -71,7 +72,7 @@ class Row:
             ", ".join(map(_score, done)),
             ", ".join(str(one.steps) for one in done),
             ", ".join(ratios),
-            f"{self.api.untold} of {self.api.calls}",
+            f"{self.api.calls}: {self.api.untold}, {self.api.unnamed}",
             ", ".join(str(one.actions) for one in done),
             ", ".join(f"{one.tokens_in:,}" for one in done),
             ", ".join(f"{one.tokens_out:,}" for one in done),
@@ -123,9 +124,16 @@ def concluded(rows: Sequence[Row]) -> bool:
     print(f"done at the first try: {first} of {len(runs)} runs")
     if not counted:
         return False
-    untold, calls = (sum(getattr(row.api, name) for row in counted) for name in ("untold", "calls"))
-    print(f"calls with arguments that the prompt does not name: {untold} of {calls}")
-    print(f"looked up before, each tool once a run: {sum(row.found.lookups for row in counted)}")
+    calls, untold, unnamed, least = (
+        sum(getattr(row.api, name) for row in counted)
+        for name in ("calls", "untold", "unnamed", "tools_unnamed")
+    )
+    print(f"calls whose signature the prompt does not have: {untold} of {calls}, ", end="")
+    print(f"with arguments that it does not even name: {unnamed}")
+    looks = sum(row.found.lookups for row in counted)
+    print(f"looks, a tool once a run: {looks}; {least} where names of arguments are enough")
+    base, fewest = (sum(row.outcomes[at].steps for row in counted) for at in (0, 1))
+    print(f"steps where names are enough: {fewest + least:,}, ratio {(fewest + least) / base:.2f}")
     for name in ("steps", "actions", "tokens_in", "tokens_out"):
         gui, api, found = (
             sum(getattr(row.outcomes[at], name) for row in counted) for at in range(len(WAYS))

@@ -19,8 +19,8 @@ __all__ = ["WAYS", "Outcome", "Way", "kits_lacking", "tried"]
 
 Way = Literal["gui", "api", "found"]
 WAYS: tuple[Way, ...] = ("gui", "api", "found")
-"""The GUI alone; tools that the planner knows; tools that it has to look up where the prompt does
-not name the arguments."""
+"""The GUI alone; tools that the planner knows; tools that it looks up where the prompt does not
+have their signature."""
 _KITS = ("calc", "writer", "browser")
 _PATTERNS = tuple(f"{kit}_*" for kit in _KITS)
 _ALLOWED = {"gui": (), "api": _PATTERNS, "found": _PATTERNS}
@@ -47,9 +47,13 @@ class Outcome:
     calls: int = 0
     """Of tools beside the built-ins."""
     untold: int = 0
-    """Of these, calls with arguments that the prompt of their step did not name."""
+    """Of these, calls whose signature the prompt of their step did not have."""
+    unnamed: int = 0
+    """Of these, calls with arguments that it did not even name."""
     lookups: int = 0
     """Steps in which a tool was looked up; they are in the counts."""
+    tools_unnamed: int = 0
+    """Tools of the calls in ``unnamed``: so many looks are needed where names are enough."""
     tries: int = 1
     """Runs until this one, itself included; those before failed and are in none of the counts."""
     folder: Path = Path()
@@ -100,8 +104,10 @@ async def tried(task: Path, moves: Sequence[player.Move], way: Way, folder: Path
         seconds,
         script.waits,
         sum(not isinstance(move.input, str) for move in moves),
-        script.untold,
+        len(script.untold),
+        len(script.unnamed),
         len(script.looked_up),
+        len(set(script.unnamed)),
         folder=result.folder,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.api_gui.__main__ import Row, concluded
-from benchmarks.api_gui.player import tells_arguments
+from benchmarks.api_gui.player import told_of
 from benchmarks.api_gui.task_list import DATA, Pair, pairs
 from benchmarks.api_gui.trial import WAYS, Outcome, kits_lacking, tried
 from hisa.actions import parse
@@ -33,7 +33,7 @@ def test_every_task_has_a_file_and_two_scripts_of_calls_that_can_be_made() -> No
 
 def row(gui: int, api: int, found: int, score: float = 1.0) -> Row:
     pair: Pair = TASKS["42e0a640"]
-    known = Outcome(score, "", api, api, 9, 9, calls=3, untold=2)
+    known = Outcome(score, "", api, api, 9, 9, calls=3, untold=2, unnamed=2, tools_unnamed=1)
     looked_up = Outcome(1.0, "", found, found, 9, 9, lookups=found - api)
     return Row(pair, Outcome(1.0, "", gui, gui, 9, 9), known, looked_up)
 
@@ -46,8 +46,9 @@ def test_the_share_is_of_the_sum_with_looks_and_of_tasks_that_all_ways_did(
     assert (
         "steps: 30 by the GUI; tools known: 8, ratio 0.27; tools looked up: 10, ratio 0.33" in out
     )
-    assert "calls with arguments that the prompt does not name: 4 of 6" in out
-    assert "looked up before, each tool once a run: 2" in out
+    assert "does not have: 4 of 6, with arguments that it does not even name: 4" in out
+    assert "looks, a tool once a run: 2; 2 where names of arguments are enough" in out
+    assert "steps where names are enough: 10, ratio 0.33" in out
     assert not concluded([row(9, 3, 4), row(20, 5, 6)]), "a third by tools that are known alone"
     assert "NOT HELD" in capsys.readouterr().out
     assert not concluded([row(30, 4, 4), row(30, 1, 1, score=0.0)])
@@ -55,20 +56,20 @@ def test_the_share_is_of_the_sum_with_looks_and_of_tasks_that_all_ways_did(
     assert not concluded([])
 
 
-def test_a_call_is_told_where_the_prompt_names_the_arguments_that_it_gives() -> None:
+def test_the_prompt_tells_all_of_a_call_or_names_or_nothing() -> None:
     listed = (
         "<tools>\nInput: an object of the arguments.\n"
         'calc_read(cells: str = ""): Read cells.\n'
         "calc_: write(cell, values), chart(cells, kind, …), fill, write_all(more)\n"
         "browser_: bookmark(address?)\n</tools>\n<history>\nfill(cells)\n</history>"
     )
-    assert tells_arguments(listed, "calc_read", ["cells"])
-    assert tells_arguments(listed, "calc_write", ["cell", "values"])
-    assert tells_arguments(listed, "browser_bookmark", [])
-    assert not tells_arguments(listed, "calc_chart", ["cells", "title"])
-    assert not tells_arguments(listed, "calc_fill", ["cells"]), "its name alone"
-    assert not tells_arguments(listed, "calc_pivot", [])
-    assert not tells_arguments("<history>\ncalc_read(cells): x\n</history>", "calc_read", [])
+    assert told_of(listed, "calc_read", ["cells"]) == "all"
+    assert told_of(listed, "calc_write", ["cell", "values"]) == "names"
+    assert told_of(listed, "browser_bookmark", []) == "names"
+    assert told_of(listed, "calc_chart", ["cells", "title"]) == ""
+    assert told_of(listed, "calc_fill", ["cells"]) == "", "its name alone"
+    assert told_of(listed, "calc_pivot", []) == ""
+    assert told_of("<history>\ncalc_read(cells): x\n</history>", "calc_read", []) == ""
 
 
 @pytest.mark.desktop
