@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.errors import InvalidReply, ModelUnavailable
 from hisa.events import Judged
 from hisa.models.correction import with_correction
-from hisa.models.tokens import estimate_tokens, longest
+from hisa.models.tokens import estimate_tokens
 from hisa.planner.differences import Texts, shortened
 from hisa.planner.reply import MAX_REPLY, find_object
 from hisa.protocols import (
@@ -219,43 +219,27 @@ def _listed(candidates: Sequence[Candidate]) -> str:
 
     Where little would be left of what differs, the thoughts give way: the action is judged.
     """
-    whole = _within(candidates, thoughts=True, least=_LITTLE)
-    return whole or _within(candidates, thoughts=False, least=_LITTLE) or _by_their_ends(candidates)
+    for thoughts, least in ((True, _LITTLE), (False, _LITTLE), (False, 0)):
+        lines = _within(candidates, thoughts=thoughts, least=least)
+        if estimate_tokens(lines) <= CANDIDATE_TOKENS:
+            break
+    return lines
 
 
 def _within(candidates: Sequence[Candidate], *, thoughts: bool, least: int) -> str:
-    """The list where it fits with so many characters of each text that differs; empty else."""
     texts = [[*_texts(candidate, thoughts=thoughts)] for candidate in candidates]
-    cut = shortened(texts, lambda cut: _fits(_lines(candidates, texts, cut)), least=least)
-    lines = _lines(candidates, texts, cut)
-    return lines if _fits(lines) else ""
 
+    def lines(cut: Texts) -> str:
+        shown = [dict(zip(*pair, strict=True)) for pair in zip(texts, cut, strict=True)]
+        return "\n".join(map(_line, range(1, len(texts) + 1), candidates, shown))
 
-def _by_their_ends(candidates: Sequence[Candidate]) -> str:
-    texts = [[*_texts(candidate, thoughts=False)] for candidate in candidates]
+    def fits(cut: Texts) -> bool:
+        return estimate_tokens(lines(cut)) <= CANDIDATE_TOKENS
 
-    def lines(chars: int) -> str:
-        cut = [
-            [text if len(text) <= chars else excerpt(text, chars) for text in own] for own in texts
-        ]
-        return _lines(candidates, texts, cut)
-
-    return lines(longest(_LITTLE, lambda chars: _fits(lines(chars))))
-
-
-def _fits(lines: str) -> bool:
-    return estimate_tokens(lines) <= CANDIDATE_TOKENS
-
-
-def _lines(candidates: Sequence[Candidate], texts: Texts, cut: Texts) -> str:
-    """One line a candidate; texts that are in none of ``texts`` are left out."""
-    shown = (dict(zip(own, short, strict=True)) for own, short in zip(texts, cut, strict=True))
-    numbered = enumerate(zip(candidates, shown, strict=True), 1)
-    return "\n".join(_line(index, candidate, own) for index, (candidate, own) in numbered)
+    return lines(shortened(texts, fits, least=least))
 
 
 def _texts(candidate: Candidate, *, thoughts: bool) -> Iterator[str]:
-    """Every text of a candidate that is told."""
     yield from (candidate.not_found, *([candidate.call.thought] if thoughts else ()))
     for call in candidate.grounded.call.sequence:
         yield from _words(call).values()

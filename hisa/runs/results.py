@@ -37,8 +37,6 @@ MAX_TOTAL = 500_000_000
 _SECONDS = 20.0
 """For one command that reads names; a home folder of 1000 folders takes under a second."""
 _ANSWER_CHARACTERS = 2_000_000  # chosen by hand
-_SMALL_FILES = 8
-"""Files that come home unasked; chosen by hand."""
 _MAX_NAME = 150
 """Bytes of one part of a path here; file systems take 255."""
 
@@ -72,9 +70,7 @@ class Results:
         small: bytes of a file that comes home unasked where the run made it; 0: none does.
     """
 
-    def __init__(
-        self, task: Task, environment: Environment, log: RunLog, *, small: int = 0
-    ) -> None:
+    def __init__(self, task: Task, environment: Environment, log: RunLog, small: int = 0) -> None:
         self._small = small
         self._patterns = task.results
         self._environment = environment
@@ -142,7 +138,7 @@ class Results:
                 left -= await self._fetch(file, answer.home, record, left=left)
         small = (f for f in answer.made.files if 0 < f.size <= self._small and f.path not in known)
         unasked = ResultsRecord()  # nobody misses one of these
-        for file in islice(small, _SMALL_FILES):
+        for file in islice(small, 8):  # chosen by hand
             left -= await self._fetch(file, answer.home, unasked, left=left)
         record.fetched += unasked.fetched
 

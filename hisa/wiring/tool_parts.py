@@ -36,9 +36,7 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
 
 @asynccontextmanager
 async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
-    """Yields the tools of the servers that the settings name, connected to meanwhile.
-
-    Where ``tools.allow`` is empty, no tool of theirs is allowed, and none is started.
+    """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
         LibraryLacking: a library that this takes is not installed.

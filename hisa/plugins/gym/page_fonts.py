@@ -44,19 +44,13 @@ async def require_font(task: Task, environment: Environment) -> None:
 
 async def _drawn_for_arial(environment: Environment) -> str:
     """Returns the family that fontconfig has for Arial; empty where nobody can tell."""
-    if "execute" in environment.capabilities:
-        asked = "fc-match -f '%{family}' Arial"
-        done = await environment.execute(asked, timeout=patience(_SECONDS))
-        return done.output.strip() if done.exit_code == 0 else ""
-    if not isinstance(environment, Staging):
-        return ""
-    return await asyncio.to_thread(_drawn_here)  # BrowserGym's browser runs on this machine
-
-
-def _drawn_here() -> str:
     line = ["fc-match", "-f", "%{family}", "Arial"]
-    try:
-        done = subprocess.run(line, capture_output=True, timeout=patience(_SECONDS), check=True)
-    except (OSError, subprocess.SubprocessError):
+    if isinstance(environment, Staging):  # BrowserGym's browser runs on this machine
+        try:
+            return (await asyncio.to_thread(subprocess.check_output, line, text=True)).strip()
+        except (OSError, subprocess.CalledProcessError):
+            return ""
+    if "execute" not in environment.capabilities:
         return ""
-    return done.stdout.decode("utf-8", "replace").strip()
+    done = await environment.execute(line, timeout=patience(_SECONDS))
+    return done.output.strip() if done.exit_code == 0 else ""
