@@ -17,8 +17,8 @@ from hisa.errors import InvalidReply, ModelUnavailable
 from hisa.events import Judged
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens
-from hisa.planner.differences import Texts, shortened
 from hisa.planner.reply import MAX_REPLY, find_object
+from hisa.planner.side_by_side import Texts, shortened
 from hisa.protocols import (
     Emit,
     GroundedCall,

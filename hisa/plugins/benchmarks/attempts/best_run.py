@@ -20,7 +20,7 @@ from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import excerpt as steps_within
-from hisa.planner.differences import Texts, shortened
+from hisa.planner.side_by_side import Texts, shortened
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
 from hisa.screen.observation import Screenshot
