@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hisa.events import Acted, Event
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import Environment, ModelReply, ModelRequest, Usage
 from hisa.testing import FunctionModel, tool_call
 
-__all__ = ["Move", "Player", "call", "click", "drag", "keys"]
+__all__ = ["Move", "Player", "call", "click", "drag", "keys", "told_of"]
 
 IMAGE_TOKENS = 1105
 """A picture of 1280 by 720 by OpenAI's formula for high detail."""
@@ -77,6 +78,30 @@ def call(tool: str, window: str = "", /, **arguments: Any) -> Move:
     return Move(tool, arguments, window)
 
 
+def told_of(prompt: str, tool: str, arguments: Iterable[str]) -> Literal["all", "names", ""]:
+    """How much a planner's prompt tells of a tool that is called with these arguments.
+
+    Args:
+        prompt: all of its text.
+        tool: the whole name; the prompt may have it by its toolkit's, ``calc_: write(cell)``.
+        arguments: those that the call gives.
+
+    Returns:
+        "all": its signature, types included; "names": the arguments by name alone; empty: not all
+        of them, or not the tool.
+    """
+    offered = re.search(r"<tools>\n(.*?)\n</tools>", prompt, re.DOTALL)
+    kit, _, short = tool.partition("_")
+    alone = rf"^{re.escape(tool)}\((.*?)\): "
+    by_kit = rf"^{re.escape(kit)}_: (?:.*, )?{re.escape(short)}\(([^)]*)\)"
+    ways: tuple[tuple[str, Literal["all", "names"]], ...] = ((alone, "all"), (by_kit, "names"))
+    for way, much in ways:
+        named = re.search(way, offered.group(1) if offered else "", re.MULTILINE)
+        if named is not None and set(arguments) <= set(re.findall(r"\w+", named.group(1))):
+            return much
+    return ""
+
+
 class Player:
     """A model for planner and state manager: makes the moves, then says that the task is done.
 
@@ -86,9 +111,20 @@ class Player:
     Args:
         desktop: looked at for the cues.
         moves: in order.
+        looks_up: whether a tool is looked up by tool_help, once a run, before a call where the
+            prompt does not have its signature.
     """
 
-    def __init__(self, desktop: Environment, moves: Sequence[Move]) -> None:
+    def __init__(
+        self, desktop: Environment, moves: Sequence[Move], *, looks_up: bool = False
+    ) -> None:
+        self.untold: list[str] = []
+        """Tools of the calls whose signature the prompt of their step did not have."""
+        self.unnamed: list[str] = []
+        """The same of those whose arguments it did not even name."""
+        self.looked_up: set[str] = set()
+        """Tools that were looked up."""
+        self._looks_up = looks_up
         self._desktop = desktop
         self._left = list(moves)
         self._failed = ""
@@ -128,11 +164,24 @@ class Player:
             await asyncio.sleep(_START)
         late = await self._late(self._left[0].window)
         if late is None:
-            return self._counted(request, self._left.pop(0).reply)
+            return self._counted(request, self._next_reply(request.text))
         if late:
             return ModelReply(tool_call("infeasible", late))
         self._idle.add(request.step)
         return ModelReply(tool_call("wait", 0))
+
+    def _next_reply(self, prompt: str) -> str:
+        move = self._left[0]
+        if (
+            not isinstance(move.input, str)
+            and (told := told_of(prompt, move.tool, move.input)) != "all"
+        ):
+            if self._looks_up and move.tool not in self.looked_up:
+                self.looked_up.add(move.tool)
+                return tool_call("tool_help", move.tool, thought=_THOUGHT)
+            self.untold.append(move.tool)
+            self.unnamed += [] if told else [move.tool]
+        return self._left.pop(0).reply
 
     def _counted(self, request: ModelRequest, said: str) -> ModelReply:
         if request.step in self._idle:

@@ -17,10 +17,13 @@ from hisa.tools.registry import discover
 
 __all__ = ["WAYS", "Outcome", "Way", "kits_lacking", "tried"]
 
-Way = Literal["gui", "api"]
-WAYS: tuple[Way, ...] = ("gui", "api")
+Way = Literal["gui", "api", "found"]
+WAYS: tuple[Way, ...] = ("gui", "api", "found")
+"""The GUI alone; tools that the planner knows; tools that it looks up where the prompt does not
+have their signature."""
 _KITS = ("calc", "writer", "browser")
-_ALLOWED = {"gui": (), "api": tuple(f"{kit}_*" for kit in _KITS)}
+_PATTERNS = tuple(f"{kit}_*" for kit in _KITS)
+_ALLOWED = {"gui": (), "api": _PATTERNS, "found": _PATTERNS}
 """Tools beside the built-ins; with none, the prompt names none."""
 _MOST = 150
 """Steps; the longest script has half as many, and steps that wait come on top."""
@@ -41,6 +44,16 @@ class Outcome:
     seconds: float = 0.0
     """The wall's, from the first look to the score."""
     waits: int = 0
+    calls: int = 0
+    """Of tools beside the built-ins."""
+    untold: int = 0
+    """Of these, calls whose signature the prompt of their step did not have."""
+    unnamed: int = 0
+    """Of these, calls with arguments that it did not even name."""
+    lookups: int = 0
+    """Steps in which a tool was looked up; they are in the counts."""
+    tools_unnamed: int = 0
+    """Tools of the calls in ``unnamed``: so many looks are needed where names are enough."""
     tries: int = 1
     """Runs until this one, itself included; those before failed and are in none of the counts."""
     folder: Path = Path()
@@ -64,7 +77,7 @@ async def tried(task: Path, moves: Sequence[player.Move], way: Way, folder: Path
     )
     try:
         async with DesktopEnvironment() as desktop:
-            script = player.Player(desktop, moves)
+            script = player.Player(desktop, moves, looks_up=way == "found")
             began = time.monotonic()
             result = await hisa.run(
                 task,
@@ -85,11 +98,16 @@ async def tried(task: Path, moves: Sequence[player.Move], way: Way, folder: Path
         result.score if result.status == "succeeded" else 0.0,
         detail,
         steps - script.waits,
-        sum(_acts(move) for move in moves),
+        sum(_acts(move) for move in moves) + len(script.looked_up),
         sum(each.tokens_in for each in roles.values()),
         sum(each.tokens_out for each in roles.values()),
         seconds,
         script.waits,
+        sum(not isinstance(move.input, str) for move in moves),
+        len(script.untold),
+        len(script.unnamed),
+        len(script.looked_up),
+        len(set(script.unnamed)),
         folder=result.folder,
     )
 

@@ -8,6 +8,7 @@ run from the terminal's side; `doctor.py` says what works here.
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -36,6 +37,13 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
         click.echo(f"hisa {__version__}")
         ctx.exit()
+
+
+class _Refused(SimpleNamespace):
+    """Settings that cannot be read, where help is asked for: who asks for one gets the error."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise self.error
 
 
 @click.group(cls=OpenGroup, own=_OWN, context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,9 +79,11 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     try:
         ctx.obj = load(file, assignments)
     except ConfigError as error:
-        if ctx.invoked_subcommand != "settings":
+        asks_help = not {"-h", "--help"}.isdisjoint(ctx.meta["hisa.words"])
+        if ctx.invoked_subcommand != "settings" and not asks_help:
             raise
-        ctx.obj, ctx.meta["hisa.refused"] = Settings(), error
+        ctx.meta["hisa.refused"] = error
+        ctx.obj = Settings() if ctx.invoked_subcommand == "settings" else _Refused(error=error)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ __all__ = [
 
 
 _MADE_SHOWN = 5  # chosen by hand
+_FIRST = ("guidance", "observed")  # a run that is refused comes to neither
 
 
 def exit_code(result: Result | Run) -> int:
@@ -200,7 +202,8 @@ def run_task(
     ) as log:
         if begun is not None:
             begun(log)
-        console.print(shown(f"run {log.id}: {task.instruction.strip()}", "bold"))
+        console.print(shown(task.instruction.strip(), "bold"))
+        name_run = cache(lambda: console.print(f"  run      {log.id}"))
         output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=goes_on)
         opened = open_desktop if alone else open_fresh
         desktop = RunDesktop(lambda: opened(settings, log, progress), stays=goes_on)
@@ -208,7 +211,7 @@ def run_task(
             environment=desktop.environment,
             ask=person(),
             inquire=inquirer(),
-            listeners=[progress],
+            listeners=[lambda event: name_run() if event.type in _FIRST else None, progress],
             progress=progress.answering if alone else None,
         )
         work = run_in_desktop(
@@ -218,8 +221,10 @@ def run_task(
             with unless_refused(log):
                 asyncio.run(work)
         finally:
-            if not log.folder.exists():
-                console.print(f"run {log.id} was refused before its first step and is not kept")
+            if log.folder.exists():
+                name_run()
+            else:  # its name would lead nowhere
+                console.print("the run was refused before its first step and is not kept")
     return output
 
 

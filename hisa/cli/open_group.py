@@ -33,6 +33,11 @@ class OpenGroup(click.Group):
         self._own = own or {}
         self._prefix = prefix
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep all words, which tell whether help is asked for."""
+        ctx.meta.setdefault("hisa.words", tuple(args))
+        return super().parse_args(ctx, args)
+
     def _announced(self) -> dict[str, EntryPoint]:
         by_name: dict[str, EntryPoint] = {}
         for point in plugins.points("commands"):

@@ -79,13 +79,13 @@ def resume(
 def _unfinished(run_id: str, settings: Settings) -> Run:
     from hisa.errors import UsageError
     from hisa.outcomes.endings import FINAL
-    from hisa.runs.read import load_run
+    from hisa.runs.read import command_on, load_run
 
     run = load_run(run_id, settings.run.folder)
     if run.status in FINAL:
         raise UsageError(
             f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
-            fix=f"hisa runs report {run.id}",
+            fix=command_on(run.folder, "report"),
         )
     return run
 

@@ -46,6 +46,8 @@ class RunSettings(Section):
     image_width: int = Field(1280, ge=64)
     """Largest width of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
+    fetch_small: int = Field(0, ge=0)
+    """Bytes of a made file that comes home unasked, eight files at most; --attempts takes 65536."""
     seed: int = Field(0, ge=0)
     """Of what pages of MiniWoB++ draw; repeat R of a bench has this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"

@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.errors import InvalidReply, ModelUnavailable
 from hisa.events import Judged
 from hisa.models.correction import with_correction
-from hisa.models.tokens import estimate_tokens, longest
+from hisa.models.tokens import estimate_tokens
 from hisa.planner.reply import MAX_REPLY, find_object
+from hisa.planner.side_by_side import Texts, shortened
 from hisa.protocols import (
     Emit,
     GroundedCall,
@@ -214,33 +215,33 @@ def _read(reply: ModelReply, candidates: Sequence[Candidate]) -> Judgement:
 
 
 def _listed(candidates: Sequence[Candidate]) -> str:
-    """The candidates, one a line, in `CANDIDATE_TOKENS`: what is too long is told by its ends.
+    """The candidates, one a line, in `CANDIDATE_TOKENS`; what all of them have is shortened first.
 
-    Where little would be left of each text, the thoughts give way: the action is judged.
+    Where little would be left of what differs, the thoughts give way: the action is judged.
     """
-    most = max(len(part) for candidate in candidates for part in _texts(candidate))
-
-    def size(*, thoughts: bool) -> int:
-        def fits(chars: int) -> bool:
-            return estimate_tokens(_lines(candidates, chars, thoughts=thoughts)) <= CANDIDATE_TOKENS
-
-        return longest(most, fits)
-
-    chars = size(thoughts=True)
-    if chars >= min(most, _LITTLE):
-        return _lines(candidates, chars, thoughts=True)
-    return _lines(candidates, size(thoughts=False), thoughts=False)
+    for thoughts, least in ((True, _LITTLE), (False, _LITTLE), (False, 0)):
+        lines = _within(candidates, thoughts=thoughts, least=least)
+        if estimate_tokens(lines) <= CANDIDATE_TOKENS:
+            break
+    return lines
 
 
-def _lines(candidates: Sequence[Candidate], chars: int, *, thoughts: bool) -> str:
-    lines = (_line(n, each, chars, thoughts=thoughts) for n, each in enumerate(candidates, 1))
-    return "\n".join(lines)
+def _within(candidates: Sequence[Candidate], *, thoughts: bool, least: int) -> str:
+    texts = [[*_texts(candidate, thoughts=thoughts)] for candidate in candidates]
+
+    def lines(cut: Texts) -> str:
+        shown = [dict(zip(*pair, strict=True)) for pair in zip(texts, cut, strict=True)]
+        return "\n".join(map(_line, range(1, len(texts) + 1), candidates, shown))
+
+    def fits(cut: Texts) -> bool:
+        return estimate_tokens(lines(cut)) <= CANDIDATE_TOKENS
+
+    return lines(shortened(texts, fits, least=least))
 
 
-def _texts(candidate: Candidate) -> Iterator[str]:
-    """Every text of a candidate that may be long."""
-    yield from (candidate.call.thought, candidate.not_found)
-    for call in candidate.call.sequence:
+def _texts(candidate: Candidate, *, thoughts: bool) -> Iterator[str]:
+    yield from (candidate.not_found, *([candidate.call.thought] if thoughts else ()))
+    for call in candidate.grounded.call.sequence:
         yield from _words(call).values()
 
 
@@ -253,31 +254,29 @@ def _words(call: ToolCall) -> dict[str, str]:
     }
 
 
-def _line(index: int, candidate: Candidate, chars: int, *, thoughts: bool) -> str:
-    """A candidate as JSON; of a sequence, each of its calls in ``actions``."""
+def _line(index: int, candidate: Candidate, shown: Mapping[str, str]) -> str:
+    """A candidate as JSON, its texts as shown; of a sequence, each of its calls in ``actions``."""
     fields: dict[str, object] = {"index": index}
-    if thoughts and candidate.call.thought:
-        fields["thought"] = _cut(candidate.call.thought, chars)
+    if thought := shown.get(candidate.call.thought):
+        fields["thought"] = thought
     # What a number stood for is told in the words of the call that was resolved.
     resolved = candidate.grounded.call.sequence
     places = [
         [place.point.rounded() for place in one.places] for one in candidate.grounded.sequence
     ]
     calls = [
-        _call(call, places[at] if at < len(places) else [], chars)
+        _call(call, places[at] if at < len(places) else [], shown)
         for at, call in enumerate(resolved)
     ]
     fields |= calls[0] if len(calls) == 1 else {"actions": calls}
     if candidate.not_found:
-        fields["not_found"] = _cut(candidate.not_found, chars)
+        fields["not_found"] = shown[candidate.not_found]
     return without_tags(json.dumps(fields, ensure_ascii=False))
 
 
-def _call(call: ToolCall, places: Sequence[tuple[int, int]], chars: int) -> dict[str, object]:
-    words = {name: _cut(text, chars) for name, text in _words(call).items()}
+def _call(
+    call: ToolCall, places: Sequence[tuple[int, int]], shown: Mapping[str, str]
+) -> dict[str, object]:
+    words = {name: shown[text] for name, text in _words(call).items()}
     kept = {name: text for name, text in words.items() if text or name == "input"}
     return {"tool": call.tool, **kept, **({"at": places} if places else {})}
-
-
-def _cut(text: str, chars: int) -> str:
-    return text if len(text) <= chars else excerpt(text, chars)

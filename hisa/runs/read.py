@@ -34,8 +34,8 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
 __all__ = [
-    "EventReader", "Run", "command_on", "find_run", "list_runs", "load_run", "read_events",
-    "read_manifest",
+    "EventReader", "Run", "command_in", "command_on", "find_run", "list_runs", "load_run",
+    "read_events", "read_manifest",
 ]  # fmt: skip
 
 EVENTS = "events.jsonl"
@@ -241,17 +241,15 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         UsageError: it is missing or not a manifest.
     """
-    path = folder / MANIFEST
+    path, ls = folder / MANIFEST, command_in(folder.parent, "ls")
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UsageError(
-            f"{str(folder)!r} is not a run folder: {MANIFEST}: {error.strerror}", fix="hisa runs ls"
+            f"{str(folder)!r} is not a run folder: {MANIFEST}: {error.strerror}", fix=ls
         ) from error
     except ValidationError as error:
-        raise UsageError(
-            f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", fix="hisa runs ls"
-        ) from error
+        raise UsageError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", fix=ls) from error
 
 
 def list_runs(root: Path) -> list[Path]:
@@ -268,14 +266,14 @@ def find_run(name: str, root: Path) -> Path:
     Raises:
         UsageError: none or several fit, or the name is not an id.
     """
-    folders = list_runs(root)
+    folders, ls = list_runs(root), command_in(root, "ls")
     if not folders:
         raise UsageError(f"no runs in {str(root)!r}", fix='hisa run "TASK"')
     if name == "latest":
         return next(filter(_readable, folders), folders[0])
     if not _ID.fullmatch(name):
         raise UsageError(
-            f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix="hisa runs ls"
+            f"{name!r} is not a run id: letters, digits, '.', '_' and '-' only", fix=ls
         )
     exact = [folder for folder in folders if folder.name == name]
     found = exact or [f for f in folders if f.name.startswith(name)]
@@ -284,16 +282,18 @@ def find_run(name: str, root: Path) -> Path:
         return found[0]
     what = f"{len(found)} runs begin with" if found else "no run is called"
     near = ", ".join(n for n in [f.name for f in found[:5]] or _near(name, folders))
-    raise UsageError(
-        f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix="hisa runs ls"
-    )
+    raise UsageError(f"{what} {name!r}; {'they are' if found else 'near'}: {near}", fix=ls)
 
 
 def command_on(folder: Path, verb: str = "resume") -> str:
     """Returns the command that does something with a run, whichever folder its run folder is in."""
-    root = folder.parent
+    return command_in(folder.parent, f"{verb} {folder.name}")
+
+
+def command_in(root: Path, words: str) -> str:
+    """Returns ``hisa runs WORDS`` for the folder that runs are in."""
     where = "" if root == Path("runs") else f"--set run.folder={shlex.quote(str(root))} "
-    return f"hisa {where}runs {verb} {folder.name}"
+    return f"hisa {where}runs {words}"
 
 
 def _readable(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from hisa.errors import UsageError
 from hisa.runs import wording
 from hisa.runs.audit_view import told_decision
 from hisa.runs.manifest import Manifest, Totals
-from hisa.runs.read import Run
+from hisa.runs.read import Run, command_on
 from hisa.runs.step_records import StepRecord
 from hisa.runs.wording import one_line
 from hisa.text.safe_text import safe_text as printable
@@ -166,7 +166,7 @@ def _records(run: Run, number: int) -> list[StepRecord]:
         numbers = [record.number for record in run.steps]
         have = f"it has steps {numbers[0]} to {numbers[-1]}" if numbers else "it has no steps"
         raise UsageError(
-            f"run {run.id} has no step {number}; {have}", fix=f"hisa runs show {run.id}"
+            f"run {run.id} has no step {number}; {have}", fix=command_on(run.folder, "show")
         )
     return found
 

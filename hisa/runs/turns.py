@@ -17,7 +17,7 @@ from hisa.events import Judged, LoggedMessage, ModelAsked, ModelCalled, ModelFai
 from hisa.outcomes.endings import ScoreState
 from hisa.protocols import TurnTokens, Usage
 from hisa.runs.event_line import is_cut
-from hisa.runs.read import Run
+from hisa.runs.read import Run, command_on
 from hisa.text.redact import holds_redacted
 
 __all__ = ["Turn", "find_turn", "turns"]
@@ -117,7 +117,7 @@ def find_turn(run: Run, name: str) -> Turn:
         return exact[0]
     why = "no such model call" if not exact else f"{len(exact)} model calls begin so"
     raise UsageError(
-        f"turn {name!r} of run {run.id}: {why}", fix=f"hisa runs show {run.id} --turns"
+        f"turn {name!r} of run {run.id}: {why}", fix=f"{command_on(run.folder, 'show')} --turns"
     )
 
 

@@ -38,9 +38,11 @@ def named_task(text: str, *, domain: str = "", seed: int = 0) -> Task:
     if path is not None and path.is_file():
         return load_task(path)
     if path is not None and path.is_dir():
+        file = min(path.glob("*.yaml"), default=path / "TASK.yaml")
         raise UsageError(
-            f"{text!r} is a folder, and a task is one file",
-            fix=f"hisa bench run {shlex.quote(f'own:{text}')}",
+            f"{text!r} is a folder, and a task is one file or a text; all tasks of a folder: "
+            f"hisa bench run {shlex.quote(f'own:{text}')}",
+            fix=f"hisa run {shlex.quote(str(file))}",
         )
     if path is not None and _means_a_file(text, path):
         raise UsageError(f"no task file {text!r}", fix=_what_is_there(path))

@@ -233,7 +233,7 @@ async def _opened(
         environment = run_context.around(environment) if run_context.around else environment
         kept = "throw_away" not in environment.capabilities
         environment = secrets.machine(environment, live=kept or bool(run_context.events))
-        results = Results(task, environment, log)
+        results = Results(task, environment, log, small=settings.run.fetch_small)
         stack.push_async_callback(results.fetch_results)
         sampling = is_sampled(settings)
         reader = (SharedReader if sampling else ElementsReader)(environment, emit=emit)

@@ -36,7 +36,7 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
 
 @asynccontextmanager
 async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
-    """Yields the tools of the servers that the settings name, connected to meanwhile.
+    """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
         LibraryLacking: a library that this takes is not installed.
@@ -44,7 +44,7 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
         PluginFailed: the package that does fails.
     """
     servers = settings.tools.mcp
-    if not servers:
+    if not servers or not settings.tools.allow:
         yield ()
         return
     point = plugins.find("tools", "mcp")

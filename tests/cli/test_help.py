@@ -13,6 +13,7 @@ import click
 import pytest
 
 from hisa.cli import cli
+from hisa.errors import ConfigError
 from hisa.tasks.taskfile import load_task
 
 WIDTH = 200
@@ -63,6 +64,21 @@ def _parse(words: list[str], opened: ExitStack) -> None:
         assert found is not None
         command = found
         context = opened.enter_context(command.make_context(name, rest, parent=context))
+
+
+def test_help_of_every_command_needs_no_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hisa.toml").write_text("run = 3\n[[[", "utf-8")
+    names = [name for name, _ in commands(cli, "hisa")]
+    assert len(names) > 30
+    for name in names:
+        cli.main([*name.split()[1:], "--help"], prog_name="hisa", standalone_mode=False)
+        assert capsys.readouterr().out.startswith(f"Usage: {name} "), name
+    for words in (["runs", "ls"], ["run", "Click it."], ["tools", "ls"], ["mcp", "tools"]):
+        with pytest.raises(ConfigError, match="not valid TOML"):
+            cli.main(words, prog_name="hisa", standalone_mode=False)
 
 
 @pytest.mark.parametrize(("command", "line"), examples(), ids=lambda text: str(text)[:60])

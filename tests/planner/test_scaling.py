@@ -548,3 +548,16 @@ async def test_short_candidates_are_told_whole() -> None:
     bench = Bench([SAVE, tool_call("bash_execution", command)], [verdict(1)], samples=2)
     await bench.plan()
     assert _listed(bench.judge.requests[0])[1]["input"] == command
+
+
+async def test_what_differs_between_long_candidates_is_told_whole() -> None:
+    rows = "\n".join(f"row {n},{n * 7}" for n in range(400))
+    commands = [f"cat >a.csv <<'END'\n{rows}\ntotal,{total}\n{rows}\nEND" for total in (1834, 1835)]
+    bench = Bench([tool_call("bash_execution", line) for line in commands], [verdict(2)], samples=2)
+    await bench.plan()
+    request = bench.judge.requests[0]
+    assert estimate_tokens(request.text.split("\n<candidates>\n")[1]) <= CANDIDATE_TOKENS + 10
+    one, other = (str(each["input"]) for each in _listed(request))
+    assert "1834" in one
+    assert "1835" in other
+    assert one.startswith("cat >a.csv <<'END'")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,17 @@ from hisa.events import (
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import Totals
-from hisa.runs.read import find_run, list_runs, load_run, read_events
+from hisa.runs.read import (
+    command_in,
+    find_run,
+    list_runs,
+    load_run,
+    read_events,
+    read_manifest,
+)
 from hisa.runs.step_records import group
+from hisa.runs.terminal_view import step_text
+from hisa.runs.turns import find_turn
 from tests.runs.sample import START, build
 
 TASK = Task("t", "Do it.")
@@ -230,3 +240,21 @@ def test_what_is_asked_after_a_decision_is_not_of_the_next_one() -> None:
     assert totals.sampling is not None
     assert (totals.sampling.decisions, totals.sampling.spent.calls) == (2, 4)
     assert totals.sampling.tokens == 22
+
+
+def test_advice_on_a_run_names_the_folder_that_it_is_in(folder: Path, tmp_path: Path) -> None:
+    run, other = load_run(folder), tmp_path / "my runs"
+    named(other, "20200101-000000-aaaa")
+    here, there = f"--set run.folder={folder.parent}", f"--set run.folder='{other}'"
+    asked: list[tuple[str, Callable[[], object]]] = [
+        (f"hisa {here} runs show {run.id}", lambda: step_text(run, 99)),
+        (f"hisa {here} runs show {run.id} --turns", lambda: find_turn(run, "x")),
+        (f"hisa {there} runs ls", lambda: find_run("2021", other)),
+        (f"hisa {there} runs ls", lambda: find_run("../x", other)),
+        (f"hisa {there} runs ls", lambda: read_manifest(other / "gone")),
+    ]
+    for command, ask in asked:
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert caught.value.fix == command
+    assert command_in(Path("runs"), "ls") == "hisa runs ls"

@@ -175,6 +175,11 @@ def test_a_folder_is_no_text_of_a_task(tmp_path: Path) -> None:
     for name in (str(folder), f"{folder}/"):
         with pytest.raises(UsageError, match="is a folder, and a task is one file") as caught:
             named_task(name)
-        assert caught.value.fix == f"hisa bench run 'own:{name}'"
+        assert f"all tasks of a folder: hisa bench run 'own:{name}'" in str(caught.value)
+        assert caught.value.fix == f"hisa run '{folder}/TASK.yaml'"
+    (folder / "sort.yaml").write_text("instruction: Sort it.")
+    with pytest.raises(UsageError) as caught:
+        named_task(str(folder))
+    assert caught.value.fix == f"hisa run '{folder}/sort.yaml'"
     with pytest.raises(UsageError, match="Is a directory"):
         load_task(folder)

@@ -119,8 +119,9 @@ class DesktopGym(gymnasium.Env[Any, str]):
     """One task on a machine that is thrown away after each episode.
 
     An episode ends by ``send_msg_to_user`` or ``report_infeasible``, and by itself where the task
-    is scored after each step and its score is 1. A task whose scoring first does something to the
-    machine is scored at the end only. After ``run.max_steps`` steps it is truncated.
+    is over, as a page is that took an answer, or is scored after each step and its score is 1. A
+    task whose scoring first does something to the machine is scored at the end only. After
+    ``run.max_steps`` steps it is truncated.
 
     Args:
         task: a task, or a text as for ``hisa run``: a task file, ``miniwob:NAME``.
@@ -280,7 +281,7 @@ class DesktopGym(gymnasium.Env[Any, str]):
         return self._look
 
     async def _do(self, source: str) -> tuple[ExitStatus | None, str]:
-        """Do the calls; returns the end that the agent chose, if it did, and what was refused."""
+        """Do the calls; returns the end that the agent or the page chose, and what was refused."""
         seen = self._look or await self._see()
         ended: ExitStatus | None = None
         error = ""
@@ -296,6 +297,8 @@ class DesktopGym(gymnasium.Env[Any, str]):
         except ActionRefused as refused:
             error = f"ActionRefused: {refused}"
         await self._see()
+        if ended is None and await self._scorer.over(self._task, self._now()):
+            ended = "ended"
         return ended, error
 
     async def _score(self, status: ExitStatus) -> tuple[float, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,9 +92,12 @@ def list_tools(settings: Settings, name: str, *, as_json: bool) -> None:
     servers = settings.tools.mcp
     if name and name not in servers:
         known = ", ".join(servers) or "none"
+        usable = re.fullmatch(r"[\w-]+", name, re.ASCII)
+        what = "" if usable else ": a name is wanted, not a path, command or address"
         raise UsageError(
-            f"no server of tools {name!r} in the settings; known: {known}",
-            fix=f'add [tools.mcp.{name}] to hisa.toml, with command = ["…"] or url = "…"',
+            f"no server of tools {name!r} in the settings{what}; known: {known}",
+            fix=f"add [tools.mcp.{name if usable else 'NAME'}] to hisa.toml, with "
+            'command = ["…"] or url = "…"',
         )
     if not servers:
         say('no servers in the settings; add one: [tools.mcp.NAME] with command = ["…"]', err=True)

@@ -42,6 +42,7 @@ from tests.plugins.benchmarks.attempt_logs import (
     TASK,
     TYPED,
     WRONG,
+    Step,
     attempt,
     facts,
     judgement,
@@ -102,7 +103,7 @@ def test_files_are_told_with_what_tells_them_apart(tmp_path: Path) -> None:
     )
     made_line, text, binary, link, missed = attempt_facts(run).files
     assert made_line == "Files made or changed: /home/user/a.txt, and 0+ more"
-    assert text.endswith('a text: "one two"')
+    assert text.endswith(r'a text: "one\ntwo"')
     assert "SHA-256" in binary
     assert "a text" not in binary
     assert link == "Brought home: /home/user/c.txt, 5 bytes"
@@ -264,6 +265,55 @@ def test_what_all_began_alike_is_told_once(tmp_path: Path) -> None:
     assert "Step 1:" not in own
     assert own.count("Step 3:") == 3
     assert "Steps: 4, the first 2 of them as told above" in own
+
+
+def _typed(total: str) -> Step:
+    """A command of some 3,000 tokens with one number in its middle."""
+    rows = [f"{name}{row},{row * 7}" for row, name in enumerate(("tea", "rice", "cake") * 90)]
+    middle = len(rows) // 2
+    sheet = "\n".join([*rows[:middle], f"total,{total}", *rows[middle:]])
+    return f"cat > sheet.csv <<'END'\n{sheet}\nEND", "Succeeded. The file was written."
+
+
+def test_the_one_difference_in_the_middle_of_long_texts_reaches_the_judge(tmp_path: Path) -> None:
+    attempts = [
+        facts(tmp_path, TYPED, _typed(total), _typed("5"), SAVED)
+        for total in ("1834", "1835", "1834")
+    ]
+    assert settle(attempts) is None, "they are not alike"
+    assert sum(estimate_tokens("\n".join(found.steps)) for found in attempts) > REQUEST_TOKENS
+    request = build_request(attempts, "x", Judge(ScriptedModel([])))
+    assert estimate_tokens(request.text) <= REQUEST_TOKENS - 500
+    assert (request.text.count("total,1834"), request.text.count("total,1835")) == (2, 1)
+    assert request.text.count("tea0,0") == 6, "the beginning of what all have is there too"
+    assert "characters left out" not in request.text, "nothing that differs is cut"
+
+
+def test_the_contents_of_small_files_reach_the_judge_with_their_difference(tmp_path: Path) -> None:
+    attempts = []
+    for number, total in enumerate(("1834", "1835")):
+        run = attempt(tmp_path)
+        text = _typed(total)[0] * 3
+        (run.folder / "files").mkdir()
+        (run.folder / "files" / "a.csv").write_text(text, "utf-8")
+        fetched = [FetchedFile(path="/home/user/a.csv", place="files/a.csv", size=len(text))]
+        run.manifest.results = ResultsRecord(since=1, made=["/home/user/a.csv"], fetched=fetched)
+        attempts.append(replace(attempt_facts(run), run=f"run{number}"))
+    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
+    assert (text.count("total,1834"), text.count("total,1835")) == (3, 3)
+    assert "more lines do not fit" not in text
+
+
+def test_what_differs_too_much_is_cut_last_and_says_so() -> None:
+    own = [" ".join(f"{word}{number}" for number in range(9000)) for word in ("tea", "rice")]
+    attempts = [
+        made(number, f"{text} and so on", "it was saved") for number, text in enumerate(own)
+    ]
+    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
+    assert REQUEST_TOKENS * 0.8 < estimate_tokens(text) <= REQUEST_TOKENS - 500
+    assert text.count("characters left out") == 2
+    assert "tea0 tea1" in text
+    assert "rice8999" in text
 
 
 def test_a_long_run_is_shortened_and_says_so() -> None:

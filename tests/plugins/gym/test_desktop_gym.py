@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hisa.actions import Click, Drag, Hotkey, KeyDown, Press, Scroll, Sleep, Wri
 from hisa.config import load
 from hisa.errors import ActionRefused, CheckFailed, EnvironmentFailed, UsageError
 from hisa.plugins.gym.gym_calls import Said, read_gym_calls
+from hisa.plugins.gym.gym_format import MINIWOB_TASKS
 from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import Point, Size
 from hisa.testing.form import FakeEnvironment
@@ -135,6 +137,31 @@ def test_words_end_the_episode_and_nothing_after_them_is_done(action: str, role:
         assert rest == [0.0, True, False]
         assert [message["role"] for message in seen["chat_messages"]] == ["user", role]
         assert machine.acted == []
+
+
+class Page(Breaks):
+    """A machine whose stage writes down what a page of MiniWoB++ gives for a click."""
+
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
+        """The stage's state: the first click is the wrong one."""
+        known = {"pid": 1, "instruction": "Click the button."}
+        clicked = any(isinstance(action, Click) for action in self.acted)
+        return json.dumps({**known, "reward": -1.0} if clicked else known).encode()
+
+    async def execute(self, command: Any, **given: Any) -> CommandResult:
+        """The stage lives."""
+        return CommandResult(0, "")
+
+
+def test_a_page_that_is_over_ends_the_episode_without_a_reward() -> None:
+    with opened(Page(), MINIWOB_TASKS.named("click-test")) as env:
+        env.reset()
+        assert env.step("noop(0)")[1:4] == (0.0, False, False)
+        _, reward, terminated, truncated, info = env.step("mouse_click(400, 136)")
+        assert (reward, terminated, truncated) == (0.0, True, False)
+        assert info["task_info"]["status"] == "ended"
+        with pytest.raises(Exception, match="the episode is over"):
+            env.step("mouse_click(400, 136)")
 
 
 def test_an_infeasible_task_rewards_the_report_alone() -> None:

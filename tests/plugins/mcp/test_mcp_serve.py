@@ -291,7 +291,12 @@ def test_a_look_at_the_servers_of_the_settings(tmp_path: Path) -> None:
     assert "Input: an object with" in whole
     told = hisa.json("--config", str(file), "mcp", "tools", "time")
     assert [tool["reads"] for tool in told["tools"]] == [True, False]
-    assert "no server of tools 'x'" in hisa.refused("--config", str(file), "mcp", "tools", "x")
+    assert "no server of tools 'x' in the settings; known: time" in hisa.refused(
+        "--config", str(file), "mcp", "tools", "x"
+    )
+    path = hisa.refused("--config", str(file), "mcp", "tools", "../x")
+    assert "'../x' in the settings: a name is wanted, not a path, command or address" in path
+    assert "add [tools.mcp.NAME] to" in path, "what is advised can be written into a file"
     file.write_text('[tools.mcp.gone]\ncommand = ["no-such-program-here"]\n', "utf-8")
     assert "no program" in hisa.refused("--config", str(file), "mcp", "tools")
     assert "no such variable" in hisa.refused("mcp", "serve", "--http", "0", "--token-env", "NO_X")

@@ -1,9 +1,11 @@
 """What an attempt did, as facts: made from its log, and the same for the same log.
 
 A fact is what was done and what was seen of it: the call of each step with its result, the files
-that the run made, the end in the agent's own words. What the agent thought is an opinion and left
-out. **The score is no fact here**: nothing of it, nor of the task's check, is read in this file, so
-whoever compares attempts by their facts cannot know it.
+that the run made, the end in the agent's own words. All of it is whole: what tells two attempts
+apart may stand in the middle of a long text, so they are shortened side by side where they are
+shown. What the agent thought is an opinion and left out. **The score is no fact here**: nothing of
+it, nor of the task's check, is read in this file, so whoever compares attempts by their facts
+cannot know it.
 """
 
 from __future__ import annotations
@@ -19,25 +21,17 @@ from hisa.outcomes.endings import RunStatus
 from hisa.runs.manifest import FetchedFile
 from hisa.runs.read import Run
 from hisa.runs.step_records import StepRecord
-from hisa.state.token_limits import cut_at_sentence, excerpt_within
-from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line
+from hisa.state.token_limits import excerpt_within
+from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line, without_tags
 
-__all__ = ["AttemptFacts", "attempt_facts"]
+__all__ = ["WHOLE_BYTES", "AttemptFacts", "attempt_facts"]
 
-# Upper limits in tokens, chosen by hand: a click, a typed sentence and two sentences on what was
-# seen fit whole.
-_INPUT_TOKENS = 48
-_DESCRIPTION_TOKENS = 32
-_RESULT_TOKENS = 80
-_CALLS = 3
-"""Calls of a sequence that have as much room as one call alone."""
-_MESSAGE_TOKENS = 120
+_MISSED_TOKENS = 120
 _NAME_TOKENS = 32
-_BEGINNING_TOKENS = 60
 _FILES = 8
 """Files that are named; the others are counted."""
-_READ = 1 << 16
-"""Bytes of a file that is read for its beginning; a larger one is only named."""
+WHOLE_BYTES = 1 << 16
+"""Bytes of a text that is told whole; of a larger file only size and fingerprint are."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ def attempt_facts(run: Run) -> AttemptFacts:
     return AttemptFacts(
         run=run.id,
         status=run.status,
-        message=excerpt_within(one_line(run.message), _MESSAGE_TOKENS),
+        message=one_line(run.message),
         steps=tuple(_step(record) for record in run.steps if not record.interrupted),
         files=tuple(_files(run)),
         picture=_last_look(run),
@@ -89,15 +83,11 @@ def _step(record: StepRecord) -> str:
     """
     calls = _made(record)
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
-    room = min(len(calls), _CALLS)
     fields = (
-        (
-            "Description",
-            _numbered([_described(call) for call in calls], _DESCRIPTION_TOKENS * room),
-        ),
-        ("Input", _numbered([_source(call) for call in calls], _INPUT_TOKENS * room)),
+        ("Description", _numbered([_described(call) for call in calls])),
+        ("Input", _numbered([_source(call) for call in calls])),
         ("Stopped", _stopped(record)),
-        ("Result", cut_at_sentence(field_text(result), _RESULT_TOKENS)),
+        ("Result", field_text(result)),
     )
     tool = "none" if record.planned is None else record.planned.tool
     if record.planned is not None and record.planned.following:
@@ -114,17 +104,15 @@ def _made(record: StepRecord) -> Sequence[PlannedCall]:
     return calls if record.stopped is None else calls[: max(1, record.stopped.made)]
 
 
-def _numbered(texts: Sequence[str], tokens: int) -> str:
-    if not any(texts):
-        return ""
-    return excerpt_within(texts[0] if len(texts) == 1 else by_number(texts), tokens)
+def _numbered(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else by_number(texts)
 
 
 def _stopped(record: StepRecord) -> str:
     if record.stopped is None:
         return ""
     said = f"{record.stopped.made} of {record.stopped.of} calls made, {record.stopped.reason}"
-    return excerpt_within(field_text(said), _DESCRIPTION_TOKENS)
+    return field_text(said)
 
 
 def _described(call: PlannedCall) -> str:
@@ -148,27 +136,29 @@ def _files(run: Run) -> list[str]:
     lines += [_fetched(run.folder, file) for file in results.fetched[:_FILES]]
     if len(results.fetched) > _FILES:
         lines.append(f"Brought home: {len(results.fetched) - _FILES} more files")
-    missed = [excerpt_within(one_line(text), _MESSAGE_TOKENS) for text in results.missed[:_FILES]]
+    missed = [excerpt_within(one_line(text), _MISSED_TOKENS) for text in results.missed[:_FILES]]
     return lines + [f"Not brought home: {text}" for text in missed]
 
 
 def _fetched(folder: Path, file: FetchedFile) -> str:
-    """Size, fingerprint and, where it is a text, the beginning of a file that was brought home."""
+    """Size, fingerprint and, where it is a small text, all of a file that was brought home."""
     name = excerpt_within(one_line(file.path), _NAME_TOKENS)
     said = f"Brought home: {name}, {file.size} bytes"
     path = folder / file.place
-    if file.size > _READ or path.is_symlink() or not path.is_file():
+    if path.is_symlink() or not path.is_file():
         return said
-    content = path.read_bytes()[: _READ + 1]
-    said += f", SHA-256 {hashlib.sha256(content).hexdigest()[:12]}"
+    with path.open("rb") as opened:
+        said += f", SHA-256 {hashlib.file_digest(opened, 'sha256').hexdigest()[:12]}"
+    if file.size > WHOLE_BYTES:
+        return said
+    content = path.read_bytes()
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         return said
     if "\0" in text:
         return said
-    shown = json.dumps(excerpt_within(text, _BEGINNING_TOKENS), ensure_ascii=False)
-    return f"{said}, a text: {shown}"
+    return f"{said}, a text: {json.dumps(without_tags(text), ensure_ascii=False)}"
 
 
 def _last_look(run: Run) -> Path | None:

@@ -28,7 +28,7 @@ from hisa.protocols import Task
 from hisa.runs.event_line import encode
 from hisa.runs.log import key_variables, new_id
 from hisa.runs.manifest import TaskRecord
-from hisa.runs.read import EVENTS, LOCK, Run, command_on, load_run, read_events
+from hisa.runs.read import EVENTS, LOCK, Run, command_in, command_on, load_run, read_events
 from hisa.text.redact import REDACTED, Redactor, holds_redacted
 
 __all__ = ["AttemptGroup", "AttemptRecord", "GroupRecord", "check_number", "find_group"]
@@ -293,7 +293,8 @@ def _read(folder: Path) -> GroupRecord:
         return GroupRecord.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         why = error.strerror if isinstance(error, OSError) else error.errors()[0]["msg"]
-        raise UsageError(f"{str(path)!r} cannot be read: {why}", fix="hisa runs ls") from error
+        fix = command_in(folder.parent, "ls")
+        raise UsageError(f"{str(path)!r} cannot be read: {why}", fix=fix) from error
 
 
 def _locked(folder: Path) -> Lock:

@@ -20,6 +20,7 @@ from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import excerpt as steps_within
+from hisa.planner.side_by_side import Texts, shortened
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
 from hisa.screen.observation import Screenshot
@@ -43,6 +44,10 @@ _REPLY_TOKENS = 200
 """Of an unusable reply, as it is shown again and kept in the record."""
 _FILES_TOKENS = 350
 """Of the lines on one attempt's files."""
+_MESSAGE_TOKENS = 120
+"""Of its last word; both limits hold only where not all that differs fits."""
+_OWN_CHARS = 400
+"""That are left of what differs before whole steps go: a click and two sentences on it."""
 _EDGE_TOKENS = 20
 """Of the line breaks and tags around the lines of one attempt, which are counted apart."""
 _EXPLAINING_CHARS = 600
@@ -282,19 +287,45 @@ def _picture(facts: AttemptFacts) -> Screenshot | None:
 def _bodies(shown: Sequence[AttemptFacts], room: int) -> dict[str, str]:
     """Returns the sections on the attempts, within ``room`` tokens of the request."""
     common = _common(shown)
-    heads = [_head(number, facts, common) for number, facts in enumerate(shown, 1)]
-    ends_ = [_end(facts) for facts in shown]
-    room -= sum(_size([*head, *end]) + _EDGE_TOKENS for head, end in zip(heads, ends_, strict=True))
     room -= 2 * _EDGE_TOKENS  # around task and common steps
-    alike = steps_within(shown[0].lines()[:common], max(0, room // 4)) if common else []
-    steps = [facts.lines(common) for facts in shown]
-    shares = _shares([_size(lines) for lines in steps], max(0, room - _size(alike)))
-    bodies = [
-        [*head, *steps_within(lines, share), *end]
-        for head, lines, share, end in zip(heads, steps, shares, ends_, strict=True)
-    ]
+    cut = _side_by_side(shown, common, room)
+    heads = [_head(number, facts, common) for number, facts in enumerate(cut, 1)]
+    alike, steps = cut[0].lines()[:common], [facts.lines(common) for facts in cut]
+    ends_ = [_end(facts) for facts in cut]
+    if not _fits(cut, common, room):  # what differs is too much: whole steps and lines are left out
+        ends_ = [_end(facts, _FILES_TOKENS) for facts in cut]
+        around = zip(heads, ends_, strict=True)
+        room -= sum(_size([*head, *end]) + _EDGE_TOKENS for head, end in around)
+        alike = steps_within(alike, max(0, room // 4)) if common else []
+        shares = _shares([_size(lines) for lines in steps], max(0, room - _size(alike)))
+        steps = [steps_within(own, share) for own, share in zip(steps, shares, strict=True)]
+    bodies = [[*head, *own, *end] for head, own, end in zip(heads, steps, ends_, strict=True)]
     attempts = "\n".join(line for body in bodies for line in body)
     return {"common_steps": "\n".join(alike), "attempts": attempts}
+
+
+def _side_by_side(shown: Sequence[AttemptFacts], common: int, room: int) -> Sequence[AttemptFacts]:
+    """Returns the attempts with what is the same in all of them shortened, then the rest."""
+
+    def facts(texts: Texts) -> list[AttemptFacts]:
+        found = []
+        for facts, lines in zip(shown, texts, strict=True):
+            steps = len(facts.steps)
+            cut = replace(facts, steps=tuple(lines[:steps]), message=lines[-1])
+            found.append(replace(cut, files=tuple(lines[steps:-1])))
+        return found
+
+    texts = [[*facts.steps, *facts.files, facts.message] for facts in shown]
+    cut = shortened(texts, lambda cut: _fits(facts(cut), common, room), least=_OWN_CHARS)
+    return facts(cut)
+
+
+def _fits(shown: Sequence[AttemptFacts], common: int, room: int) -> bool:
+    size = _size(shown[0].lines()[:common])
+    for number, facts in enumerate(shown, 1):
+        lines = [*_head(number, facts, common), *facts.lines(common), *_end(facts)]
+        size += _size(lines) + _EDGE_TOKENS
+    return size <= room
 
 
 def _common(shown: Sequence[AttemptFacts]) -> int:
@@ -314,10 +345,13 @@ def _head(number: int, facts: AttemptFacts, common: int) -> list[str]:
     return [f"Attempt {number}", f"Steps: {len(facts.steps)}{alike}"]
 
 
-def _end(facts: AttemptFacts) -> list[str]:
-    said = f": {facts.message}" if facts.message else ""
-    files = whole_lines("\n".join(facts.files), _FILES_TOKENS)
-    return [*([files] if files else []), f"Ended: {facts.status}{said}"]
+def _end(facts: AttemptFacts, most: int | None = None) -> list[str]:
+    """The lines after the steps; ``most``: tokens of the files, where not all fits."""
+    files, message = list(facts.files), facts.message
+    if most is not None:
+        files = [shown] if (shown := whole_lines("\n".join(files), most)) else []
+        message = excerpt_within(message, _MESSAGE_TOKENS)
+    return [*files, f"Ended: {facts.status}{f': {message}' if message else ''}"]
 
 
 def _size(lines: Sequence[str]) -> int:

@@ -24,6 +24,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "no-abstraction": {"state": {"steps": "raw"}},
         "no-refinement": {"state": {"refine": "window", "window": 5}},
         "no-patterns": {"patterns": {"enabled": False}},
+        "gui-only": {"tools": {"allow": []}},
         "sequences-rule": {"planner": {"sequence": 5, "teaching": "rule"}},
         "sequences-words": {"planner": {"sequence": 5, "teaching": "words"}},
         "sequences": {"planner": {"sequence": 5, "teaching": "examples"}},
@@ -33,7 +34,8 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         **{f"n{every}": {"state": {"refine_every": every}} for every in (3, 5, 7, 9)},
     }
 )
-"""The settings that each changes: a part left out (HiSA, tables 5 and 6), or sequences."""
+"""The settings that each changes: a part left out (HiSA, tables 5 and 6), all tools beside the
+built-ins (ComputerRL, table 3), or sequences."""
 
 TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -47,10 +49,12 @@ TABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "figure4": tuple(f"k{k}+steps{n}" for n in HORIZONS for k in _CANDIDATES),
         "table6": ("n3", "n5", "n7", "n9"),
+        "api-gui": (FULL, "gui-only"),
         "teaching": (FULL, "sequences-rule", "sequences-words", "sequences"),
     }
 )
-"""Several variants by one name: the paper's tables, and how sequences move with the prompt."""
+"""Several variants by one name: the paper's tables, tools beside the GUI and without them, and how
+sequences move with the prompt."""
 
 
 def expand(names: Iterable[str]) -> tuple[str, ...]:

@@ -29,12 +29,13 @@ from hisa.models.announced import announced
 from hisa.models.open_models import require_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
+from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number, find_group
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.runs.read import Run, command_on
+from hisa.runs.read import Run, command_in, command_on
 from hisa.runs.wording import role_money
 from hisa.text.redact import redact
 
@@ -100,7 +101,7 @@ def resume_attempts(
         raise UsageError(
             f"{name!r} are several attempts: they have the limits of their first one, or they "
             "could not be compared",
-            fix=f"hisa runs resume {name}",
+            fix=command_in(settings.run.folder.expanduser(), f"resume {name}"),
         )
     with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
         return go_on(group, as_json=as_json)
@@ -232,7 +233,13 @@ class _Attempts:
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
-    """Returns the settings of one attempt: a planner's own seed is counted up, or all are alike."""
+    """Returns the settings of one attempt: a planner's own seed is counted up, or all are alike.
+
+    Small files that it makes are brought home, so that the judge can compare what is in them.
+    """
+    small = max(settings.run.fetch_small, WHOLE_BYTES)
+    run = settings.run.model_copy(update={"fetch_small": small})
+    settings = settings.model_copy(update={"run": run})
     planner = settings.models.planner
     if planner.seed is None or number == 1:
         return settings

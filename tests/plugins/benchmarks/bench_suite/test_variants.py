@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
-from hisa.errors import UsageError
+from hisa.errors import ConfigError, InvalidReply, UsageError
 from hisa.plugins.benchmarks.bench.variants import ABLATIONS, TABLES, changes, expand
-from hisa.protocols import ImagePart, ModelRequest, Outcome
+from hisa.protocols import ImagePart, ModelRequest, Outcome, ToolCall
 from hisa.screen.geometry import Size
+from hisa.screen.observation import Window
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel
 from hisa.wiring import image_limit
+from hisa.wiring.tool_parts import open_registry, open_served_tools
 from tests.state.scene import IMAGE, TASK, click, look, tool
 
 
@@ -69,6 +72,27 @@ async def test_without_roi_nothing_is_asked_where_nothing_changed() -> None:
     level = Level("no-roi")
     await level.state.abstract(click(), look(), look(), Outcome(ok=True))
     assert level.model.requests == []
+
+
+async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
+    calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
+    seen = replace(look(), windows=(calc,))
+    registries = {
+        name: open_registry(settings(name), emit=lambda _: None, capabilities=("execute",))
+        for name in expand(["api-gui"])
+    }
+    assert "calc_" in registries["full"].offer(TASK, seen)
+    assert registries["gui-only"].offer(TASK, seen) == ""
+    assert registries["gui-only"].find("tool_help") is None
+    with pytest.raises(InvalidReply, match="unknown tool 'calc_read'; known: bash_execution"):
+        registries["gui-only"].check(ToolCall("", "calc_read", {"cells": "A1"}))
+    mail = load(None, ["tools.mcp.mail.command=['no-such-mail-server']"], environ={})
+    without = mail.model_copy(update={"tools": mail.tools.model_copy(update={"allow": ()})})
+    async with open_served_tools(without, lambda _: None) as served:
+        assert served == ()
+    with pytest.raises(ConfigError, match="mail"):
+        async with open_served_tools(mail, lambda _: None):
+            pass
 
 
 async def test_without_abstraction_the_line_is_the_log_and_no_model_is_asked() -> None:
