@@ -6,12 +6,17 @@ A *program* is what a run did, in words that are found again; a *target* what an
 
 from hisa.machine.plugins import Command
 
-__all__ = ["COMPILE", "REPLAY"]
+__all__ = ["COMPILE", "RECORD", "REPLAY"]
 
+RECORD = Command(
+    "hisa.plugins.replay.cli.record:record",
+    "Show a task once: what you do on a machine becomes a run.",
+    after="runs",
+)
 COMPILE = Command(
     "hisa.plugins.replay.cli.compile_program:compile_program",
     "Make a program of a run, which is done again without a model.",
-    after="runs",
+    after="record",
 )
 REPLAY = Command(
     "hisa.plugins.replay.cli.replay:replay",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hisa.actions import Action, Drag, Move, Sleep, Write, points, to_source
 from hisa.errors import UsageError
+from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.targets import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
@@ -50,8 +51,9 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     Raises:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
     """
-    trajectory = trajectory_of(run)
-    parts = [part for part in _parts(trajectory, run) if part.atom.kind not in _NO_ACT]
+    shown = has_person(run)
+    found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
+    parts = [part for part in found if part.atom.kind not in _NO_ACT]
     steps = [step for number, part in enumerate(parts) if (step := _step(part, number, folder))]
     if not steps:
         raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
@@ -71,6 +73,12 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
         screen=(size.width, size.height), task=task.model_dump(mode="json", exclude_defaults=True),
         proposed=proposals(steps),
     )  # fmt: skip
+
+
+def _shown_parts(run: Run) -> Iterator[_Part]:
+    """What a person did; what the agent did in the same run is no part of it."""
+    for atom in demonstrated(run):
+        yield _Part(atom, atom.before, atom.after, "", ())
 
 
 def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:

@@ -89,14 +89,15 @@ async def _by_effects(
         if played.outcome != "done unverified":
             raise _unproved(played)
         after = changed(before, await read_facts(environment))
-        changes = [c for c in Noise().without(after) if c.fact not in noise and not _own(c)]
+        kept = [c for c in Noise().without(after) if c.fact not in noise and not _own(c)]
+        changes = telling(kept)
         checks = check_of(Effect(id=program.name, changes=tuple(changes), triples=(0,)))
         if isinstance(checks, str):
             raise UsageError(
                 f"nothing tells that it was done: {checks}",
                 fix="give the task a check: docs/tasks.md",
             )
-        if not agree([line for change in telling(changes) for line in [_words(change)]]):
+        if not agree([_words(change) for change in changes]):
             raise UsageError("nobody said that this is what is meant; not stored", fix="--yes")
         tree = {
             "id": task.id, "instruction": task.instruction, "domain": task.domain,
@@ -129,11 +130,16 @@ def _words(change: Change) -> str:
 def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Program:
     """The program with marks in place of the parameters' values, in steps, task and effects."""
     tree = program.model_dump(mode="json")
-    parts = {key: tree[key] for key in ("steps", "task")}
+    task = tree["task"]
+    marked = {"steps": tree["steps"]} | {k: task[k] for k in ("setup", "check") if k in task}
+    words = {"instruction": program.instruction}
     for name, known in sorted(parameters.items(), key=lambda item: -len(item[1].value)):
+        words = _marked(words, known.value, mark(name))
         for form, made in FORMS.items():
             if len(made(known.value)) > 1:
-                parts = _marked(parts, made(known.value), mark(name, form))
+                marked = _marked(marked, made(known.value), mark(name, form))
+    steps = marked.pop("steps")
+    parts = words | {"steps": steps, "task": task | marked | words}
     taken = {**program.parameters, **parameters}
     left = {name: known for name, known in program.proposed.items() if name not in parameters}
     tree |= parts | {
