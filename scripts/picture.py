@@ -104,7 +104,7 @@ ROOMS = (
 )
 ARROWS = {
     ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym"),
-    ("live", "benchmarks"),
+    ("live", "benchmarks"), ("replay", "synthesis"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from hisa import actions as gui
 from hisa.actions.keys import normalise_key
 from hisa.errors import ActionRefused, HisaError
-from hisa.events import PersonActed
+from hisa.events import Observed, PersonActed
 from hisa.plugins.live.watched.gate import Refused
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets, is_echoed, kind_of_focus
-from hisa.protocols import Emit, GroundedCall, ToolCall
+from hisa.protocols import Emit, GroundedCall, Recorder, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation
 from hisa.text.redact.named_secrets import PLACEHOLDER
@@ -31,6 +31,8 @@ __all__ = ["Act", "PersonActs", "Strict"]
 
 _SETTLE = 3.0
 """Longest wait, in seconds, for the screen to come to rest after a text that may be hidden."""
+_MOMENT = 0.1
+"""The same, in seconds, before an act: a person has waited for the screen."""
 _SHIFTS = frozenset(("shift", "shiftleft", "shiftright", "altright"))
 _NEEDS = {"drag": {"path"}, "type": {"text"}, "press": {"keys"}}
 """Fields of an act without a single place."""
@@ -93,8 +95,11 @@ class PersonActs:
 
     _text, _kind = "", "plain"
 
-    def __init__(self, machine: Any, secrets: TypedSecrets, policy: Rules, emit: Emit) -> None:
+    def __init__(
+        self, machine: Any, secrets: TypedSecrets, policy: Rules, emit: Emit, log: Recorder
+    ) -> None:
         self._machine, self._secrets, self._policy, self._emit = machine, secrets, policy, emit
+        self._log = log
 
     async def look(self, machine: Any = None, *, settle: float = _SETTLE) -> Observation:
         """A look, with elements where the machine tells them and it need not be at once."""
@@ -142,15 +147,25 @@ class PersonActs:
                 self._text = self._text[:-1]
             else:
                 self.flush()
+                if not isinstance(action, gui.Move):
+                    self._tell(done)
+                    done = []
+                    await self._keep(await self.look(settle=_MOMENT))
                 await self._machine.act([action])
                 done.append(action)
         self._tell(done)
+
+    async def _keep(self, look: Observation) -> None:
+        """Log a look that a person acted on, so that the act can be learned from."""
+        self._emit(Observed.of(look, kept=await self._log.keep(look), seconds=0.0))
 
     async def _type(self, action: gui.Action) -> None:
         """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
         text, machine = getattr(action, "text", ""), self._secrets.machine
         after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
+        if not self._text:
+            await self._keep(await self.look(settle=_MOMENT))
         if kind != ("unknown" if self._kind == "echoed" else self._kind):
             self.flush()
         open_so_far = not self._text or self._kind == "echoed"

@@ -68,7 +68,7 @@ class RunSupervisor:
             settings = Settings.model_validate(self._log.manifest.settings)
             return await open_policy(settings, machine, self._decisions)
 
-        acts = PersonActs(machine, self._secrets, policy, self._emit)
+        acts = PersonActs(machine, self._secrets, policy, self._emit, self._log)
         steering = Steering(self._log, gate, self._questions, acts, self._emit)
         steering.max_steps, steering.can_ask, gate.stale = (
             agent.max_steps,

@@ -1,0 +1,25 @@
+"""Shown once, done again without a model: programs made of runs, played with checks.
+
+A *program* is what a run did, in words that are found again; a *target* what an act is done to, an
+*effect* what it changes. Start with `program_records.py`.
+"""
+
+from hisa.machine.plugins import Command
+
+__all__ = ["COMPILE", "RECORD", "REPLAY"]
+
+RECORD = Command(
+    "hisa.plugins.replay.cli.record:record",
+    "Show a task once: what you do on a machine becomes a run.",
+    after="runs",
+)
+COMPILE = Command(
+    "hisa.plugins.replay.cli.compile_program:compile_program",
+    "Make a program of a run, which is done again without a model.",
+    after="record",
+)
+REPLAY = Command(
+    "hisa.plugins.replay.cli.replay:replay",
+    "Do a program again, and check every step.",
+    after="compile",
+)

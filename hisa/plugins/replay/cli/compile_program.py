@@ -1,0 +1,97 @@
+"""``hisa compile``: a program made of a run, stored once a second run came to the same."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from pathlib import Path
+
+import click
+
+from hisa.cli.out import examples, say
+
+__all__ = ["compile_program"]
+
+
+@click.command(
+    "compile",
+    epilog=examples(
+        "hisa compile 20261126-101500-ab12 -o save-a-note",
+        "hisa compile 20261126-101500-ab12 20261126-102000-cd34 -o save-a-note --parameters",
+    ),
+)
+@click.argument("run")
+@click.argument("other", required=False)
+@click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
+@click.option("--parameters", is_flag=True, help="Take the parameters that are proposed.")
+@click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
+@click.option("--programs", "folder", default=Path("programs"), show_default=True, metavar="DIR",
+              type=click.Path(path_type=Path), help="Where programs are kept.")  # fmt: skip
+@click.option("--yes", is_flag=True, help="Take the effects as they were seen, without a question.")
+@click.pass_context
+def compile_program(
+    ctx: click.Context, run: str, other: str | None, out: str | None, parameters: bool,
+    env: str | None, folder: Path, yes: bool,
+) -> None:  # fmt: skip
+    """Make a program of RUN, which `hisa replay` does again without a model.
+
+    The program says what each act was done to, in words that are found again on another screen,
+    and what it changed. It is stored only after a second run on a clean machine came to the same
+    end: by the task's check, or, where it has none, by what became of files and settings, which is
+    shown and asked about. Effects that came only once are left out.
+
+    What was typed is proposed as a parameter, by the label of its field; two runs of one family
+    tell by what differs. Nothing becomes a parameter without --parameters.
+    """
+    from hisa.config import load
+    from hisa.errors import UsageError
+    from hisa.plugins.replay.compiling import compared, compile_run
+    from hisa.plugins.replay.program_records import NAME, write_program
+    from hisa.plugins.replay.proving import prove
+    from hisa.runs.read import load_run
+
+    file, options = ctx.meta["hisa.settings"]
+    settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
+    first = load_run(run, settings.run.folder)
+    name = out or re.sub(r"[^a-z0-9]+", "-", first.manifest.task.id.lower()).strip("-")[:40]
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name of a program", fix="-o save-a-note")
+    place, part = folder / name, folder / f".{name}.part"
+    if place.exists():
+        raise UsageError(f"{place} is there already", fix=f"rm -r {place}, or -o NAME")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        program = compile_run(first, name, part)
+        if other is not None:
+            second = compile_run(load_run(other, settings.run.folder), name, part / "other")
+            shutil.rmtree(part / "other", ignore_errors=True)
+            program = program.model_copy(update={"proposed": compared(program, second)})
+        write_program(program, part)
+        say(f"{len(program.steps)} steps; a second run on a clean machine", err=True)
+        agree = (lambda _: True) if yes else _ask
+        program = asyncio.run(prove(program, part, settings, agree=agree, take=parameters))
+        write_program(program, part)
+        part.rename(place)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    _say_program(place)
+
+
+def _ask(lines: list[str]) -> bool:
+    say("The task has no check. After the second run these are other than before it:")
+    for line in lines:
+        say(f"  {line}")
+    return click.confirm("Is that what is meant, each time?", err=True)
+
+
+def _say_program(place: Path) -> None:
+    from hisa.plugins.replay.program_records import read_program
+
+    program = read_program(place)
+    say(f"{place / 'program.yaml'}: {len(program.steps)} steps")
+    for name, known in program.parameters.items():
+        say(f"  --set {name}=…  ({known.value[:60]!r}, {known.origin})")
+    for name, known in program.proposed.items():
+        say(f"  proposed: {name} ({known.value[:60]!r}, {known.origin}); --parameters takes it")
+    say(f"next: hisa replay {program.name}", err=True)

@@ -1,0 +1,73 @@
+"""``hisa record``: a demonstration on a machine, taken over on the live page."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+
+from hisa.cli.out import examples, say
+
+__all__ = ["record"]
+
+
+@click.command(
+    epilog=examples(
+        'hisa record "Save a note with today\'s shopping in ~/list.txt."',
+        "hisa record task.yaml --env vm:office",
+    )
+)
+@click.argument("task")
+@click.option("--env", metavar="KIND", help="The machine, as for hisa run.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.pass_context
+def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
+    """Show a task once: what you do on a machine becomes a run, which `hisa compile` takes.
+
+    TASK is as for `hisa run`: a text that says what you are about to show, or a task file, whose
+    setup is made first. A machine comes up and waits; on the page whose address is printed you take
+    it over, do the task, and give it back. That ends the recording.
+
+    What is typed into password fields is not written down. Ctrl-C keeps what was shown so far.
+    """
+    import hisa
+    from hisa.cli.run import read_task
+    from hisa.config import Settings, load
+    from hisa.errors import UsageError
+    from hisa.machine.parts import install_command, missing
+
+    if lacking := missing("live"):
+        raise UsageError(f"the page needs {', '.join(lacking)}", fix=install_command("live"))
+    file, options = ctx.meta["hisa.settings"]
+    settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
+    tree = settings.model_dump(mode="json")
+    tree["models"] |= {"planner": {"model": "person"}, "state": {"model": "offline"}}
+    tree["patterns"]["enabled"] = False
+    chosen = read_task(task, domain="", seed=settings.run.seed)
+    with _page(settings.run.folder, opens=opens):
+        result = asyncio.run(hisa.run(chosen, settings=Settings.model_validate(tree)))
+    say(f"{result.folder}: {result.status}")
+    say(f"next: hisa compile {result.folder.name} -o NAME", err=True)
+    ctx.exit(0 if result.status == "succeeded" else 3 if result.status.endswith("error") else 1)
+
+
+@contextmanager
+def _page(folder: Path, *, opens: bool) -> Iterator[None]:
+    """The live page over a folder of runs, for as long as this lasts; its address is printed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "hisa", "serve", "--root", str(folder)]
+    server = subprocess.Popen(
+        command + ["--open"] * opens, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        say("open the address, choose the run, take it over, show the task, give it back", err=True)
+        yield
+    finally:
+        server.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(10)

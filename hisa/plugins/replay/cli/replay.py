@@ -1,0 +1,125 @@
+"""``hisa replay``: a program done again, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from hisa.cli.out import examples, json_option, print_json, say
+
+__all__ = ["places_of", "replay", "split_assignments"]
+
+_FOLDER = Path("programs")
+
+
+def split_assignments(assignments: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+    """Values of parameters, and settings: those have a dot in their name.
+
+    Raises:
+        UsageError: one is no NAME=VALUE.
+    """
+    from hisa.errors import UsageError
+
+    values: dict[str, str] = {}
+    settings = []
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {text!r} is no NAME=VALUE", fix="--set name=value")
+        if "." in name:
+            settings.append(text)
+        else:
+            values[name] = value
+    return values, settings
+
+
+def places_of(folder: Path) -> list[Path]:
+    """The folders of programs below one, by name."""
+    return sorted(file.parent for file in folder.glob("*/program.yaml"))
+
+
+@click.command(
+    epilog=examples(
+        "hisa replay --list",
+        "hisa replay save-a-note",
+        'hisa replay save-a-note --set text="Buy milk" --json',
+    )
+)
+@click.argument("name", required=False)
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
+              help="A parameter of the program; with a dot in its name, one setting.")  # fmt: skip
+@click.option("--env", metavar="KIND", help="As for hisa run.")
+@click.option("--programs", "folder", default=_FOLDER, show_default=True, metavar="DIR",
+              type=click.Path(path_type=Path), help="Where programs are.")  # fmt: skip
+@click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
+@json_option
+@click.pass_context
+def replay(
+    ctx: click.Context, name: str | None, assignments: tuple[str, ...], env: str | None,
+    folder: Path, listed: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Do again what `hisa compile` made of a run, and ask no model.
+
+    NAME is a program below programs/, or the folder of one. Every target is found again on the
+    screen as it is now and known from its like before anything is done to it, what was typed is
+    read back, and what a step changed once must change again.
+
+    \b
+    verified              the task's check says that it is done
+    done unverified       all steps were done; no check says that the end is right
+    halted before effect  something is not as it was; nothing of that step was done
+    effect unknown        a step was done, and what it should change did not change
+    refused by policy     a rule forbids an act
+    machine failed        the machine does not answer
+    stopped               by Ctrl-C
+
+    Exit status: 0 verified; 1 any other; 3 the machine failed.
+    """
+    from hisa.config import load
+    from hisa.errors import UsageError
+    from hisa.plugins.replay.playing import OUTCOMES, play
+    from hisa.plugins.replay.program_records import read_program
+
+    if listed or name is None:
+        _say_list(folder, as_json=as_json)
+        return
+    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
+    if not (place / "program.yaml").is_file():
+        known = ", ".join(found.name for found in places_of(folder)) or "none"
+        raise UsageError(
+            f"no program {name!r}; in {folder} there are: {known}", fix="hisa compile RUN"
+        )
+    program = read_program(place)
+    values, chosen = split_assignments(assignments)
+    file, options = ctx.meta["hisa.settings"]
+    overrides = {"environment": {"kind": env}} if env else {}
+    settings = load(file, [*options, *chosen], overrides=overrides)
+    tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
+    played = asyncio.run(play(program, place, settings, values=values, tell=tell))
+    if as_json:
+        plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
+        print_json(plain | {"steps": played.steps, "run": str(played.folder)})
+    else:
+        say(f"{played.outcome}: {played.reason}")
+        say(f"hisa runs show {played.folder.name}", err=True)
+    ctx.exit(OUTCOMES[played.outcome])
+
+
+def _say_list(folder: Path, *, as_json: bool) -> None:
+    from hisa.plugins.replay.program_records import read_program
+
+    programs = [read_program(place) for place in places_of(folder)]
+    if as_json:
+        print_json([
+            {"name": one.name, "instruction": one.instruction, "steps": len(one.steps),
+             "parameters": {key: value.value for key, value in one.parameters.items()}}
+            for one in programs
+        ])  # fmt: skip
+        return
+    for one in programs:
+        values = " ".join(f"--set {key}={value.value!r}" for key, value in one.parameters.items())
+        say(f"{one.name}  {len(one.steps)} steps  {one.instruction.splitlines()[0][:80]}  {values}")
+    if not programs:
+        say(f"no programs in {folder}; make one of a run: hisa compile RUN", err=True)

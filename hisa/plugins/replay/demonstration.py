@@ -1,0 +1,144 @@
+"""A person's demonstration, read from a run's log: acts with the looks that they were made on.
+
+Each act of a person that had the machine is logged after the look that it was made on. What was
+typed into one field is one act, clicks that follow each other at one place are one double click.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hisa.actions import Action, Click, parse
+from hisa.config import ModelSettings, Settings
+from hisa.events import Event, Observed, PersonActed, Planned
+from hisa.models.profile import Price, Profile
+from hisa.plugins.synthesis.data.atoms import Atom, split
+from hisa.plugins.synthesis.data.trajectories import Look
+from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
+from hisa.runs.read import ELEMENTS, Run
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+
+__all__ = ["PERSON", "PersonModel", "demonstrated", "has_person"]
+
+
+def has_person(run: Run) -> bool:
+    """Whether a person acted in it."""
+    return any(isinstance(e, PersonActed) and e.did == "acted" for e in run.events)
+
+
+def demonstrated(run: Run) -> list[Atom]:
+    """The acts of the person of a run in order, those that were refused left out."""
+    atoms: list[Atom] = []
+    for before, actions, after in _acts(run, run.events):
+        parts = split(actions)
+        for at, part in enumerate(parts):
+            last = at + 1 == len(parts)
+            atom = Atom(0, part, before=before, after=after if last else None)
+            if atoms and (double := _double(atoms[-1], atom)) is not None:
+                atoms[-1] = double
+            else:
+                atoms.append(atom)
+    return atoms
+
+
+def _acts(
+    run: Run, events: Sequence[Event]
+) -> Iterator[tuple[Look | None, tuple[Action, ...], Look | None]]:
+    looks = [(n, look) for n, e in enumerate(events) if isinstance(e, Observed)
+             if (look := _look(run, e)) is not None]  # fmt: skip
+    for number, event in enumerate(events):
+        if isinstance(event, PersonActed) and event.did == "acted" and not event.error:
+            if "pyautogui" not in event.text:  # what nobody may read
+                continue
+            before = next((look for n, look in reversed(looks) if n < number), None)
+            after = next((look for n, look in looks if n > number), None)
+            yield before, parse(event.text), after
+
+
+def _double(first: Atom, second: Atom) -> Atom | None:
+    """Two clicks of one button at one place as one; None: they are two acts."""
+    if len(first.actions) != 1 or len(second.actions) != 1:
+        return None
+    one, two = first.actions[0], second.actions[0]
+    if not (isinstance(one, Click) and isinstance(two, Click)) or one.count + two.count > 2:
+        return None
+    if (one.at, one.button) != (two.at, two.button) or first.before is None:
+        return None
+    same = second.before is not None and first.before.elements == second.before.elements
+    return replace(first, actions=(replace(one, count=2),), after=second.after) if same else None
+
+
+def _look(run: Run, seen: Observed) -> Look | None:
+    image = run.image(seen.image)
+    if image is None:
+        return None
+    kept = run.folder / ELEMENTS / Path(f"{seen.elements_sha256}.json").name
+    size = Size(seen.screen_width, seen.screen_height)
+    return Look(image, size, seen.window, kept if seen.elements_sha256 else None)
+
+
+# ---------------------------------------------------------------- the run of a demonstration
+
+
+class PersonModel:
+    """The name that asks for a planner that waits for a person; it answers nothing itself."""
+
+    by_rules = True
+    profile = Profile(
+        name="person", planner="person", price=Price(input=0, output=0), small=True,
+        sees_pictures=False, streams=False, image_tokens=0,
+    )  # fmt: skip
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.name = settings.model
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Raises: ModelUnavailable, always."""
+        from hisa.errors import ModelUnavailable
+
+        message = f"a person does not answer the {request.role} model's questions"
+        raise ModelUnavailable(message, fix="--set models.state.model=offline")
+
+
+class _Watcher:
+    """A planner that does nothing until a person had the machine, and then says that it is done."""
+
+    _asked = False
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The end, once a person gave the machine back; a take-over ends the wait."""
+        if not self._asked:
+            self._asked = True
+            await asyncio.Event().wait()
+        summary = "A person showed how it is done."
+        call = ToolCall(summary, "termination", {"summary": summary})
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        return call
+
+
+class PersonKind(PlannerKind):
+    """``planner.kind = "person"``: the machine waits to be taken over on the live page."""
+
+    points = True
+
+    def settled(
+        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
+    ) -> Settings:
+        """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
+        grounder = settings.grounder.model_copy(update={"kind": "elements"})
+        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+
+    def open(self, parts: PlannerParts) -> Planner:
+        """Returns a watcher for one run."""
+        return _Watcher(parts.emit)
+
+
+PERSON = PersonKind()

@@ -1,0 +1,252 @@
+"""``--model program:NAME``: does what a program says, and asks no model.
+
+Before each step the step before is looked at: what it changed once must have changed again. Then
+the targets are found, and known from their like, before anything is done. Where either fails for
+longer than `patience`, the run ends and says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.config import ModelSettings, Settings
+from hisa.errors import ConfigError, ModelUnavailable
+from hisa.events import Planned
+from hisa.models.profile import Price, Profile
+from hisa.plugins.replay.program_records import (
+    Effect,
+    Program,
+    ProgramStep,
+    filled,
+    read_program,
+)
+from hisa.plugins.replay.targets import Found, find_target, focus_is
+from hisa.plugins.synthesis.doing import called
+from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import PASSWORD
+from hisa.state.held_regions import letters
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+
+__all__ = ["HALTED", "PROGRAM", "UNKNOWN", "ProgramModel", "ProgramPlayer", "program_name"]
+
+HALTED, UNKNOWN = "halted before effect", "effect unknown"
+"""How a player's word that it cannot go on begins: nothing of the step was done, or it was."""
+_WAIT, _WAITS, _UNPROVED = 2, 10, 2
+"""Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+_AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
+_RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
+
+
+def program_name(place: Path, values: Mapping[str, str]) -> str:
+    """The model that plays the program of a folder with these values."""
+    return f"program:{place}" + (f"?{urlencode(values)}" if values else "")
+
+
+class ProgramModel:
+    """The name that asks for `ProgramPlayer`; it answers nothing itself.
+
+    Raises:
+        UsageError: there is no such program, or it has no such parameter.
+    """
+
+    by_rules = True
+    profile = Profile(
+        name="program", planner="program", price=Price(input=0, output=0), small=True,
+        sees_pictures=False, streams=False, image_tokens=0,
+    )  # fmt: skip
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.name = settings.model
+        _named(settings.model)
+
+    async def complete(self, request: ModelRequest, /) -> ModelReply:
+        """Raises: ModelUnavailable, always."""
+        message = f"a program does not answer the {request.role} model's questions"
+        raise ModelUnavailable(message, fix="--set models.state.model=offline")
+
+
+def _named(model: str) -> tuple[Program, Path]:
+    """The program with its values, and its folder."""
+    place, _, query = model.removeprefix("program:").partition("?")
+    folder = Path(place).expanduser()
+    return filled(read_program(folder), dict(parse_qsl(query, keep_blank_values=True))), folder
+
+
+class ProgramPlayer:
+    """A planner that does the steps of a program, one after the other."""
+
+    def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
+        self._emit, self._program, self._folder = emit, program, folder
+        self._at = 0  # the step that comes next
+        self._done: ProgramStep | None = None  # the one whose effects are still to be seen
+        self._waits = self._again = 0
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next act, a wait, or the end.
+
+        Raises:
+            ModelUnavailable: another process began to play it.
+        """
+        if view.lines and not (self._at or self._waits):
+            raise ModelUnavailable("a program is played from its start", fix="hisa replay")
+        call = self._settle(observation, view) or self._next(observation)
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        return call
+
+    def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
+        """What the step before still needs; None: nothing."""
+        step = self._done
+        if step is None:
+            return None
+        if view.lines and "nothing was done" in view.lines[-1]:
+            if self._again >= _AGAIN:
+                return self._end(HALTED, self._at, view.lines[-1].rpartition("Result: ")[2])
+            self._again += 1
+            self._at, self._done = self._at - 1, None
+            return None
+        missing = next((effect for effect in step.effects if not _holds(effect, look)), None)
+        reason = "" if missing is None else _effect_in_words(missing, look)
+        if not reason:
+            reason = _unlike_typed(step, look)
+        if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
+            return self._wait(reason)
+        if reason and self._program.proof:
+            return self._end(UNKNOWN, self._at, reason)
+        self._done, self._waits = None, 0
+        return None
+
+    def _next(self, look: Observation) -> ToolCall:
+        """The next step where its targets are there; a wait, or the end."""
+        if self._at >= len(self._program.steps):
+            summary = f"All {self._at} steps were done and came to what they came to before."
+            return ToolCall(summary, "termination", {"summary": summary})
+        step = self._program.steps[self._at]
+        thought = step.purpose or f"Step {self._at + 1} of {self._program.name}."
+        if step.tool != "gui_action":
+            self._go(step)
+            return ToolCall(thought, step.tool, step.action)
+        places, reason = self._places(step, look)
+        if reason:
+            if self._waits < _WAITS:
+                return self._wait(reason)
+            return self._end(HALTED, self._at + 1, reason)
+        actions = _moved(parse(step.action), places)
+        actions = to_space(actions, "image", screen=look.screen, image=look.image)
+        self._go(step)
+        return ToolCall(thought, "gui_action", to_source(actions), actions=tuple(actions))
+
+    def _places(self, step: ProgramStep, look: Observation) -> tuple[list[Point], str]:
+        """Where a step's action goes on this look, or why it goes nowhere."""
+        recorded = points(parse(step.action))
+        if len(recorded) != len(step.targets):
+            return [], "the program does not say what it acts on"
+        if step.focus is not None and (reason := focus_is(step.focus, look)):
+            return [], reason
+        places: list[Point] = []
+        for target, point in zip(step.targets, recorded, strict=True):
+            found = find_target(target, look, point, self._folder)
+            if not isinstance(found, Found):
+                return [], found.reason
+            places.append(found.point)
+        return places, ""
+
+    def _go(self, step: ProgramStep) -> None:
+        self._at, self._done, self._waits = self._at + 1, step, 0
+
+    def _wait(self, reason: str) -> ToolCall:
+        self._waits += 1
+        return ToolCall(f"Wait: {reason}.", "wait", {"seconds": _WAIT})
+
+    def _end(self, outcome: str, step: int, reason: str) -> ToolCall:
+        of = len(self._program.steps)
+        words = f"{outcome}: step {step} of {of}: {reason}"
+        return ToolCall(words, "infeasible", {"reason": words})
+
+
+def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ...]:
+    """The actions with other places, in order."""
+    left = iter(places)
+    return tuple(map_points(actions, lambda _: next(left)))
+
+
+# ---------------------------------------------------------------- what a step came to
+
+
+def _holds(effect: Effect, look: Observation) -> bool:
+    if effect.what == "window":
+        title = look.active.title if look.active is not None else ""
+        return letters(title) == letters(effect.value)
+    same = [
+        element
+        for element in look.elements or ()
+        if (element.role, called(element)) == (effect.role, effect.name)
+        and {"showing", "visible"} & element.states
+    ]
+    if effect.what in ("came", "went"):
+        return bool(same) == (effect.what == "came")
+    if effect.what == "value":
+        return any(_read(element).strip() == effect.value.strip() for element in same)
+    return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def _read(element: Element) -> str:
+    return element.text
+
+
+def _effect_in_words(effect: Effect, look: Observation) -> str:
+    if effect.what == "window":
+        title = look.active.title if look.active is not None else "none"
+        return f"the window in front is “{title[:60]}”, not “{effect.value[:60]}”"
+    thing = f"{effect.role} “{effect.name[:60]}”"
+    if effect.what in ("came", "went"):
+        return f"{thing} is {'not there' if effect.what == 'came' else 'still there'}"
+    return f"{thing} does not have {effect.what} “{effect.value[:60]}”"
+
+
+def _unlike_typed(step: ProgramStep, look: Observation) -> str:
+    """Returns how what a field reads differs from what was typed into it; empty: it is the same.
+
+    Fields that were typed into are known by the keyboard; passwords are never read.
+    """
+    if step.tool != "gui_action":
+        return ""
+    typed = "".join(action.text for action in parse(step.action) if isinstance(action, Write))
+    if not typed or "{{secret:" in typed:
+        return ""
+    focused = [e for e in look.elements or () if "focused" in e.states and "editable" in e.states]
+    if not focused or focused[0].role == PASSWORD or not focused[0].text:
+        return ""
+    shown = "".join(focused[0].text.split())
+    if "".join(typed.split()) in shown or len(shown) >= 500:
+        return ""
+    field = called(focused[0])[:40] or "the field"
+    return f"{field} reads “{focused[0].text[:60]}”, not “{typed[:60]}”"
+
+
+class ProgramKind(PlannerKind):
+    """``planner.kind = "program"``: needs a screen that tells its elements."""
+
+    points = True
+
+    def settled(
+        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
+    ) -> Settings:
+        """See `PlannerKind`: it finds elements and points by itself."""
+        if not lists or settings.planner.sequence > 1:
+            message = "a program needs a screen's elements, and planner.sequence = 1"
+            raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
+        grounder = settings.grounder.model_copy(update={"kind": "elements"})
+        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+
+    def open(self, parts: PlannerParts) -> Planner:
+        """Returns a player for one run."""
+        program, folder = _named(parts.settings.models.planner.model)
+        return ProgramPlayer(parts.emit, program, folder)
+
+
+PROGRAM = ProgramKind()
