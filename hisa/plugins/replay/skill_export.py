@@ -142,8 +142,8 @@ def rules_of(body: str) -> list[str]:
 def words_of(fields: Frontmatter) -> list[str]:
     """The beginnings of words that tell that a task is about a skill's subject."""
     words = fields.name.split("-") + re.findall(r"[^\W\d_]{5,20}", fields.description)
-    stems = (word.casefold().removesuffix("s") for word in words)
-    return [stem for stem in dict.fromkeys(stems) if stem not in RULES["common"].split()][:30]
+    stems = dict.fromkeys(word.casefold().removesuffix("s") for word in words)
+    return [stem for stem in stems if stem not in RULES["common"].split()][:30] or [fields.name]
 
 
 def write_rules(fields: Frontmatter, rules: list[str], when: str, folder: Path) -> list[Path]:

@@ -323,6 +323,16 @@ def test_the_text_of_a_skill_reaches_the_planner_where_it_fits(tmp_path: Path) -
     assert "is there already" in str(again.exception)
 
 
+def test_a_skill_that_says_nothing_of_its_subject_breaks_no_run(tmp_path: Path) -> None:
+    folder, rules = tmp_path / "tools", tmp_path / "rules"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: tools\ndescription: Using them.\n---\nPaint.\n")
+    settings = Settings.model_validate({"patterns": {"sops": rules}})
+    assert run("import", str(folder), "--yes", settings=settings).exit_code == 0
+    (sop,) = load_sops(rules)
+    assert sop.when == {"Paint.": ("tools",)}
+
+
 def test_a_skill_with_an_error_is_not_taken_in(tmp_path: Path) -> None:
     folder = house_style(tmp_path)
     (folder / "x.sh").write_text("sudo reboot\n")
