@@ -6,7 +6,7 @@ A *program* is what a run did, in words that are found again; a *target* what an
 
 from hisa.machine.plugins import Command
 
-__all__ = ["COMPILE", "RECORD", "REPLAY"]
+__all__ = ["COMPILE", "RECORD", "REPLAY", "SKILL"]
 
 RECORD = Command(
     "hisa.plugins.replay.cli.record:record",
@@ -23,3 +23,4 @@ REPLAY = Command(
     "Do a program again, and check every step.",
     after="compile",
 )
+SKILL = Command("hisa.plugins.replay.cli.skill:skill", "Export and take in skills.", after="replay")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from hisa.actions import Write, parse, to_source
 from hisa.errors import UsageError
 from hisa.text.prompt_text import one_line
 
@@ -31,6 +33,9 @@ FORMS: Mapping[str, Callable[[str], str]] = {
 The mark of a form is its name: ``{{name|file}}``."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_COMMANDS = frozenset({"command", "run", "script", "execute", "launch", "python"})
+"""Keys of a task's setup and check whose texts a shell reads."""
+_PLAIN = re.compile(r"[\w .,/~-]*")
 _LARGEST = 4 << 20  # bytes of a program; a step takes about 1 KiB
 Text = Annotated[str, StringConstraints(max_length=4000)]
 
@@ -109,7 +114,7 @@ class Program(_Record):
     """
 
     format: Literal["hisa program 1"] = "hisa program 1"
-    name: str = Field(pattern=NAME.pattern)
+    name: str = Field(pattern=rf"^{NAME.pattern}$")
     instruction: Text
     source: tuple[str, ...] = ()  # ids of the runs that it was made from
     screen: tuple[int, int]
@@ -124,8 +129,11 @@ class Program(_Record):
 def filled(program: Program, values: Mapping[str, str]) -> Program:
     """The program with values in place of its parameters' marks, ``{{name}}`` and its `FORMS`.
 
+    A value is text that is typed, found or compared: it is never a part of a command.
+
     Raises:
-        UsageError: a name that it does not have.
+        UsageError: a name that it does not have; a value that a command of setup or check holds,
+            with signs that a shell reads.
     """
     if unknown := [name for name in values if name not in program.parameters]:
         known = ", ".join(program.parameters) or "none"
@@ -134,7 +142,25 @@ def filled(program: Program, values: Mapping[str, str]) -> Program:
             fix=f"hisa replay {program.name} --help",
         )
     taken = {name: values.get(name, known.value) for name, known in program.parameters.items()}
-    return Program.model_validate(_replaced(program.model_dump(mode="json"), taken))
+    tree = _replaced(program.model_dump(mode="json"), taken)
+    for step, plain in zip(program.steps, tree["steps"], strict=True):
+        plain["action"] = _filled_action(step, taken)
+    return Program.model_validate(tree)
+
+
+def _filled_action(step: ProgramStep, values: Mapping[str, str]) -> Any:
+    """An action with values in what it types; a command stays as it was."""
+    if not isinstance(step.action, str):
+        return _replaced(step.action, values)
+    if step.tool != "gui_action" or "{{" not in step.action:
+        return step.action
+    typed = (
+        replace(action, text=_replaced(action.text, values))
+        if isinstance(action, Write)
+        else action
+        for action in parse(step.action)
+    )
+    return to_source(tuple(typed))
 
 
 def mark(name: str, form: str = "") -> str:
@@ -142,16 +168,25 @@ def mark(name: str, form: str = "") -> str:
     return "{{" + name + form + "}}"
 
 
-def _replaced(tree: Any, values: Mapping[str, str]) -> Any:
+def _replaced(tree: Any, values: Mapping[str, str], key: str = "") -> Any:
     if isinstance(tree, str):
+        used = [name for name in values if "{{" + name in tree] if key in _COMMANDS else []
+        if unsafe := [name for name in used if not _PLAIN.fullmatch(values[name])]:
+            raise UsageError(
+                f"{unsafe[0]} = {values[unsafe[0]]!r} becomes a part of a command; allowed are "
+                "letters, figures, blanks and . , / _ - ~",
+                fix=f"--set {unsafe[0]}=value",
+            )
         for name, value in values.items():
             for form, made in FORMS.items():
                 tree = tree.replace(mark(name, form), made(value))
         return tree
     if isinstance(tree, Mapping):
         keep = {"parameters", "proposed"}
-        return {k: v if k in keep else _replaced(v, values) for k, v in tree.items()}
-    return [_replaced(part, values) for part in tree] if isinstance(tree, list | tuple) else tree
+        return {k: v if k in keep else _replaced(v, values, k) for k, v in tree.items()}
+    return (
+        [_replaced(part, values, key) for part in tree] if isinstance(tree, list | tuple) else tree
+    )
 
 
 def read_program(place: Path) -> Program:

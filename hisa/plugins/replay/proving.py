@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hisa.actions import Write, parse, to_source
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
@@ -150,9 +152,25 @@ def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Pr
 
 
 def _marked(tree: Any, value: str, mark: str) -> Any:
-    """Texts with a mark where the value stands as a whole word."""
+    """Texts with a mark where the value stands as a whole word; of a step's action what it types."""
+    if isinstance(tree, Mapping) and "action" in tree:
+        rest = {key: part for key, part in tree.items() if key != "action"}
+        return {"action": _marked_action(tree, value, mark)} | _marked(rest, value, mark)
     if isinstance(tree, str):
         return re.sub(rf"(?<![\w{{]){re.escape(value)}(?![\w}}])", lambda _: mark, tree)
     if isinstance(tree, Mapping):
         return {key: _marked(part, value, mark) for key, part in tree.items()}
     return [_marked(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
+
+
+def _marked_action(step: Mapping[str, Any], value: str, mark: str) -> Any:
+    action = step["action"]
+    if not isinstance(action, str):
+        return _marked(action, value, mark)
+    if step.get("tool", "gui_action") != "gui_action":
+        return action  # a command stays as it was
+    typed = (
+        replace(part, text=_marked(part.text, value, mark)) if isinstance(part, Write) else part
+        for part in parse(action)
+    )
+    return to_source(tuple(typed))
