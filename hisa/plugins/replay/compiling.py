@@ -76,7 +76,7 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
 
 
 def _shown_parts(run: Run) -> Iterator[_Part]:
-    """What a person did; what the agent did in the same run is no part of it."""
+    """The acts of a person; what the agent did in the same run is no part of it."""
     for atom in demonstrated(run):
         yield _Part(atom, atom.before, atom.after, "", ())
 
@@ -163,7 +163,7 @@ def _effects(part: _Part) -> tuple[Effect, ...]:
 
 
 def _telling(change: ElementChange) -> int:
-    """How much a change says of what was done: windows before values before the rest."""
+    """Rank a change by how much it says of what was done: windows before values before the rest."""
     if change.what in ("came", "went"):
         return 0 if change.role in WINDOWS else 3
     return 1
@@ -224,7 +224,7 @@ def compared(program: Program, other: Program) -> Mapping[str, Parameter]:
 
 
 def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:
-    """What was typed, by the labels of the fields that it went to."""
+    """Propose what was typed, by the labels of the fields that it went to."""
     names: dict[str, Parameter] = {}
     for number, step in enumerate(steps):
         text = _typed(step)

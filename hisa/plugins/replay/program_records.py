@@ -164,7 +164,7 @@ def _filled_action(step: ProgramStep, values: Mapping[str, str]) -> Any:
 
 
 def mark(name: str, form: str = "") -> str:
-    """What stands in a program in place of a parameter's value."""
+    """The text that stands in a program in place of a parameter's value."""
     return "{{" + name + form + "}}"
 
 

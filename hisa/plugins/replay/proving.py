@@ -152,7 +152,7 @@ def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Pr
 
 
 def _marked(tree: Any, value: str, mark: str) -> Any:
-    """Texts with a mark where the value stands as a whole word; of a step's action what it types."""
+    """Put a mark where the value stands as a whole word; of an action, in what it types."""
     if isinstance(tree, Mapping) and "action" in tree:
         rest = {key: part for key, part in tree.items() if key != "action"}
         return {"action": _marked_action(tree, value, mark)} | _marked(rest, value, mark)
