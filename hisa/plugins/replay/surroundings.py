@@ -6,7 +6,7 @@ Equal buttons are told apart by this alone, so that all of it has to be as it wa
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from hisa.plugins.synthesis.doing import called
@@ -65,6 +65,7 @@ class Surroundings:
         self._area = look.screen.width * look.screen.height
         self._numbers = {id(element): n for n, element in enumerate(self.elements)}
         self._texts: dict[int, list[int]] = defaultdict(list)  # by the holder, itself included
+        self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
         for number, element in enumerate(self.elements):
             if element.role in _CONTENT and is_shown(element):
                 for holder in (number, *self._above(number), -1):
@@ -78,7 +79,7 @@ class Surroundings:
     def in_row(self, element: Element) -> bool:
         """Whether it belongs to an entry by the roles of what holds it, and that says something."""
         above = self._above(self._numbers[id(element)])
-        return any(self.elements[up].role in _ROWS and self._said(up, element) for up in above)
+        return any(self._is_row(up, element) for up in above)
 
     def entry(self, element: Element, alike: Sequence[Element]) -> list[str]:
         """The texts that tell an element from those alike: of its row, card or short dialog.
@@ -86,9 +87,11 @@ class Surroundings:
         Empty where there are none. Each is a text of `rows`.
         """
         own = list(self._own_holders(element, alike))
-        rows = [up for up in own if self.elements[up].role in _ROWS and self._said(up, element)]
+        if element.role in _ROWS and len(alike) == 1:
+            return []
+        rows = [up for up in own if self._is_row(up, element)]
         if rows:
-            return self._said(rows[-1], element)
+            return self._said(rows[-1] if len(alike) > 1 else rows[0], element)
         if len(alike) > 1:
             said = [texts for up in own if (texts := self._said(up, element))]
             small = [texts for texts in said if len(texts) < _MOST]
@@ -105,11 +108,13 @@ class Surroundings:
         return []
 
     def rows(self, element: Element, alike: Sequence[Element]) -> Iterator[list[str]]:
-        """The texts of whatever holds an element and no other that is alike; and beside it."""
-        for up in self._own_holders(element, alike):
-            yield self._said(up, element)
-        yield self._band(element, alike)
-        yield self._between(element, alike)
+        """The texts of whatever holds an element and no other that is alike; else those beside."""
+        said = [texts for up in self._own_holders(element, alike)
+                if (texts := self._said(up, element))]  # fmt: skip
+        yield from said
+        if not said:
+            yield self._band(element, alike)
+            yield self._between(element, alike)
 
     def _above(self, number: int) -> Iterator[int]:
         at = self.elements[number].parent
@@ -121,12 +126,19 @@ class Surroundings:
 
     def _own_holders(self, element: Element, alike: Sequence[Element]) -> Iterator[int]:
         """The numbers of what holds an element and none of the others, innermost first."""
-        others = [self._numbers[id(other)] for other in alike if other is not element]
-        shared = {up for other in others for up in (other, *self._above(other))}
+        if self._counted[0] is not alike:
+            numbers = [self._numbers[id(other)] for other in alike]
+            held = Counter(up for number in numbers for up in (number, *self._above(number)))
+            self._counted = alike, held
         for up in self._above(self._numbers[id(element)]):
-            if up in shared:
+            if self._counted[1][up] > 1:
                 return
             yield up
+
+    def _is_row(self, holder: int, element: Element) -> bool:
+        """Whether an element is a part of an entry that says something, and not one itself."""
+        row = self.elements[holder].role in _ROWS and element.role not in _ROWS
+        return row and bool(self._said(holder, element))
 
     def _is_small(self, holder: int) -> bool:
         """Whether it may be the row or card of one thing: no bar, and a part of the screen."""

@@ -84,6 +84,18 @@ def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
     assert isinstance(find(target_of(alone.elements[0], alone), look(orders([ANN]))), Missing)  # type: ignore[index]
 
 
+def test_an_entry_of_a_tree_is_known_by_its_own_words() -> None:
+    def tree(*names: str) -> Observation:
+        branch = thing("tree item", "Orders", (10, 10, 300, 200))
+        leaves = [thing("tree item", n, (30, 40 + 30 * at, 200, 24), 0)
+                  for at, n in enumerate(names)]  # fmt: skip
+        return look([branch, *leaves])
+
+    seen, later = tree("May", "June"), tree("May", "June", "July")
+    target = target_of((seen.elements or ())[2], seen)
+    assert element_found(target, later) is (later.elements or ())[2]
+
+
 def test_figures_that_change_are_let_through_before_the_second_run_alone() -> None:
     target, seen = ship([ANN, BO], BO), look(orders([ANN, ("1022", "Bo Lind", "open")]))
     later = look(orders([ANN, ("1099", "Bo Lind", "open")]))
