@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import figureless
-from hisa.plugins.replay.targets import target_of
+from hisa.plugins.replay.target_ladder import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
@@ -180,7 +180,7 @@ def effects_between(
 
 
 def _telling(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
-    """Rank a change among effects: new things tell most, those that only come back least."""
+    """The rank of a change as an effect: windows, values, new things, gone ones, known ones."""
     if change.what in ("came", "went") and change.role not in WINDOWS:
         if change.what == "went":
             return 3

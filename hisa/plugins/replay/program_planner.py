@@ -27,7 +27,7 @@ from hisa.plugins.replay.program_records import (
     read_program,
 )
 from hisa.plugins.replay.surroundings import OTHERS
-from hisa.plugins.replay.targets import Found, find_target, focus_is
+from hisa.plugins.replay.target_ladder import Found, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.screen.geometry import Point

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import OTHERS, says
-from hisa.plugins.replay.targets import Found, Missing, find_target, focus_is, target_of
+from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is, target_of
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
