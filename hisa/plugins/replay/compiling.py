@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.actions import Action, Drag, Move, Sleep, Write, points, to_source
 from hisa.errors import UsageError
 from hisa.plugins.replay.demonstration import demonstrated, has_person
+from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
-from hisa.plugins.replay.targets import target_of
+from hisa.plugins.replay.surroundings import figureless
+from hisa.plugins.replay.target_ladder import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
+from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
@@ -27,7 +30,7 @@ from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["agreed", "compared", "compile_run", "proposals"]
+__all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals"]
 
 _MOST = 6  # effects of a step; the first ones tell most
 _CUT = (48, 32)  # image pixels of the picture of what has no name
@@ -54,7 +57,13 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     shown = has_person(run)
     found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
     parts = [part for part in found if part.atom.kind not in _NO_ACT]
-    steps = [step for number, part in enumerate(parts) if (step := _step(part, number, folder))]
+    steps: list[ProgramStep] = []
+    known: set[tuple[str, str]] = set()  # what was on a look before
+    for number, part in enumerate(parts):
+        elements = part.before.elements if part.before else ()
+        known |= {(element.role, called(element)) for element in elements}
+        if step := _step(part, number, folder, known):
+            steps.append(step)
     if not steps:
         raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
     if not any(part.before and part.before.elements for part in parts):
@@ -93,10 +102,12 @@ def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
         yield _Part(atom, before, atom.after, step.thought, step.descriptions)
 
 
-def _step(part: _Part, number: int, folder: Path) -> ProgramStep | None:
+def _step(
+    part: _Part, number: int, folder: Path, known: Collection[tuple[str, str]]
+) -> ProgramStep | None:
     atom = part.atom
     look = _observed(part.before)
-    effects = _effects(part) if part.after is not None else ()
+    effects = _effects(part, known) if part.after is not None else ()
     if atom.tool is not None:
         return ProgramStep(
             action=atom.tool.input, tool=atom.tool.tool, purpose=part.thought[:4000],
@@ -148,25 +159,41 @@ def _observed(look: Look | None) -> Observation | None:
 # ---------------------------------------------------------------- effects
 
 
-def _effects(part: _Part) -> tuple[Effect, ...]:
+def _effects(part: _Part, known: Collection[tuple[str, str]]) -> tuple[Effect, ...]:
     before, after = part.before, part.after
     if before is None or after is None or not before.elements or not after.elements:
         return ()
     one, other = _observed(before), _observed(after)
     if one is None or other is None:
         return ()
-    changes = element_changes(one, other)
-    effects = [effect for change in sorted(changes, key=_telling) for effect in _effect(change)]
+    effects = effects_between(one, other, known)
     if after.window and after.window != before.window:
         effects.insert(0, Effect(what="window", value=after.window[:4000]))
-    return tuple(dict.fromkeys(effects))[:_MOST]
+    return tuple(effects[:_MOST])
 
 
-def _telling(change: ElementChange) -> int:
-    """Rank a change by how much it says of what was done: windows before values before the rest."""
-    if change.what in ("came", "went"):
-        return 0 if change.role in WINDOWS else 3
-    return 1
+def effects_between(
+    one: Observation, other: Observation, known: Collection[tuple[str, str]] = ()
+) -> list[Effect]:
+    """Effects that hold on the second look and not on the first, as a player reads them, by rank.
+
+    Args:
+        one: with elements.
+        other: likewise.
+        known: roles and names that were on an earlier look.
+    """
+    changes = sorted(element_changes(one, other), key=lambda change: _telling(change, known))
+    effects = dict.fromkeys(effect for change in changes for effect in _effect(change))
+    return [effect for effect in effects if holds(effect, other) and not holds(effect, one)]
+
+
+def _telling(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
+    """The rank of a change as an effect: windows, values, new things, gone ones, known ones."""
+    if change.what in ("came", "went") and change.role not in WINDOWS:
+        if change.what == "went":
+            return 3
+        return 4 if (change.role, change.name) in known else 2
+    return 0 if change.what in ("came", "went") else 1
 
 
 def _effect(change: ElementChange) -> Iterator[Effect]:
@@ -184,6 +211,8 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
 def agreed(program: Program, second: Program) -> Program:
     """The program with those effects alone that a second run of its steps had too.
 
+    Figures beside a target that were others in the second run may be any.
+
     Raises:
         UsageError: the second run has other steps.
     """
@@ -195,8 +224,23 @@ def agreed(program: Program, second: Program) -> Program:
     steps = []
     for step, again in zip(program.steps, second.steps, strict=True):
         effects = tuple(effect for effect in step.effects if effect in again.effects)
-        steps.append(step.model_copy(update={"effects": effects}))
+        focus, targets = step.focus, step.targets
+        if len(targets) == len(again.targets):
+            targets = tuple(map(_beside_of_both, targets, again.targets))
+        if focus is not None and again.focus is not None:
+            focus = _beside_of_both(focus, again.focus)
+        update = {"effects": effects, "targets": targets, "focus": focus}
+        steps.append(step.model_copy(update=update))
     return program.model_copy(update={"steps": tuple(steps)})
+
+
+def _beside_of_both(target: Target, again: Target) -> Target:
+    others = {figureless(text) for text in again.beside}
+    beside = tuple(
+        text if text in again.beside or figureless(text) not in others else figureless(text)
+        for text in target.beside
+    )
+    return target.model_copy(update={"beside": beside})
 
 
 def compared(program: Program, other: Program) -> Mapping[str, Parameter]:
@@ -224,7 +268,7 @@ def compared(program: Program, other: Program) -> Mapping[str, Parameter]:
 
 
 def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:
-    """Propose what was typed, by the labels of the fields that it went to."""
+    """Typed texts as parameters, by the labels of the fields that they went to."""
     names: dict[str, Parameter] = {}
     for number, step in enumerate(steps):
         text = _typed(step)

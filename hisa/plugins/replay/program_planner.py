@@ -17,22 +17,35 @@ from hisa.errors import ConfigError, ModelUnavailable
 from hisa.events import Planned
 from hisa.models.profile import Price, Profile
 from hisa.plugins.replay.program_records import (
+    FORMS,
     Effect,
     Program,
     ProgramStep,
+    Target,
     filled,
+    mark,
     read_program,
 )
-from hisa.plugins.replay.targets import Found, find_target, focus_is
+from hisa.plugins.replay.surroundings import OTHERS
+from hisa.plugins.replay.target_ladder import Found, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
-__all__ = ["HALTED", "PROGRAM", "UNKNOWN", "ProgramModel", "ProgramPlayer", "program_name"]
+__all__ = [
+    "HALTED",
+    "PROGRAM",
+    "UNKNOWN",
+    "ProgramModel",
+    "ProgramPlayer",
+    "holds",
+    "open_program",
+    "program_name",
+]
 
 HALTED, UNKNOWN = "halted before effect", "effect unknown"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was."""
@@ -62,7 +75,7 @@ class ProgramModel:
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model
-        _named(settings.model)
+        open_program(settings.model)
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Raises: ModelUnavailable, always."""
@@ -70,11 +83,34 @@ class ProgramModel:
         raise ModelUnavailable(message, fix="--set models.state.model=offline")
 
 
-def _named(model: str) -> tuple[Program, Path]:
+def open_program(model: str) -> tuple[Program, Path]:
     """The program with its values, and its folder."""
     place, _, query = model.removeprefix("program:").partition("?")
     folder = Path(place).expanduser()
-    return filled(read_program(folder), dict(parse_qsl(query, keep_blank_values=True))), folder
+    program, values = read_program(folder), dict(parse_qsl(query, keep_blank_values=True))
+    return filled(_loosened(program, values), values), folder
+
+
+def _loosened(program: Program, values: Mapping[str, str]) -> Program:
+    """The program without the other texts of rows that are chosen by another value by now."""
+    other = [
+        n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
+    ]
+    marks = [mark(name, form) for name in other for form in FORMS]
+
+    def loose(target: Target) -> Target:
+        telling = [text for text in target.beside if any(known in text for known in marks)]
+        own = any(known in target.name + target.label for known in marks)
+        if not target.beside or not (telling or own):
+            return target
+        return target.model_copy(update={"beside": (*telling, OTHERS)})
+
+    steps = [
+        step.model_copy(update={"targets": tuple(map(loose, step.targets)),
+                                "focus": loose(step.focus) if step.focus else None})
+        for step in program.steps
+    ]  # fmt: skip
+    return program.model_copy(update={"steps": tuple(steps)})
 
 
 class ProgramPlayer:
@@ -99,7 +135,7 @@ class ProgramPlayer:
         return call
 
     def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
-        """What the step before still needs; None: nothing."""
+        """A wait or an end that the step before still needs; None: nothing."""
         step = self._done
         if step is None:
             return None
@@ -109,7 +145,7 @@ class ProgramPlayer:
             self._again += 1
             self._at, self._done = self._at - 1, None
             return None
-        missing = next((effect for effect in step.effects if not _holds(effect, look)), None)
+        missing = next((effect for effect in step.effects if not holds(effect, look)), None)
         reason = "" if missing is None else _effect_in_words(missing, look)
         if not reason:
             reason = _unlike_typed(step, look)
@@ -141,15 +177,16 @@ class ProgramPlayer:
         return ToolCall(thought, "gui_action", to_source(actions), actions=tuple(actions))
 
     def _places(self, step: ProgramStep, look: Observation) -> tuple[list[Point], str]:
-        """Where a step's action goes on this look, or why it goes nowhere."""
+        """The places of a step's action on this look, or why it goes nowhere."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
             return [], "the program does not say what it acts on"
-        if step.focus is not None and (reason := focus_is(step.focus, look)):
+        lax = self._program.proof is None  # the second run tells which figures stay
+        if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
             return [], reason
         places: list[Point] = []
         for target, point in zip(step.targets, recorded, strict=True):
-            found = find_target(target, look, point, self._folder)
+            found = find_target(target, look, point, self._folder, lax=lax)
             if not isinstance(found, Found):
                 return [], found.reason
             places.append(found.point)
@@ -177,7 +214,8 @@ def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ..
 # ---------------------------------------------------------------- what a step came to
 
 
-def _holds(effect: Effect, look: Observation) -> bool:
+def holds(effect: Effect, look: Observation) -> bool:
+    """Whether a look shows what a step was to change."""
     if effect.what == "window":
         title = look.active.title if look.active is not None else ""
         return letters(title) == letters(effect.value)
@@ -190,12 +228,8 @@ def _holds(effect: Effect, look: Observation) -> bool:
     if effect.what in ("came", "went"):
         return bool(same) == (effect.what == "came")
     if effect.what == "value":
-        return any(_read(element).strip() == effect.value.strip() for element in same)
+        return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
-
-
-def _read(element: Element) -> str:
-    return element.text
 
 
 def _effect_in_words(effect: Effect, look: Observation) -> str:
@@ -245,7 +279,7 @@ class ProgramKind(PlannerKind):
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
-        program, folder = _named(parts.settings.models.planner.model)
+        program, folder = open_program(parts.settings.models.planner.model)
         return ProgramPlayer(parts.emit, program, folder)
 
 

@@ -47,8 +47,9 @@ class _Record(BaseModel):
 class Target(_Record):
     """An element as it was: enough to know it again, and to know another one from it.
 
-    ``within`` names what holds it, outermost first; ``beside`` the texts in its row, by which it is
-    told from ``alike`` others of the same role and name; ``nth`` is its place among those.
+    ``within`` names what holds it, outermost first; ``beside`` are the texts of its row or dialog,
+    by which it is told from ``alike`` others of the same role and name (`surroundings.says`);
+    ``nth`` is its place among those. ``dialog`` says whether a dialog holds it.
     ``box`` is in pixels of the screen that the program was made on. ``words`` describe it for a
     grounder.
     """
@@ -57,7 +58,9 @@ class Target(_Record):
     name: Text = ""
     label: Text = ""
     within: tuple[Text, ...] = ()
+    app: Text = ""
     window: Text = ""
+    dialog: bool = False
     beside: tuple[Text, ...] = ()
     nth: int = 0
     alike: int = 1

@@ -1,23 +1,25 @@
 """The ladder by which a target is found again, and what tells it from its like.
 
 Element, text, neighbours, picture: a rung is taken where exactly one thing of the screen fits it.
-What stands in the row of a thing is a part of what it is: a look-alike in another row is not it.
+What stands around a thing is a part of what it is (`surroundings.py`): a look-alike in another row,
+dialog or program is not it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hisa.plugins.replay.program_records import Target
-from hisa.plugins.synthesis.doing import above, called, holders, usable
+from hisa.plugins.replay.surroundings import Surroundings, figureless, is_shown, says
+from hisa.plugins.synthesis.doing import called, holders, usable
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation, Screenshot
-from hisa.screen.roles import FIELDS, LAYOUT, MULTI_LINE
+from hisa.screen.roles import FIELDS, LAYOUT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,17 +29,8 @@ __all__ = ["Found", "Missing", "find_target", "focus_is", "target_of"]
 
 Rung = Literal["element", "text", "neighbours", "picture"]
 
-_ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
-"""Roles of what holds the parts of one entry."""
-_CONTENT = frozenset(
-    {"table cell", "list item", "label", "static", "text", "heading", "paragraph", "link"}
-    | {"tree item", "icon", "image", "column header", "row header"}
-)
-"""Roles of what an entry says; the buttons in a row are alike in every row."""
 _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu item", "page tab"})
 """Roles that programs exchange for each other from one version to the next."""
-_MOST = 8  # texts of a row
-_LEVELS = 3  # from a thing up to what holds its row
 _PEAK, _SECOND = 0.95, 0.85
 """Correlation with a picture that is it, and that another place must stay under; by hand."""
 
@@ -56,27 +49,33 @@ class Found:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why a target is not to be acted on; it may come to be, by waiting."""
+    """Why a target is not to be acted on; it may come to be, by waiting.
+
+    ``like`` says whether something like it is there, so that no picture may stand for it.
+    """
 
     reason: str
+    like: bool = False
 
 
 def target_of(element: Element, look: Observation, *, words: str = "", picture: str = "") -> Target:
     """A target as `find_target` knows it again."""
-    elements = look.elements or ()
-    same = _same(element.role, called(element), holders(element, elements), look)
-    box = element.box
-    return Target(
+    around, box = Surroundings(look), element.box
+    bare = Target(
         role=element.role, name=called(element)[:4000], label=element.label[:4000],
-        within=holders(element, elements), window=element.window[:4000],
-        beside=tuple(_row(element, elements)), alike=len(same), words=words[:4000],
-        nth=next((at for at, other in enumerate(same) if other is element), 0), picture=picture,
+        within=holders(element, look.elements or ()), app=element.app[:4000],
+        window=element.window[:4000], dialog=around.in_dialog(element),
+        words=words[:4000], picture=picture,
         box=(round(box.left), round(box.top), round(box.right), round(box.bottom)),
     )  # fmt: skip
+    same = _same(bare, around)
+    nth = next((at for at, other in enumerate(same) if other is element), 0)
+    beside = tuple(around.entry(element, same))
+    return bare.model_copy(update={"alike": max(1, len(same)), "nth": nth, "beside": beside})
 
 
 def find_target(
-    target: Target, look: Observation, place: Point | None, folder: Path
+    target: Target, look: Observation, place: Point | None, folder: Path, *, lax: bool = False
 ) -> Found | Missing:
     """The one thing on a look that a target is, or why none is.
 
@@ -86,49 +85,67 @@ def find_target(
         place: where in the target's box the action was, in pixels of the program's screen; None:
             its middle.
         folder: of the program, with its pictures.
+        lax: figures in its row may be others, where no row has its own.
     """
-    elements = look.elements or ()
+    known = _known(target, Surroundings(look), lax=lax)
+    if isinstance(known, Missing):
+        point = _by_picture(target, look, folder) if target.picture and not known.like else None
+        return known if point is None else Found("picture", point, None)
+    rung, chosen = known
+    if not usable(chosen, look):
+        cover = element_at(chosen.box.centre, look)
+        covered = cover is not None and cover is not chosen
+        by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
+        return Missing(f"{_words(target)} {by or 'cannot be used now'}", like=True)
+    return Found(rung, _inside(chosen, target, place), chosen)
+
+
+def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:
+    """Returns why keys would go elsewhere than they went; empty where they would not."""
+    known = _known(target, Surroundings(look), lax=lax)
+    focused, active = focused_element(look), look.active.title if look.active else ""
+    held = f"{focused.role} “{called(focused)[:60]}”" if focused else "nothing that is known"
+    if not isinstance(known, Missing) and "focused" in known[1].states:
+        window = known[1].window  # which keeps its focus for the time when it is in front again
+        if window == active or window not in {shown.title for shown in look.windows}:
+            return ""
+        held = f"the window “{active[:60]}”" if active else "no window"
+    return f"the keyboard belongs to {held}, not to {_words(target)}"
+
+
+def _known(target: Target, around: Surroundings, *, lax: bool) -> tuple[Rung, Element] | Missing:
+    """The element that a target is, whether it can be used or not, and the rung that tells."""
     rungs: Sequence[tuple[Rung, Iterable[Element]]] = (
-        ("element", _same(target.role, target.name, target.within, look)),
-        ("text", _by_text(target, look)),
-        ("neighbours", _by_neighbours(target, look)),
+        ("element", _same(target, around)),
+        ("text", _by_text(target, around)),
+        ("neighbours", _by_neighbours(target, around)),
     )
-    reason = f"{_words(target)} is not there"
     for rung, candidates in rungs:
-        known = list(candidates)
-        if not known:
+        alike = list(candidates)
+        if not alike:
             continue
-        fitting = [element for element in known if _fits_row(target, element, elements)]
+        fitting = [element for element in alike if _fits(target, element, alike, around)]
+        if lax and not fitting:
+            figures = {"beside": tuple(figureless(text) for text in target.beside)}
+            loose = target.model_copy(update=figures)
+            fitting = [element for element in alike if _fits(loose, element, alike, around)]
         if not fitting:
-            beside = ", ".join(target.beside[:3])
-            return Missing(f"{_words(target)} beside {beside} is not there; another row has one")
+            beside = ", ".join(target.beside[:3]) or "nothing"
+            reason = f"{_words(target)} beside {beside} is not there; another row has one"
+            return Missing(reason, like=True)
         chosen = fitting[0] if len(fitting) == 1 else _by_order(target, fitting)
         if chosen is None:
-            return Missing(
-                f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
-            )
-        if not usable(chosen, look):
-            cover = element_at(chosen.box.centre, look)
-            covered = f" is covered by {cover.role} “{called(cover)[:60]}”" if cover else ""
-            reason = f"{_words(target)}{covered or ' cannot be used now'}"
-            return Missing(reason)
-        return Found(rung, _inside(chosen, target, place), chosen)
-    if target.picture and (point := _by_picture(target, look, folder)) is not None:
-        return Found("picture", point, None)
-    return Missing(reason)
+            reason = f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
+            return Missing(reason, like=True)
+        return rung, chosen
+    return Missing(f"{_words(target)} is not there")
 
 
-def focus_is(target: Target, look: Observation) -> str:
-    """Returns why keys would go elsewhere than they went; empty where they would not."""
-    elements = look.elements or ()
-    focused = [element for element in elements if "focused" in element.states]
-    for element in focused:
-        same = (element.role, holders(element, elements)) == (target.role, target.within)
-        named = called(element) == target.name or element.label == target.label != ""
-        if same and (named or (element.role in FIELDS | MULTI_LINE and target.alike == 1)):
-            return ""
-    held = f"{focused[0].role} “{called(focused[0])[:60]}”" if focused else "nothing that is known"
-    return f"the keyboard belongs to {held}, not to {_words(target)}"
+def _fits(target: Target, element: Element, alike: Sequence[Element], around: Surroundings) -> bool:
+    """Whether what stands around an element says what it said around the target."""
+    if not target.beside:
+        return not around.in_row(element)
+    return any(says(target.beside, row) for row in around.rows(element, alike))
 
 
 def _words(target: Target) -> str:
@@ -139,23 +156,26 @@ def _words(target: Target) -> str:
 # ---------------------------------------------------------------- rungs
 
 
-def _shown(look: Observation) -> Iterator[Element]:
-    for element in look.elements or ():
-        if not element.states or {"showing", "visible"} & element.states:
-            yield element
+def _could_be(target: Target, element: Element, around: Surroundings) -> bool:
+    """Whether an element is of the target's program, and in a dialog where that was in one."""
+    foreign = target.app and element.app and target.app != element.app
+    return is_shown(element) and not foreign and around.in_dialog(element) == target.dialog
 
 
-def _same(role: str, name: str, within: tuple[str, ...], look: Observation) -> list[Element]:
-    elements = look.elements or ()
+def _same(target: Target, around: Surroundings) -> list[Element]:
+    """Things of the same role, words and holders, in reading order."""
     same = [
         element
-        for element in _shown(look)
-        if (element.role, called(element)) == (role, name) and holders(element, elements) == within
+        for element in around.elements
+        if (element.role, called(element)) == (target.role, target.name)
+        and (target.name or element.label == target.label)
+        and _could_be(target, element, around)
+        and holders(element, around.elements) == target.within
     ]
     return sorted(same, key=lambda element: (element.box.top, element.box.left))
 
 
-def _by_text(target: Target, look: Observation) -> list[Element]:
+def _by_text(target: Target, around: Surroundings) -> list[Element]:
     """Things of the same kind and words, whatever holds them by now and however it is spelled."""
     wanted = _folded(target.name or target.label)
     if not wanted:
@@ -164,16 +184,19 @@ def _by_text(target: Target, look: Observation) -> list[Element]:
     kinds = FIELDS if target.role in FIELDS else kinds
     return [
         element
-        for element in _shown(look)
-        if element.role in kinds and wanted in (_folded(called(element)), _folded(element.label))
+        for element in around.elements
+        if element.role in kinds
+        and wanted in (_folded(called(element)), _folded(element.label))
+        and _could_be(target, element, around)
     ]
 
 
-def _by_neighbours(target: Target, look: Observation) -> list[Element]:
+def _by_neighbours(target: Target, around: Surroundings) -> list[Element]:
     """Nameless things of the same kind in a row that says the same."""
-    if target.name or not target.beside:
+    if target.name or target.label or not target.beside:
         return []
-    return [element for element in _shown(look) if element.role == target.role]
+    same = (element for element in around.elements if element.role == target.role)
+    return [e for e in same if not called(e) and _could_be(target, e, around)]
 
 
 def _folded(text: str) -> str:
@@ -202,50 +225,6 @@ def _inside(element: Element, target: Target, place: Point | None) -> Point:
     return Point(
         *Point(box.left + across * box.width, box.top + down * box.height).rounded(), "screen"
     )
-
-
-# ---------------------------------------------------------------- the row of a thing
-
-
-def _row(element: Element, elements: Sequence[Element]) -> list[str]:
-    """What the entry says that a thing belongs to; empty where it belongs to none."""
-    holder = _entry(element, elements)
-    if holder is None:
-        return []
-    words: dict[str, None] = {}
-    for other in elements:
-        if other is element or other.role not in _CONTENT or other.window != element.window:
-            continue
-        if holder is not other and not any(up is holder for up in above(other, elements)):
-            continue
-        if any(up is element for up in above(other, elements)):
-            continue
-        if other.box.top <= element.box.centre.y <= other.box.bottom and called(other).strip():
-            words.setdefault(" ".join(called(other).split())[:200])
-    words.pop(" ".join(called(element).split())[:200], None)
-    return list(words)[:_MOST]
-
-
-def _entry(element: Element, elements: Sequence[Element]) -> Element | None:
-    """What holds the row of a thing: an entry, or the nearest parts with others of its height."""
-    for level, holder in enumerate(above(element, elements)):
-        if holder.role in _ROWS:
-            return holder
-        if level >= _LEVELS:
-            return None
-        wide = holder.box.width > 1.5 * element.box.width
-        if wide and holder.box.height <= 2.5 * max(element.box.height, 12):
-            return holder
-    return None
-
-
-def _fits_row(target: Target, element: Element, elements: Sequence[Element]) -> bool:
-    """Whether the row says what it said; figures alone, such as times, may be others."""
-    if not target.beside:
-        return True
-    row = set(_row(element, elements))
-    telling = [text for text in target.beside if re.search(r"[^\W\d]", text)] or target.beside
-    return all(text in row for text in telling)
 
 
 # ---------------------------------------------------------------- pictures

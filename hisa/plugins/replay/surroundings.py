@@ -1,0 +1,187 @@
+"""The row or card around a thing of a look, and the dialog that it is in.
+
+Equal buttons are told apart by this alone, so that all of it has to be as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+
+from hisa.plugins.synthesis.doing import called
+from hisa.screen.observation import Element, Observation
+
+__all__ = ["FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
+
+FIGURES, OTHERS = "{{#}}", "{{*}}"
+"""In a text: figures that were others in the second run; as a text of its own: any others."""
+
+_ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
+"""Roles of what holds the parts of one entry."""
+_DIALOGS = frozenset({"dialog", "alert", "file chooser"})
+_BARS = frozenset({"tool bar", "menu bar", "page tab list", "status bar", "menu", "navigation"})
+"""Roles of what is low and wide, and no row of a list."""
+_CONTENT = frozenset(
+    {"table cell", "list item", "label", "static", "text", "heading", "paragraph", "link"}
+    | {"tree item", "icon", "image", "column header", "row header", "caption"}
+)
+"""Roles of what an entry says; the buttons in a row are alike in every row."""
+_MOST = 40  # texts of an entry
+_FEW = 12  # texts of a dialog that asks or tells one thing
+_LEVELS, _PART = 3, 0.25
+"""How far above a thing without its like a row or card may hold it, and its part of the screen."""
+_DEEP = 60  # for trees that run in a circle
+
+
+def is_shown(element: Element) -> bool:
+    """Whether it is on the screen, as far as it is known."""
+    return not element.states or bool({"showing", "visible"} & element.states)
+
+
+def figureless(text: str) -> str:
+    """The text with a mark in place of its figures."""
+    return re.sub(r"\d+", FIGURES, text)
+
+
+def says(beside: Collection[str], row: Collection[str]) -> bool:
+    """Whether a row says what a target's did, no less and no more.
+
+    Texts with `FIGURES` fit any figures; with `OTHERS` among them the row may say more.
+    """
+    loose = {text for text in beside if FIGURES in text}
+    exact = set(beside) - loose - {OTHERS}
+    rest = {figureless(text) for text in row if text not in exact}
+    if not exact <= set(row) or not loose <= rest:
+        return False
+    return OTHERS in beside or rest == loose
+
+
+class Surroundings:
+    """The texts around the elements of a look, gathered once."""
+
+    def __init__(self, look: Observation) -> None:
+        self.elements = look.elements or ()
+        self._area = look.screen.width * look.screen.height
+        self._numbers = {id(element): n for n, element in enumerate(self.elements)}
+        self._texts: dict[int, list[int]] = defaultdict(list)  # by the holder, itself included
+        self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
+        for number, element in enumerate(self.elements):
+            if element.role in _CONTENT and is_shown(element):
+                for holder in (number, *self._above(number), -1):
+                    self._texts[holder].append(number)
+
+    def in_dialog(self, element: Element) -> bool:
+        """Whether a dialog holds it."""
+        above = self._above(self._numbers[id(element)])
+        return any(self.elements[up].role in _DIALOGS for up in above)
+
+    def in_row(self, element: Element) -> bool:
+        """Whether it belongs to an entry by the roles of what holds it, and that says something."""
+        above = self._above(self._numbers[id(element)])
+        return any(self._is_row(up, element) for up in above)
+
+    def entry(self, element: Element, alike: Sequence[Element]) -> list[str]:
+        """The texts that tell an element from those alike: of its row, card or short dialog.
+
+        Empty where there are none. Each is a text of `rows`.
+        """
+        own = list(self._own_holders(element, alike))
+        if element.role in _ROWS and len(alike) == 1:
+            return []
+        rows = [up for up in own if self._is_row(up, element)]
+        if rows:
+            return self._said(rows[-1] if len(alike) > 1 else rows[0], element)
+        if len(alike) > 1:
+            said = [texts for up in own if (texts := self._said(up, element))]
+            small = [texts for texts in said if len(texts) < _MOST]
+            if said:
+                return small[-1] if small else said[0]
+            return self._band(element, alike) or self._between(element, alike)
+        for up in own:
+            if (role := self.elements[up].role) in _DIALOGS:
+                texts = self._said(up, element)
+                return texts if len(texts) <= _FEW and role != "file chooser" else []
+        for up in own[:_LEVELS]:
+            if self._is_small(up) and (texts := self._said(up, element)):
+                return texts if len(texts) <= _FEW else []
+        return []
+
+    def rows(self, element: Element, alike: Sequence[Element]) -> Iterator[list[str]]:
+        """The texts of whatever holds an element and no other that is alike; else those beside."""
+        said = [texts for up in self._own_holders(element, alike)
+                if (texts := self._said(up, element))]  # fmt: skip
+        yield from said
+        if not said:
+            yield self._band(element, alike)
+            yield self._between(element, alike)
+
+    def _above(self, number: int) -> Iterator[int]:
+        at = self.elements[number].parent
+        for _ in range(_DEEP):
+            if at is None or not 0 <= at < len(self.elements):
+                return
+            yield at
+            at = self.elements[at].parent
+
+    def _own_holders(self, element: Element, alike: Sequence[Element]) -> Iterator[int]:
+        """The numbers of what holds an element and none of the others, innermost first."""
+        if self._counted[0] is not alike:
+            numbers = [self._numbers[id(other)] for other in alike]
+            held = Counter(up for number in numbers for up in (number, *self._above(number)))
+            self._counted = alike, held
+        for up in self._above(self._numbers[id(element)]):
+            if self._counted[1][up] > 1:
+                return
+            yield up
+
+    def _is_row(self, holder: int, element: Element) -> bool:
+        """Whether an element is a part of an entry that says something, and not one itself."""
+        row = self.elements[holder].role in _ROWS and element.role not in _ROWS
+        return row and bool(self._said(holder, element))
+
+    def _is_small(self, holder: int) -> bool:
+        """Whether it may be the row or card of one thing: no bar, and a part of the screen."""
+        part = self.elements[holder].box.area / self._area
+        return part < _PART and self.elements[holder].role not in _BARS
+
+    def _said(self, holder: int, element: Element) -> list[str]:
+        return self._words(self._texts.get(holder, ()), element)
+
+    def _together(self, element: Element, alike: Sequence[Element]) -> list[int]:
+        """The contents of the nearest holder that an element shares with others that are alike."""
+        above = list(self._above(self._numbers[id(element)]))
+        own = sum(1 for _ in self._own_holders(element, alike))
+        return self._texts.get(above[own] if own < len(above) else -1, [])
+
+    def _band(self, element: Element, alike: Sequence[Element]) -> list[str]:
+        """Texts at its height, for grids that have no rows."""
+        box, level = element.box, []
+        for number in self._together(element, alike):
+            other = self.elements[number].box
+            if box.top <= other.centre.y < box.bottom or other.top <= box.centre.y < other.bottom:
+                level.append(number)
+        return self._words(level, element)
+
+    def _between(self, element: Element, alike: Sequence[Element]) -> list[str]:
+        """Texts from the like before it to the like after it."""
+        numbers = [self._numbers[id(other)] for other in alike]
+        own = self._numbers[id(element)]
+        first = max((number for number in numbers if number < own), default=-1)
+        last = min((number for number in numbers if number > own), default=len(self.elements))
+        together = self._together(element, alike)
+        return self._words([number for number in together if first < number < last], element)
+
+    def _words(self, numbers: Collection[int], element: Element) -> list[str]:
+        """The texts of elements; not what is drawn in one, and not what is named after it."""
+        own, name = self._numbers[id(element)], called(element).strip()
+        above = set(self._above(own))
+        words: dict[str, None] = {}
+        for number in numbers:
+            other = self.elements[number]
+            text = " ".join(called(other).split())[:200]
+            if number == own or own in self._above(number) or other.window != element.window:
+                continue
+            if text and not (number in above and name and name in text):
+                words[text] = None
+        return list(words)[:_MOST]

@@ -1,0 +1,238 @@
+"""A target is found again where it is, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hisa.plugins.replay.program_records import Target
+from hisa.plugins.replay.surroundings import OTHERS, says
+from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is, target_of
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation, Window
+from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
+
+_NOWHERE = Path("/nowhere")
+_LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
+    "table": orders,
+    "list": lambda rows: orders(rows, kind="list item"),
+    "sections": lambda rows: orders(rows, kind="section"),
+    "grid": lambda rows: orders(rows, kind=""),
+    "cells": lambda rows: orders(rows, kind="cell"),
+    "cards": cards,
+}
+
+
+def find(target: Target, seen: Observation, *, lax: bool = False) -> Found | Missing:
+    return find_target(target, seen, None, _NOWHERE, lax=lax)
+
+
+def element_found(target: Target, seen: Observation) -> Element | None:
+    known = find(target, seen)
+    return known.element if isinstance(known, Found) else None
+
+
+def reason(target: Target, seen: Observation) -> str:
+    known = find(target, seen)
+    assert isinstance(known, Missing)
+    return known.reason
+
+
+def ship(rows: list[Row], of: Row, kind: str = "table") -> Target:
+    seen = look(_LISTS[kind](rows))
+    return target_of(button_of(seen, of), seen)
+
+
+@pytest.mark.parametrize("kind", _LISTS)
+@pytest.mark.parametrize(
+    "rows", [[ANN, BO, CY], [CY, BO, ANN], [("9", "Di Moss", "open"), BO, ANN], [BO]]
+)
+def test_the_button_of_a_row_is_found_whatever_stands_around_it(kind: str, rows: list[Row]) -> None:
+    seen = look(_LISTS[kind](rows))
+    assert element_found(ship([ANN, BO, CY], BO, kind), seen) is button_of(seen, BO)
+
+
+@pytest.mark.parametrize("kind", _LISTS)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ANN, CY],
+        [ANN],
+        [ANN, ("1042", "Bo Lind", "open"), CY],  # the same customer, another order
+        [ANN, ("1022", "Bo Lind", "open", "twice"), CY],
+        [ANN, BO, BO, CY],
+        [],
+    ],
+)
+def test_a_row_that_is_gone_or_there_twice_is_not_acted_on(kind: str, rows: list[Row]) -> None:
+    assert isinstance(find(ship([ANN, BO, CY], BO, kind), look(_LISTS[kind](rows))), Missing)
+
+
+def test_the_one_row_of_a_list_is_not_any_row() -> None:
+    target = ship([BO], BO)
+    assert element_found(target, look(orders([ANN]))) is None
+    assert "another row has one" in reason(target, look(orders([ANN])))
+
+
+def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
+    alone = look([thing("push button", "Ship", (10, 10, 80, 26))])
+    assert isinstance(find(target_of(alone.elements[0], alone), look(orders([ANN]))), Missing)  # type: ignore[index]
+
+
+def test_an_entry_of_a_tree_is_known_by_its_own_words() -> None:
+    def tree(*names: str) -> Observation:
+        branch = thing("tree item", "Orders", (10, 10, 300, 200))
+        leaves = [thing("tree item", n, (30, 40 + 30 * at, 200, 24), 0)
+                  for at, n in enumerate(names)]  # fmt: skip
+        return look([branch, *leaves])
+
+    seen, later = tree("May", "June"), tree("May", "June", "July")
+    target = target_of((seen.elements or ())[2], seen)
+    assert element_found(target, later) is (later.elements or ())[2]
+
+
+def test_figures_that_change_are_let_through_before_the_second_run_alone() -> None:
+    target, seen = ship([ANN, BO], BO), look(orders([ANN, ("1022", "Bo Lind", "open")]))
+    later = look(orders([ANN, ("1099", "Bo Lind", "open")]))
+    assert isinstance(find(target, later), Missing)
+    assert isinstance(find(target, later, lax=True), Found)
+    both = look(orders([("1099", "Bo Lind", "open"), BO]))
+    known = find(target, both, lax=True)
+    assert isinstance(known, Found)
+    assert known.element is button_of(both, BO), "its own figures come first"
+    assert element_found(target, seen) is button_of(seen, BO)
+
+
+def test_a_row_says_all_that_it_said_and_no_more() -> None:
+    assert says(["Bo", "{{#}} minutes ago"], ["Bo", "17 minutes ago"])
+    assert not says(["Bo", "{{#}} minutes ago"], ["Bo", "17 hours ago"])
+    assert not says(["Bo"], ["Bo", "express"])
+    assert says(["Bo", OTHERS], ["Bo", "express"])
+    assert not says(["Bo", OTHERS], ["Cy", "express"])
+
+
+def test_found_by_text_where_spelling_kind_and_holders_are_others() -> None:
+    seen = look([thing("panel", "File", (0, 0, 200, 40)),
+                 thing("push button", "Save", (10, 10, 80, 26), 0)])  # fmt: skip
+    target = target_of((seen.elements or ())[1], seen)
+    later = look([thing("panel", "Document", (0, 0, 200, 40)),
+                  thing("link", "Save…", (300, 10, 80, 26), 0)])  # fmt: skip
+    known = find(target, later)
+    assert isinstance(known, Found)
+    assert known.rung == "text"
+
+
+def test_renamed_is_not_there_and_swapped_goes_by_name() -> None:
+    seen = look([thing("push button", "Ship", (10, 10, 80, 26)),
+                 thing("push button", "Cancel", (110, 10, 80, 26))])  # fmt: skip
+    target = target_of((seen.elements or ())[0], seen)
+    swapped = look([thing("push button", "Cancel", (10, 10, 80, 26)),
+                    thing("push button", "Ship", (110, 10, 80, 26))])  # fmt: skip
+    assert element_found(target, swapped) is (swapped.elements or ())[1]
+    assert "is not there" in reason(target, look([thing("push button", "Go", (10, 10, 80, 26))]))
+
+
+def test_the_same_word_in_a_dialog_or_another_program_is_another_thing() -> None:
+    seen = look([thing("push button", "Save", (10, 10, 80, 26))])
+    target = target_of((seen.elements or ())[0], seen)
+    dialog = [thing("dialog", "", (200, 200, 300, 100)),
+              thing("static", "Delete all drafts?", (210, 210, 200, 20), 0),
+              thing("push button", "Save", (210, 250, 80, 26), 0)]  # fmt: skip
+    assert isinstance(find(target, look(dialog)), Missing)
+    mine = look([thing("push button", "Save", (10, 10, 80, 26), app="mail")])
+    assert isinstance(find(target, mine), Missing)
+    asked = look(dialog)
+    confirmed = target_of((asked.elements or ())[2], asked)
+    dialog[1] = thing("static", "Delete all orders?", (210, 210, 200, 20), 0)
+    assert isinstance(find(confirmed, look(dialog)), Missing), "it asks something else"
+
+
+def test_covered_is_not_there_to_be_clicked() -> None:
+    seen = look([thing("push button", "Save", (10, 10, 80, 26))])
+    target = target_of((seen.elements or ())[0], seen)
+    over = [*(seen.elements or ()), thing("push button", "Pay", (0, 0, 120, 60))]
+    assert "is covered by push button “Pay”" in reason(target, look(over))
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_nameless_likes_are_told_by_row_and_else_by_order_where_as_many(moved: bool) -> None:
+    seen = look(orders([ANN, BO], button=""))
+    target = target_of(button_of(seen, BO, ""), seen)
+    later = look(orders([BO, ANN] if moved else [ANN, BO], button=""))
+    assert element_found(target, later) is button_of(later, BO, "")
+    bare = [thing("push button", "", (10, 10 + 40 * n, 80, 26)) for n in range(3)]
+    bare = bare[::-1] if moved else bare
+    second = target_of(sorted(bare, key=lambda e: e.box.top)[1], look(bare))
+    assert element_found(second, look(bare)) == thing("push button", "", (10, 50, 80, 26))
+    assert "nothing tells them apart" in reason(second, look(bare[:2]))
+
+
+def test_what_has_no_element_is_found_by_its_picture_where_that_is_there_once(
+    tmp_path: Path,
+) -> None:
+    box = BoundingBox(100, 100, 148, 132, "screen")
+    look([], drawn=[box]).screenshot.crop(box)
+    (tmp_path / "cut.png").write_bytes(look([], drawn=[box]).screenshot.crop(box).png)
+    target = Target(role="picture", picture="cut.png")
+    moved = replace(box, left=600, right=648, top=400, bottom=432)
+    known = find_target(target, look([], drawn=[moved]), None, tmp_path)
+    assert isinstance(known, Found)
+    assert (known.rung, known.point.rounded()) == ("picture", (624, 416))
+    assert isinstance(find_target(target, look([], drawn=[box, moved]), None, tmp_path), Missing)
+    assert isinstance(find_target(target, look([]), None, tmp_path), Missing)
+
+
+def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
+    def fields(focused: int, *labels: str) -> Observation:
+        return look([
+            thing("text", "", (10, 10 + 40 * n, 200, 26), -1, "editable",
+                  *(["focused"] if n == focused else []), label=label)
+            for n, label in enumerate(labels)
+        ])  # fmt: skip
+
+    seen = fields(0, "Name", "City")
+    target = target_of((seen.elements or ())[0], seen)
+    assert focus_is(target, seen) == ""
+    assert focus_is(target, fields(1, "City", "Name")) == ""
+    assert "the keyboard belongs to" in focus_is(target, fields(1, "Name", "City"))
+    assert "nothing that is known" in focus_is(target, fields(-1, "Name", "City"))
+    notice = Window("2", "Notice", "python", active=True)
+    behind = replace(seen, windows=(replace(seen.windows[0], active=False), notice))
+    assert "belongs to the window “Notice”" in focus_is(target, behind)
+    nameless = fields(1, "", "")
+    second = target_of((nameless.elements or ())[1], nameless)
+    assert focus_is(second, nameless) == ""
+    assert focus_is(second, fields(0, "", "")), "the other one without a name"
+
+
+_WORDS = st.text(alphabet="AB12 ", min_size=1, max_size=4).map(str.strip).filter(bool)
+_ROWS = st.lists(
+    st.lists(_WORDS, min_size=1, max_size=3).map(tuple),
+    min_size=1, max_size=7, unique_by=frozenset,
+)  # fmt: skip
+
+
+@given(st.sampled_from(sorted(_LISTS)), _ROWS, _ROWS, st.data())
+def test_no_button_of_another_row_is_ever_taken(
+    kind: str, before: list[Row], more: list[Row], data: st.DataObject
+) -> None:
+    """Rows are removed, inserted and shuffled; two rows are the same where they say the same."""
+    assume(len(before) > 1 or kind not in ("grid", "cells"))  # one entry has no bounds there
+    row = data.draw(st.sampled_from(before))
+    kept = [other for other in before if data.draw(st.booleans())]
+    after = data.draw(st.permutations([*kept, *more]))
+    seen, later = look(_LISTS[kind](before)), look(_LISTS[kind](after))
+    at = [e for e in seen.elements or () if e.role == "push button"][before.index(row)]
+    chosen = element_found(target_of(at, seen), later)
+    if chosen is None:
+        return
+    buttons = [e for e in later.elements or () if e.role == "push button"]
+    number = next(n for n, button in enumerate(buttons) if button is chosen)
+    assert frozenset(after[number]) == frozenset(row)
+    same = [other for other in after if frozenset(other) == frozenset(row)]
+    assert len(same) == 1, "of two that say the same none is taken"

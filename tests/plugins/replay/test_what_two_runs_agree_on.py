@@ -1,0 +1,53 @@
+"""What a second run had too stays; what a value chooses is not held to what it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hisa.plugins.replay.compiling import agreed, effects_between
+from hisa.plugins.replay.program_planner import open_program, program_name
+from hisa.plugins.replay.program_records import (
+    Effect,
+    Parameter,
+    Program,
+    ProgramStep,
+    Target,
+    write_program,
+)
+from tests.plugins.replay.order_looks import ANN, BO, look, orders, thing
+
+
+def _program(*beside: str, effects: tuple[Effect, ...] = ()) -> Program:
+    target = Target(role="push button", name="Ship", beside=beside, alike=2)
+    step = ProgramStep(action="pyautogui.click(1, 1)", targets=(target,), effects=effects)
+    return Program(
+        name="ship", instruction="Ship.", screen=(1280, 720), task={}, steps=(step,),
+        parameters={"customer": Parameter(value="Ann Berg")},
+    )  # fmt: skip
+
+
+def test_figures_that_a_second_run_had_otherwise_are_any() -> None:
+    one, two = _program("Ann", "1021", "3 minutes ago"), _program("Ann", "1021", "14 minutes ago")
+    assert agreed(one, two).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
+
+
+def test_an_effect_is_what_the_player_will_read_so() -> None:
+    one, both = look(orders([ANN])), look(orders([ANN, BO]))
+    effects = effects_between(both, one)
+    assert Effect(what="went", role="static", name="Bo Lind") in effects
+    assert all(effect.name != "Ship" for effect in effects), "one of two that went leaves one"
+
+
+def test_what_is_new_tells_more_than_what_comes_back() -> None:
+    known = {("static", word) for word in (*ANN, *BO)}
+    said = thing("static", "Saved.", (10, 600, 80, 20))
+    effects = effects_between(look([]), look([*orders([ANN, BO]), said]), known)
+    assert {effect.name for effect in effects[:2]} == {"Saved.", "Ship"}
+
+
+def test_another_value_chooses_its_row_by_that_value_alone(tmp_path: Path) -> None:
+    write_program(_program("1021", "{{customer}}", "open"), tmp_path)
+    same, _ = open_program(program_name(tmp_path, {"customer": "Ann Berg"}))
+    assert same.steps[0].targets[0].beside == ("1021", "Ann Berg", "open")
+    other, _ = open_program(program_name(tmp_path, {"customer": "Bo Lind"}))
+    assert other.steps[0].targets[0].beside == ("Bo Lind", "{{*}}")
