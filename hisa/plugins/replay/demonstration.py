@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from hisa.actions import Action, Click, parse
+from hisa.actions.action_records import split
 from hisa.config import ModelSettings, Settings
 from hisa.events import Event, Observed, PersonActed, Planned
 from hisa.models.profile import Price, Profile
-from hisa.plugins.synthesis.data.atoms import Atom, split
+from hisa.plugins.synthesis.data.atoms import Atom
 from hisa.plugins.synthesis.data.trajectories import Look
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.runs.read import ELEMENTS, Run

@@ -21,6 +21,14 @@ from tests.plugins.live.watching import Client, until
 Acts = list[list[dict[str, Any]]]
 
 
+def runs_in(folder: Path) -> list[str]:
+    return [file.parent.name for file in folder.glob("*/run.json")]
+
+
+def bytes_below(folder: Path) -> list[bytes]:
+    return [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
+
+
 async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
     """The run of a person who takes the machine over, acts, and gives it back."""
     tree = {
@@ -30,8 +38,8 @@ async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResu
     }
     settings = hisa.Settings.model_validate(tree)
     work = asyncio.create_task(hisa.run("Enter a name.", settings=settings, environment=form))
-    await until(lambda: any(folder.glob("*/run.json")))
-    client = await Client.at(next(folder.glob("*/run.json")).parent.name)
+    await until(lambda: bool(runs_in(folder)))
+    client = await Client.at(runs_in(folder)[0])
     try:
         await client.step(1)
         lease = (await client.ask("take", viewer="Ann"))["lease"]
@@ -76,8 +84,7 @@ async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:
     run = load_run(result.folder)
     program = compile_run(run, "login", tmp_path / "program")
     assert "{{secret:typed_1}}" in str(program.steps[-1].action)
-    written = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
-    written.append(program.model_dump_json().encode())
+    written = [*bytes_below(tmp_path), program.model_dump_json().encode()]
     assert not any(form.encode() in data for data in written for form in forms(PASSWORD))
 
 
