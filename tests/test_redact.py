@@ -72,6 +72,7 @@ def test_secrets_of_known_shape(text: str, clean: str) -> None:
         "author: bob, auth: none",
         "Enter the password in the password field (2)",
         "the compass: north, bypass=enabled, keyboard: us",
+        "chromium --no-sandbox --password-store=basic",
         "pyautogui.write('[redacted]') # password: [redacted]",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     ],

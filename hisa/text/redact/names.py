@@ -64,7 +64,7 @@ _QUOTED = (
 """Up to the quote that is escaped as the first one is: in JSON within JSON others stand between."""
 _BARE = r"(?P<bare>(?![\[(])(?:[^\s\"'\\<>;&]|\\(?![nrt\"'\\])){3,4096})"
 _NAMED = re.compile(
-    rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_][a-z0-9_-]{{1,40}})?)"
+    rf"(?P<key>{_KEY})(?P<rest>(?:s(?![a-z])|[-_](?!store=)[a-z0-9_-]{{1,40}})?)"
     rf"[\"'\\\]]{{0,18}}[ \t]{{0,3}}(?::=|=>|[:=：＝]|(?P<tag>>))[ \t]{{0,3}}(?:{_QUOTED}|{_BARE})"
 )
 _TAG = re.compile(r"<[\w:.-]{0,40}$")
