@@ -64,8 +64,11 @@ def _telling(observation: Observation) -> list[Element]:
 
 def element_lines(observation: Observation) -> Iterable[str]:
     """The screen in words: windows first, then at most 150 elements, positions in image pixels."""
-    known = "; ".join(_windows(observation)) if observation.windows_known else _UNKNOWN
-    yield f"windows: {known}"
+    active = observation.active
+    if active is not None:
+        yield f"window: {_short(active.title)} ({_short(active.app)})"
+    titles = "; ".join(_short(window.title) for window in observation.windows)
+    yield f"windows: {titles if observation.windows_known else _UNKNOWN}"
     for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
     if not observation.complete:
@@ -106,7 +109,7 @@ def state_text(
         tools: the further tools for this step; they have a limit of their own.
         cut: is told what had to give way, in tokens by section.
     """
-    several = len(observation.windows) > 1 and not elements
+    several = len(observation.windows) > 1
     windows = _section(untrusted("windows"), "\n".join(_windows(observation)) if several else "")
     told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
     told = "\n".join(filter(None, (told, windows)))

@@ -13,9 +13,8 @@ from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.formats import GTA1Format, open_format
+from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer, VisionGrounder
-from hisa.models.profiles import find
 from hisa.protocols import Grounder, ModelRequest, ToolCall
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation
@@ -72,18 +71,6 @@ def vision_grounder() -> Setup:
     return Setup(VisionGrounder(model, GTA1Format(), emit=events.append), events)
 
 
-def opencua_grounder() -> Setup:
-    """OpenCUA and GTA1-32B: code, in pixels of the picture."""
-
-    def coding_model(request: ModelRequest) -> str:
-        point = seeing_model(request)
-        return f"```python\npyautogui.click{point}\n```" if point.startswith("(") else point
-
-    events: list[Event] = []
-    form = open_format("auto", trained=find("HelloKKMe/GTA1-32B").grounding)
-    return Setup(VisionGrounder(FunctionModel(coding_model), form, emit=events.append), events)
-
-
 def cascade() -> Setup:
     events: list[Event] = []
     seer = Seer(FunctionModel(seeing_model), GTA1Format())
@@ -103,10 +90,10 @@ def choice() -> Setup:
     return Setup(ChoiceGrounder(FunctionModel(picking_model), emit=events.append), events)
 
 
-MAKERS = [elements_grounder, vision_grounder, opencua_grounder, cascade, choice]
+MAKERS = [elements_grounder, vision_grounder, cascade, choice]
 
 
-@pytest.fixture(params=MAKERS, ids=["elements", "vision", "opencua", "cascade", "choice"])
+@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade", "choice"])
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()

@@ -1,4 +1,7 @@
-"""What fits best and is asked about all the same: another kind, and what lies outside a popup."""
+"""What fits best and is asked about all the same: another kind, and what lies outside a popup.
+
+Arrows and signs are found by their shapes, by `hisa.plugins.reading`.
+"""
 
 from __future__ import annotations
 

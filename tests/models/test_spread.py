@@ -1,4 +1,7 @@
-"""Several servers of one model: who is asked, who rests, and what is said of it."""
+"""Several servers of one model: who is asked, who rests, and what is said of it.
+
+The roles beside the grounder are those of `hisa.plugins.offline`.
+"""
 
 from __future__ import annotations
 

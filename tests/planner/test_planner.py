@@ -131,7 +131,8 @@ async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() 
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
     told = """<elements untrusted>
-windows: 1 mousepad "Untitled" (in front)
+window: Untitled (mousepad)
+windows: Untitled
 - push button "Save" at (60, 105)
 </elements>"""
     assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{told}")
@@ -150,7 +151,7 @@ def test_a_look_that_lacks_elements_or_a_window_says_so() -> None:
 def test_long_names_are_cut_at_120_characters() -> None:
     windows = tuple(Window(str(n), "w" * size, "app") for n, size in enumerate((120, 121)))
     told = list(element_lines(replace(observation(), windows=windows, elements=())))
-    assert told == [f"""windows: 1 app "{"w" * 119}…"; 0 app "{"w" * 120}\""""]
+    assert told == [f"windows: {'w' * 120}; {'w' * 119}…"]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,7 @@ def test_an_element_is_told_with_what_it_holds_and_how_it_stands() -> None:
     bold = Element("check box", "Bold", box, text="on", label="Style", states=states)
     same = Element("check box", "Bold", box, text="Bold")
     lines = list(element_lines(replace(observation(), elements=(bold, same))))
-    assert lines[1:] == [
+    assert lines[2:] == [
         '- check box "Bold" text="on" label="Style" states=checked,focused at (2, 5)',
         '- check box "Bold" at (2, 5)',
     ]
@@ -233,10 +234,9 @@ async def test_the_active_window_is_told_first_and_containers_without_a_name_are
         elements=(*cells, panel, dialog),
     )
     lines = list(element_lines(look))
-    assert lines[0] == 'windows: 2 soffice "Save As" (in front); 1 soffice "Sheet"'
-    assert lines[1].startswith('- push button "Save"')
+    assert lines[2].startswith('- push button "Save"')
     assert not [line for line in lines if line.startswith("- panel")]
-    assert len(lines) == 151
+    assert len(lines) == 152
 
 
 def test_several_windows_are_listed_beside_a_picture_the_top_one_first_eight_at_most() -> None:

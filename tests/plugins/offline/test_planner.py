@@ -255,8 +255,8 @@ def test_what_was_not_found_is_looked_for_in_closed_menus() -> None:
     (lesson,) = json.loads(
         asked("# Pattern induction", task='Click "Wrap".', steps="\n".join(lines))
     )["patterns"]
-    assert (lesson["type"], lesson["scope"]) == ("failure", "application")
-    assert lesson["steps"] == [1, 4, 5]
+    assert (lesson["type"], lesson["scope"]) == ("success", "application")
+    assert lesson["steps"] == [4, 5]
     told = f"- [p1] {lesson['lesson']}"
     again = planned('Click "Wrap".', advice=told, elements=MENUS)
     assert again["description"] == 'menu "Tools"'

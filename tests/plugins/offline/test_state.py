@@ -151,8 +151,8 @@ def looking(first: str) -> str:
 def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result: str) -> None:
     reply = asked(INDUCE, task=TASK, steps=looking(result))
     (pattern,) = json.loads(reply)["patterns"]
-    assert (pattern["type"], pattern["scope"]) == ("failure", "application")
-    assert pattern["steps"] == [2, 3, 4]
+    assert (pattern["type"], pattern["scope"]) == ("success", "application")
+    assert pattern["steps"] == [3, 4]
     assert "text editor" in pattern["lesson"]
     assert 'open the "Document" menu' in pattern["lesson"]
     assert all(pattern.values())
