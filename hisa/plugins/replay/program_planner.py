@@ -153,13 +153,14 @@ class ProgramPlayer:
             return self._wait(reason)
         if reason and self._program.proof:
             return self._end(UNKNOWN, self._at, reason)
-        self._done, self._waits = None, 0
+        self._done, self._waits, self._again = None, 0, 0
         return None
 
     def _next(self, look: Observation) -> ToolCall:
         """The next step where its targets are there; a wait, or the end."""
         if self._at >= len(self._program.steps):
-            summary = f"All {self._at} steps were done and came to what they came to before."
+            summary = f"All {self._at} steps were done"
+            summary += " and came to what they came to before." if self._program.proof else "."
             return ToolCall(summary, "termination", {"summary": summary})
         step = self._program.steps[self._at]
         thought = step.purpose or f"Step {self._at + 1} of {self._program.name}."
