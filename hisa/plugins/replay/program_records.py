@@ -142,7 +142,7 @@ def filled(program: Program, values: Mapping[str, str]) -> Program:
         known = ", ".join(program.parameters) or "none"
         raise UsageError(
             f"{program.name} has no parameter {unknown[0]!r}; it has: {known}",
-            fix=f"hisa replay {program.name} --help",
+            fix="hisa replay --list",
         )
     taken = {name: values.get(name, known.value) for name, known in program.parameters.items()}
     tree = _replaced(program.model_dump(mode="json"), taken)
