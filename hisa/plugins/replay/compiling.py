@@ -75,7 +75,8 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     task = run.manifest.task
     if holds_redacted(task.model_dump()):
         raise UsageError(
-            f"{run.id}: a secret was taken out of its task", fix="name it: docs/secrets.md"
+            f"{run.id}: a secret was taken out of its task",
+            fix="write {{secret:NAME}} in the task, and run it again",
         )
     return Program(
         name=name, instruction=task.instruction[:4000], source=(run.id,), steps=tuple(steps),

@@ -97,7 +97,7 @@ async def _by_effects(
         if isinstance(checks, str):
             raise UsageError(
                 f"nothing tells that it was done: {checks}",
-                fix="give the task a check: docs/tasks.md",
+                fix="hisa run task.yaml, with a check in it, and compile that run",
             )
         if not agree([_words(change) for change in changes]):
             raise UsageError("nobody said that this is what is meant; not stored", fix="--yes")

@@ -135,7 +135,7 @@ class _Reading:
         self.look_for_risks(name, text)
         if (
             name.endswith(tuple(RULES["scripts"]))
-            or name.startswith("scripts/")
+            or name.split("/")[0] == "scripts"
             or text[:2] == "#!"
         ):
             lines = (line.strip(" #/*\"'") for line in text.split("\n") if line[:2] != "#!")
