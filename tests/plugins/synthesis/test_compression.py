@@ -89,7 +89,7 @@ def test_actions_are_split_where_nothing_is_held() -> None:
 
 
 def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
-    text = "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password-store=basic\n"
+    text = "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
     text += "check:\n- element: {role: button, name: Save, state: [checked]}\n"
     file = tmp_path / "task.yaml"
     file.write_text(text)
@@ -97,7 +97,7 @@ def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_pat
     record = TaskRecord.model_validate_json(
         Redactor().data(TaskRecord.of(task)).model_dump_json()  # as a log has it
     )
-    assert "basic" not in str(record)
+    assert "Zebra99quilt" not in str(record)
     assert whole_task(record) == task
     file.write_text(text.replace("Save it", "Open it"))
     assert whole_task(record) == record.task(), "another task"
