@@ -89,7 +89,9 @@ def test_actions_are_split_where_nothing_is_held() -> None:
 
 
 def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
-    text = "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
+    text = (
+        "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
+    )
     text += "check:\n- element: {role: button, name: Save, state: [checked]}\n"
     file = tmp_path / "task.yaml"
     file.write_text(text)
