@@ -121,8 +121,11 @@ def _step(
     targets = tuple(_target(point, look, part, f"{number}-{at}", folder)
                     for at, point in enumerate(places)) if look else ()  # fmt: skip
     focus = None
-    if look is not None and not places and (focused := focused_element(look)):
-        focus = target_of(focused, look)
+    own = atom.before is not None  # else nobody looked since an act of the same step
+    if own and look is not None and not places and (focused := focused_element(look)):
+        front = part.before.window if part.before is not None else ""
+        if focused.window in (front, ""):  # windows behind keep their own
+            focus = target_of(focused, look)
     return ProgramStep(
         action=to_source(actions), targets=targets, focus=focus, purpose=part.thought[:4000],
         effects=effects,
