@@ -93,11 +93,11 @@ def _shown_parts(run: Run) -> Iterator[_Part]:
 
 def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
     """The actions of a run; within one step the look before its first one stands for all."""
-    said = {step.number: step for step in trajectory.steps}
+    recorded = {step.number: step for step in trajectory.steps}
     before: Look | None = None
     last = None
     for atom in atoms_of(trajectory, run):
-        step = said[atom.step]
+        step = recorded[atom.step]
         before = atom.before or (before if last == atom.step else step.before)
         last = atom.step
         yield _Part(atom, before, atom.after, step.thought, step.descriptions)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from hisa.actions import Action, Click, parse
 from hisa.actions.action_records import split
 from hisa.config import ModelSettings, Settings
+from hisa.errors import ModelUnavailable
 from hisa.events import Event, Observed, PersonActed, Planned
 from hisa.models.profile import Price, Profile
 from hisa.plugins.synthesis.data.atoms import Atom
-from hisa.plugins.synthesis.data.trajectories import Look
+from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
-from hisa.runs.read import ELEMENTS, Run
-from hisa.screen.geometry import Size
+from hisa.runs.read import Run
 from hisa.screen.observation import Observation
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
@@ -51,7 +50,7 @@ def _acts(
     run: Run, events: Sequence[Event]
 ) -> Iterator[tuple[Look | None, tuple[Action, ...], Look | None]]:
     looks = [(n, look) for n, e in enumerate(events) if isinstance(e, Observed)
-             if (look := _look(run, e)) is not None]  # fmt: skip
+             if (look := look_of(run, e)) is not None]  # fmt: skip
     for number, event in enumerate(events):
         if isinstance(event, PersonActed) and event.did == "acted" and not event.error:
             if "pyautogui" not in event.text:  # what nobody may read
@@ -74,15 +73,6 @@ def _double(first: Atom, second: Atom) -> Atom | None:
     return replace(first, actions=(replace(one, count=2),), after=second.after) if same else None
 
 
-def _look(run: Run, seen: Observed) -> Look | None:
-    image = run.image(seen.image)
-    if image is None:
-        return None
-    kept = run.folder / ELEMENTS / Path(f"{seen.elements_sha256}.json").name
-    size = Size(seen.screen_width, seen.screen_height)
-    return Look(image, size, seen.window, kept if seen.elements_sha256 else None)
-
-
 # ---------------------------------------------------------------- the run of a demonstration
 
 
@@ -100,8 +90,6 @@ class PersonModel:
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """Raises: ModelUnavailable, always."""
-        from hisa.errors import ModelUnavailable
-
         message = f"a person does not answer the {request.role} model's questions"
         raise ModelUnavailable(message, fix="--set models.state.model=offline")
 

@@ -30,6 +30,7 @@ OUTCOMES: Mapping[Outcome, int] = {
     "refused by policy": 1, "machine failed": 3, "stopped": 1,
 }  # fmt: skip
 """What a replay can come to, and the exit status of each."""
+_BROKEN = ("environment_error", "agent_broke_machine", "model_error")
 _WAITS = 12  # steps that a program's step may take: itself, and waits for it
 
 
@@ -114,7 +115,7 @@ async def play(
 def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
     if result.status == "stopped":
         return "stopped"
-    if result.status == "environment_error" or result.score_state == "score_failed":
+    if result.status in _BROKEN or result.score_state == "score_failed":
         return "machine failed"
     if result.status == "succeeded" and result.success:
         return "done unverified" if result.score_state == "no_check" else "verified"
@@ -124,7 +125,7 @@ def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
         return "halted before effect"
     if result.message.startswith(UNKNOWN):
         return "effect unknown"
-    return "done unverified" if result.status == "succeeded" else "halted before effect"
+    return "done unverified" if result.status == "succeeded" else "effect unknown"
 
 
 def _reason(result: hisa.RunResult, refused: list[str]) -> str:

@@ -87,7 +87,7 @@ def replay(
         return
     place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
     if not (place / "program.yaml").is_file():
-        known = ", ".join(found.name for found in places_of(folder)) or "none"
+        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
         raise UsageError(
             f"no program {name!r}; in {folder} there are: {known}", fix="hisa compile RUN"
         )
@@ -113,13 +113,16 @@ def _say_list(folder: Path, *, as_json: bool) -> None:
     programs = [read_program(place) for place in places_of(folder)]
     if as_json:
         print_json([
-            {"name": one.name, "instruction": one.instruction, "steps": len(one.steps),
-             "parameters": {key: value.value for key, value in one.parameters.items()}}
-            for one in programs
+            {"name": program.name, "instruction": program.instruction, "steps": len(program.steps),
+             "parameters": {key: value.value for key, value in program.parameters.items()}}
+            for program in programs
         ])  # fmt: skip
         return
-    for one in programs:
-        values = " ".join(f"--set {key}={value.value!r}" for key, value in one.parameters.items())
-        say(f"{one.name}  {len(one.steps)} steps  {one.instruction.splitlines()[0][:80]}  {values}")
+    for program in programs:
+        values = " ".join(
+            f"--set {key}={value.value!r}" for key, value in program.parameters.items()
+        )
+        words = program.instruction.splitlines()[0][:80]
+        say(f"{program.name}  {len(program.steps)} steps  {words}  {values}")
     if not programs:
-        say(f"no programs in {folder}; make one of a run: hisa compile RUN", err=True)
+        say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)

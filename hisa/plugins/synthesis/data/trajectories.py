@@ -18,7 +18,8 @@ from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Screenshot
 
-__all__ = ["Look", "Trajectory", "TrajectoryStep", "read_trajectories", "trajectory_of"]
+__all__ = ["Look", "Trajectory", "TrajectoryStep", "look_of", "read_trajectories"]
+__all__ += ["trajectory_of"]
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,8 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     if record.before is None or record.planned is None or not record.acts:
         return None
     seen, acts = record.judged_from or record.before, record.acts
-    before = _look(run, seen)
-    after = _look(run, record.after) if record.after is not None else None
+    before = look_of(run, seen)
+    after = look_of(run, record.after) if record.after is not None else None
     if before is None:
         return None
     return TrajectoryStep(
@@ -164,7 +165,8 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     )  # fmt: skip
 
 
-def _look(run: Run, seen: Observed) -> Look | None:
+def look_of(run: Run, seen: Observed) -> Look | None:
+    """The look of an event; None where its picture is gone."""
     image = run.image(seen.image)
     if image is None:
         return None
