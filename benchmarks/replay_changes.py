@@ -68,6 +68,8 @@ CHANGES = (
     Change("shield", "halt", "an invisible layer takes every click"),
     Change("renamed", "halt", "Ship is called Dispatch"),
     Change("swapped", "go on", "Ship and Cancel stand the other way round"),
+    Change("pane", "go on", "forty more orders stand above, in a part that scrolls by itself"),
+    Change("gone", "halt", "forty more stand above, and the order is not among them"),
     Change("slow4", "go on", "each answer takes 4 s"),
     Change("slow12", "go on", "each answer takes 12 s"),
     Change("dark", "go on", "light on dark"),
@@ -77,7 +79,7 @@ CHANGES = (
     Change("moved", "go on", "a smaller window elsewhere",
            "--window-position=140,60 --window-size=1000,620"),
 )  # fmt: skip
-"""Written down before any of them was run."""
+"""Written down before any of them was run; “pane” and “gone” later, with the turns of the wheel."""
 HELD = (
     Change("twin", "halt", "the order stands there twice, the same in every word"),
     Change("married", "halt", "the customer of the order has another name"),

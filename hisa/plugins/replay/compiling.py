@@ -14,6 +14,7 @@ from pathlib import Path
 from hisa.actions import Action, Drag, Move, Sleep, Write, points, to_source
 from hisa.errors import UsageError
 from hisa.plugins.replay.demonstration import demonstrated, has_person
+from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import figureless
@@ -27,11 +28,12 @@ from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
 __all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals"]
 
+_BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
 _CUT = (48, 32)  # image pixels of the picture of what has no name
 _NO_ACT = frozenset({"wait", "termination", "infeasible"})
@@ -58,12 +60,14 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
     parts = [part for part in found if part.atom.kind not in _NO_ACT]
     steps: list[ProgramStep] = []
+    looks: list[Collection[Element]] = []
     known: set[tuple[str, str]] = set()  # what was on a look before
     for number, part in enumerate(parts):
         elements = part.before.elements if part.before else ()
         known |= {(element.role, called(element)) for element in elements}
         if step := _step(part, number, folder, known):
             steps.append(step)
+            looks.append(elements or ())
     if not steps:
         raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
     if not any(part.before and part.before.elements for part in parts):
@@ -78,6 +82,7 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
             f"{run.id}: a secret was taken out of its task",
             fix="write {{secret:NAME}} in the task, and run it again",
         )
+    steps = without_own_figures(steps, looks, task.model_dump_json())
     return Program(
         name=name, instruction=task.instruction[:4000], source=(run.id,), steps=tuple(steps),
         screen=(size.width, size.height), task=task.model_dump(mode="json", exclude_defaults=True),
@@ -181,14 +186,17 @@ def effects_between(
 ) -> list[Effect]:
     """Effects that hold on the second look and not on the first, as a player reads them, by rank.
 
+    What only came back counts where nothing else changed: it may be out of sight the next time.
+
     Args:
         one: with elements.
         other: likewise.
         known: roles and names that were on an earlier look.
     """
     changes = sorted(element_changes(one, other), key=lambda change: _telling(change, known))
-    effects = dict.fromkeys(effect for change in changes for effect in _effect(change))
-    return [effect for effect in effects if holds(effect, other) and not holds(effect, one)]
+    ranks = {effect: _telling(c, known) for c in reversed(changes) for effect in _effect(c)}
+    effects = [e for e in reversed(ranks) if holds(e, other) and not holds(e, one)]
+    return [e for e in effects if ranks[e] < _BACK] or effects
 
 
 def _telling(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
@@ -196,7 +204,7 @@ def _telling(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
     if change.what in ("came", "went") and change.role not in WINDOWS:
         if change.what == "went":
             return 3
-        return 4 if (change.role, change.name) in known else 2
+        return _BACK if (change.role, change.name) in known else 2
     return 0 if change.what in ("came", "went") else 1
 
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 import hisa
 from hisa.config import Settings
-from hisa.events import Decided, Event, HeldBack, StepFinished
-from hisa.plugins.replay.program_planner import HALTED, UNKNOWN, program_name
+from hisa.events import Decided, Event, StepFinished
+from hisa.plugins.replay.program_planner import HALTED, REFUSED, UNKNOWN, program_name
 from hisa.plugins.replay.program_records import Program, filled
 from hisa.protocols import Environment, Task
 from hisa.runs.manifest import TaskRecord
@@ -31,7 +31,7 @@ OUTCOMES: Mapping[Outcome, int] = {
 }  # fmt: skip
 """What a replay can come to, and the exit status of each."""
 _BROKEN = ("environment_error", "agent_broke_machine", "model_error")
-_WAITS = 12  # steps that a program's step may take: itself, and waits for it
+_WAITS = 36  # steps that a program's step may take: itself, waits and turns of the wheel
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ async def play(
     refused: list[str] = []
 
     def listen(event: Event) -> None:
-        if isinstance(event, HeldBack) or (isinstance(event, Decided) and not event.allowed):
-            refused.append(getattr(event, "why", "") or getattr(event, "rule", "") or "held back")
+        if isinstance(event, Decided) and not event.allowed:
+            refused.append(": ".join(filter(None, (event.rule, event.why))))
         if isinstance(event, StepFinished):
             tell(f"step {event.step}")
 
@@ -119,7 +119,7 @@ def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
         return "machine failed"
     if result.status == "succeeded" and result.success:
         return "done unverified" if result.score_state == "no_check" else "verified"
-    if refused:
+    if refused or result.message.startswith(REFUSED):
         return "refused by policy"
     if result.message.startswith(HALTED):
         return "halted before effect"

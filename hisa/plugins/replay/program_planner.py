@@ -7,15 +7,17 @@ longer than `patience`, the run ends and says which.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.actions import Action, Sleep, Write, map_points, parse, points, to_source, to_space
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.events import Planned
 from hisa.models.profile import Price, Profile
+from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
     FORMS,
     Effect,
@@ -26,8 +28,9 @@ from hisa.plugins.replay.program_records import (
     mark,
     read_program,
 )
-from hisa.plugins.replay.surroundings import OTHERS
-from hisa.plugins.replay.target_ladder import Found, find_target, focus_is
+from hisa.plugins.replay.scrolling import Search
+from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
+from hisa.plugins.replay.target_ladder import Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.screen.geometry import Point
@@ -39,6 +42,7 @@ from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 __all__ = [
     "HALTED",
     "PROGRAM",
+    "REFUSED",
     "UNKNOWN",
     "ProgramModel",
     "ProgramPlayer",
@@ -49,8 +53,14 @@ __all__ = [
 
 HALTED, UNKNOWN = "halted before effect", "effect unknown"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was."""
+REFUSED = "refused by policy"
+"""How it begins where a rule or a person said no."""
+_NO = r"the policy refuses this|this needs a person's word|a person refused this"
+_UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done.*)?$", re.DOTALL)
+"""The result of an act that was not made, and will not be the next time either."""
 _WAIT, _WAITS, _UNPROVED = 2, 10, 2
 """Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+_MOVES = 0.7  # seconds for contents to come to rest, and for the tree to tell of it
 _AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
@@ -121,6 +131,8 @@ class ProgramPlayer:
         self._at = 0  # the step that comes next
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
+        self._search = Search()
+        self._before: Observation | None = None  # the look that it was decided on
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end.
@@ -130,7 +142,9 @@ class ProgramPlayer:
         """
         if view.lines and not (self._at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        call = self._settle(observation, view) or self._next(observation)
+        call = self._settle(observation, view)
+        if call is None:
+            self._before, call = observation, self._next(observation)
         self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
         return call
 
@@ -139,13 +153,17 @@ class ProgramPlayer:
         step = self._done
         if step is None:
             return None
-        if view.lines and "nothing was done" in view.lines[-1]:
+        result = view.lines[-1].rpartition(" | Result: ")[2] if view.lines else ""
+        if (undone := _UNDONE.match(result)) and not self._waits:
+            outcome = REFUSED if re.match(_NO, undone[1]) else HALTED
+            return self._end(outcome, self._at, undone[1])
+        if "nothing was done" in result:
             if self._again >= _AGAIN:
-                return self._end(HALTED, self._at, view.lines[-1].rpartition("Result: ")[2])
+                return self._end(HALTED, self._at, result)
             self._again += 1
             self._at, self._done = self._at - 1, None
             return None
-        missing = next((effect for effect in step.effects if not holds(effect, look)), None)
+        missing = next((e for e in step.effects if not holds(e, look, self._before)), None)
         reason = "" if missing is None else _effect_in_words(missing, look)
         if not reason:
             reason = _unlike_typed(step, look)
@@ -167,34 +185,37 @@ class ProgramPlayer:
         if step.tool != "gui_action":
             self._go(step)
             return ToolCall(thought, step.tool, step.action)
-        places, reason = self._places(step, look)
-        if reason:
+        places = self._places(step, look)
+        if isinstance(places, Missing):
+            turn = self._search.turn(places.unseen, look) if self._waits and places.unseen else None
+            if isinstance(turn, Sleep):
+                return ToolCall(f"Wait: {places.reason}.", "wait", {"seconds": turn.seconds})
+            if turn is not None:
+                return _gui(f"Scroll: {places.reason}.", (turn, Sleep(_MOVES)), look)
             if self._waits < _WAITS:
-                return self._wait(reason)
-            return self._end(HALTED, self._at + 1, reason)
-        actions = _moved(parse(step.action), places)
-        actions = to_space(actions, "image", screen=look.screen, image=look.image)
+                return self._wait(places.reason)
+            return self._end(HALTED, self._at + 1, places.reason)
         self._go(step)
-        return ToolCall(thought, "gui_action", to_source(actions), actions=tuple(actions))
+        return _gui(thought, _moved(parse(step.action), places), look)
 
-    def _places(self, step: ProgramStep, look: Observation) -> tuple[list[Point], str]:
+    def _places(self, step: ProgramStep, look: Observation) -> list[Point] | Missing:
         """The places of a step's action on this look, or why it goes nowhere."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
-            return [], "the program does not say what it acts on"
+            return Missing("the program does not say what it acts on")
         lax = self._program.proof is None  # the second run tells which figures stay
         if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
-            return [], reason
+            return Missing(reason)
         places: list[Point] = []
         for target, point in zip(step.targets, recorded, strict=True):
             found = find_target(target, look, point, self._folder, lax=lax)
-            if not isinstance(found, Found):
-                return [], found.reason
+            if isinstance(found, Missing):
+                return found
             places.append(found.point)
-        return places, ""
+        return places
 
     def _go(self, step: ProgramStep) -> None:
-        self._at, self._done, self._waits = self._at + 1, step, 0
+        self._at, self._done, self._waits, self._search = self._at + 1, step, 0, Search()
 
     def _wait(self, reason: str) -> ToolCall:
         self._waits += 1
@@ -212,11 +233,25 @@ def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ..
     return tuple(map_points(actions, lambda _: next(left)))
 
 
+def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCall:
+    """A call of actions, whose places are brought to the picture that a planner sees."""
+    seen = to_space(actions, "image", screen=look.screen, image=look.image)
+    return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
+
+
 # ---------------------------------------------------------------- what a step came to
 
 
-def holds(effect: Effect, look: Observation) -> bool:
-    """Whether a look shows what a step was to change."""
+def holds(effect: Effect, look: Observation, before: Observation | None = None) -> bool:
+    """Whether a look shows what a step was to change.
+
+    Args:
+        effect: of the step; numbers that are marks must be others than before.
+        look: with elements.
+        before: the look that the step was decided on.
+    """
+    if FIGURES in effect.name + effect.value:
+        return _counted(effect, look) - (_counted(effect, before) if before else set()) != set()
     if effect.what == "window":
         title = look.active.title if look.active is not None else ""
         return letters(title) == letters(effect.value)
@@ -231,6 +266,18 @@ def holds(effect: Effect, look: Observation) -> bool:
     if effect.what == "value":
         return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def _counted(effect: Effect, look: Observation) -> set[str]:
+    """The texts of a look in the words of an effect, with numbers of their own."""
+    same = [e for e in look.elements or () if e.role == effect.role and is_shown(e)]
+    if effect.what == "came":
+        return {e.name for e in same if numberless(called(e)) == effect.name}
+    return {
+        e.text.strip()
+        for e in same
+        if called(e) == effect.name and numberless(e.text.strip()) == effect.value.strip()
+    }
 
 
 def _effect_in_words(effect: Effect, look: Observation) -> str:

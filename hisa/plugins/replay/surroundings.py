@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator, Sequence
 from hisa.plugins.synthesis.doing import called
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
+__all__ = ["DIALOGS", "FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
 
 FIGURES, OTHERS = "{{#}}", "{{*}}"
 """In a text: figures that were others in the second run; as a text of its own: any others."""
 
 _ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
 """Roles of what holds the parts of one entry."""
-_DIALOGS = frozenset({"dialog", "alert", "file chooser"})
+DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _BARS = frozenset({"tool bar", "menu bar", "page tab list", "status bar", "menu", "navigation"})
 """Roles of what is low and wide, and no row of a list."""
 _CONTENT = frozenset(
@@ -68,17 +68,17 @@ class Surroundings:
         self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
         for number, element in enumerate(self.elements):
             if element.role in _CONTENT and is_shown(element):
-                for holder in (number, *self._above(number), -1):
+                for holder in (number, *self.above(number), -1):
                     self._texts[holder].append(number)
 
     def in_dialog(self, element: Element) -> bool:
         """Whether a dialog holds it."""
-        above = self._above(self._numbers[id(element)])
-        return any(self.elements[up].role in _DIALOGS for up in above)
+        above = self.above(self._numbers[id(element)])
+        return any(self.elements[up].role in DIALOGS for up in above)
 
     def in_row(self, element: Element) -> bool:
         """Whether it belongs to an entry by the roles of what holds it, and that says something."""
-        above = self._above(self._numbers[id(element)])
+        above = self.above(self._numbers[id(element)])
         return any(self._is_row(up, element) for up in above)
 
     def entry(self, element: Element, alike: Sequence[Element]) -> list[str]:
@@ -99,7 +99,7 @@ class Surroundings:
                 return small[-1] if small else said[0]
             return self._band(element, alike) or self._between(element, alike)
         for up in own:
-            if (role := self.elements[up].role) in _DIALOGS:
+            if (role := self.elements[up].role) in DIALOGS:
                 texts = self._said(up, element)
                 return texts if len(texts) <= _FEW and role != "file chooser" else []
         for up in own[:_LEVELS]:
@@ -116,7 +116,8 @@ class Surroundings:
             yield self._band(element, alike)
             yield self._between(element, alike)
 
-    def _above(self, number: int) -> Iterator[int]:
+    def above(self, number: int) -> Iterator[int]:
+        """The numbers of what holds an element, innermost first."""
         at = self.elements[number].parent
         for _ in range(_DEEP):
             if at is None or not 0 <= at < len(self.elements):
@@ -128,9 +129,9 @@ class Surroundings:
         """The numbers of what holds an element and none of the others, innermost first."""
         if self._counted[0] is not alike:
             numbers = [self._numbers[id(other)] for other in alike]
-            held = Counter(up for number in numbers for up in (number, *self._above(number)))
+            held = Counter(up for number in numbers for up in (number, *self.above(number)))
             self._counted = alike, held
-        for up in self._above(self._numbers[id(element)]):
+        for up in self.above(self._numbers[id(element)]):
             if self._counted[1][up] > 1:
                 return
             yield up
@@ -150,7 +151,7 @@ class Surroundings:
 
     def _together(self, element: Element, alike: Sequence[Element]) -> list[int]:
         """The contents of the nearest holder that an element shares with others that are alike."""
-        above = list(self._above(self._numbers[id(element)]))
+        above = list(self.above(self._numbers[id(element)]))
         own = sum(1 for _ in self._own_holders(element, alike))
         return self._texts.get(above[own] if own < len(above) else -1, [])
 
@@ -175,12 +176,12 @@ class Surroundings:
     def _words(self, numbers: Collection[int], element: Element) -> list[str]:
         """The texts of elements; not what is drawn in one, and not what is named after it."""
         own, name = self._numbers[id(element)], called(element).strip()
-        above = set(self._above(own))
+        above = set(self.above(own))
         words: dict[str, None] = {}
         for number in numbers:
             other = self.elements[number]
             text = " ".join(called(other).split())[:200]
-            if number == own or own in self._above(number) or other.window != element.window:
+            if number == own or own in self.above(number) or other.window != element.window:
                 continue
             if text and not (number in above and name and name in text):
                 words[text] = None

@@ -51,11 +51,13 @@ class Found:
 class Missing:
     """Why a target is not to be acted on; it may come to be, by waiting.
 
-    ``like`` says whether something like it is there, so that no picture may stand for it.
+    ``like`` says whether something like it is there, so that no picture may stand for it;
+    ``unseen`` is the target where it may be out of sight.
     """
 
     reason: str
     like: bool = False
+    unseen: Target | None = None
 
 
 def target_of(element: Element, look: Observation, *, words: str = "", picture: str = "") -> Target:
@@ -96,7 +98,8 @@ def find_target(
         cover = element_at(chosen.box.centre, look)
         covered = cover is not None and cover is not chosen
         by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
-        return Missing(f"{_words(target)} {by or 'cannot be used now'}", like=True)
+        unseen = None if cover else target  # nothing lies there, or it is beyond the screen
+        return Missing(f"{_words(target)} {by or 'cannot be used now'}", True, unseen)
     return Found(rung, _inside(chosen, target, place), chosen)
 
 
@@ -132,13 +135,13 @@ def _known(target: Target, around: Surroundings, *, lax: bool) -> tuple[Rung, El
         if not fitting:
             beside = ", ".join(target.beside[:3]) or "nothing"
             reason = f"{_words(target)} beside {beside} is not there; another row has one"
-            return Missing(reason, like=True)
+            return Missing(reason, True, target)
         chosen = fitting[0] if len(fitting) == 1 else _by_order(target, fitting)
         if chosen is None:
             reason = f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
             return Missing(reason, like=True)
         return rung, chosen
-    return Missing(f"{_words(target)} is not there")
+    return Missing(f"{_words(target)} is not there", unseen=target)
 
 
 def _fits(target: Target, element: Element, alike: Sequence[Element], around: Surroundings) -> bool:

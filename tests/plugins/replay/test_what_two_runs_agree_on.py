@@ -42,7 +42,9 @@ def test_what_is_new_tells_more_than_what_comes_back() -> None:
     known = {("static", word) for word in (*ANN, *BO)}
     said = thing("static", "Saved.", (10, 600, 80, 20))
     effects = effects_between(look([]), look([*orders([ANN, BO]), said]), known)
-    assert {effect.name for effect in effects[:2]} == {"Saved.", "Ship"}
+    assert {effect.name for effect in effects} == {"Saved.", "Ship"}
+    back = effects_between(look([]), look([*orders([ANN])]), {*known, ("push button", "Ship")})
+    assert {effect.name for effect in back} == {*ANN, "Ship"}, "nothing else tells"
 
 
 def test_another_value_chooses_its_row_by_that_value_alone(tmp_path: Path) -> None:
