@@ -104,11 +104,18 @@ class _Watcher:
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The end, once a person gave the machine back; a take-over ends the wait."""
-        if not self._asked:
+        if not self._asked and "a person had the machine" not in view.notice:
             self._asked = True
             await asyncio.Event().wait()
         summary = "A person showed how it is done."
-        call = ToolCall(summary, "termination", {"summary": summary})
+        return self._planned(ToolCall(summary, "termination", {"summary": summary}))
+
+    def meanwhile(self) -> ToolCall:
+        """The step in which a person had the machine, as the live page asks for it."""
+        self._asked = True
+        return self._planned(ToolCall("A person shows how it is done.", "wait", {"seconds": 1}))
+
+    def _planned(self, call: ToolCall) -> ToolCall:
         self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
         return call
 

@@ -13,6 +13,7 @@ from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.demonstration import demonstrated
 from hisa.runs.read import load_run
+from hisa.runs.report import render_report
 from hisa.testing import FakeEnvironment
 from hisa.text.redact.named_secrets import forms
 from tests.plugins.live.test_typed_secrets import FIELD, OK, PASSWORD, Login
@@ -29,6 +30,15 @@ def bytes_below(folder: Path) -> list[bytes]:
     return [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
 
 
+class Starting(FakeEnvironment):
+    """A machine that comes up once somebody asked for it."""
+
+    async def reset(self) -> None:
+        """Wait for the page, as a person who is quick does."""
+        await asyncio.sleep(1)
+        await super().reset()
+
+
 async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
     """The run of a person who takes the machine over, acts, and gives it back."""
     tree = {
@@ -41,7 +51,8 @@ async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResu
     await until(lambda: bool(runs_in(folder)))
     client = await Client.at(runs_in(folder)[0])
     try:
-        await client.step(1)
+        if not isinstance(form, Starting):
+            await client.step(1)
         lease = (await client.ask("take", viewer="Ann"))["lease"]
         for several in acts:
             assert (await client.ask("input", lease=lease, acts=several))["ok"]
@@ -76,6 +87,24 @@ async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
         "push button",
     ]
     assert {known.value for known in program.proposed.values()} == {"Ada"}
+
+
+async def test_the_step_in_which_it_was_shown_reads_as_a_wait(tmp_path: Path) -> None:
+    result = await shown(tmp_path / "runs", FakeEnvironment(), ENTER)
+    run = load_run(result.folder)
+    first, last = (step for step in run.steps if step.number)
+    assert first.planned is not None
+    assert (first.planned.tool, first.planned.thought) == ("wait", "A person shows how it is done.")
+    assert (first.verdict, last.verdict) == ("no_change", "succeeded")
+    page = render_report(run)
+    assert "nothing was done" not in page
+    assert "A person shows how it is done." in page
+
+
+async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> None:
+    result = await shown(tmp_path / "runs", Starting(), ENTER)
+    assert result.status == "succeeded"
+    assert len(demonstrated(load_run(result.folder))) == 4
 
 
 async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:

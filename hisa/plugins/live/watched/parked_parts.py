@@ -83,7 +83,10 @@ class ParkedPlanner(_Parked):
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """Plan; `ActionRefused` where a person had the machine meanwhile."""
         gate, own, call = self._gate, asyncio.current_task(), ToolCall("", "none", "")
+        meanwhile: Callable[[], ToolCall] | None = getattr(self._inner, "meanwhile", None)
         gate.enter("planning")
+        if meanwhile is not None and await gate.park():  # a planner that waits for just that
+            return meanwhile()
         await self._park()
         gate.plan, gate.cut = (
             asyncio.ensure_future(self._inner.plan(task, observation, view)),
@@ -96,6 +99,9 @@ class ParkedPlanner(_Parked):
                 raise
         finally:
             gate.plan = None
+        if gate.cut and meanwhile is not None:
+            await gate.park()
+            return meanwhile()
         await self._park()
         if gate.cut:  # the person let go before the agent was parked
             raise ActionRefused("nothing was done: a person was about to take the machine over")
