@@ -17,6 +17,7 @@ from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
+from hisa.plugins.replay.step_risks import act_risk, tool_risk
 from hisa.plugins.replay.surroundings import figureless
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
@@ -117,7 +118,7 @@ def _step(
     if atom.tool is not None:
         return ProgramStep(
             action=atom.tool.input, tool=atom.tool.tool, purpose=part.thought[:4000],
-            effects=effects,
+            effects=effects, risk=tool_risk(atom.tool.tool, atom.tool.input),
         )  # fmt: skip
     actions = tuple(action for action in atom.actions if not isinstance(action, Sleep))
     if not actions:
@@ -133,7 +134,7 @@ def _step(
             focus = target_of(focused, look)
     return ProgramStep(
         action=to_source(actions), targets=targets, focus=focus, purpose=part.thought[:4000],
-        effects=effects,
+        effects=effects, risk=act_risk(actions, look) if look else "",
     )  # fmt: skip
 
 

@@ -30,10 +30,7 @@ def without_own_figures(
 ) -> list[ProgramStep]:
     """The steps without effects that read other figures the next time.
 
-    Args:
-        steps: of a program.
-        looks: for each the elements before it.
-        words: of the task, whose figures are known too.
+    ``looks`` has for each step the elements before it, ``words`` is all that the task says.
     """
     known = set(_NUMBER.findall("\n".join([words, *map(_words, steps)])))
     return [
@@ -44,13 +41,11 @@ def without_own_figures(
 
 def _words(step: ProgramStep) -> str:
     """The texts that a step types or runs, and those of its targets; no pixels."""
-    typed: object = step.action
-    if step.tool == "gui_action":
-        typed = [action.text for action in parse(step.action) if isinstance(action, Write)]
+    acts = parse(step.action) if step.tool == "gui_action" else ()
+    texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
     named = {"name", "label", "within", "window", "beside"}
-    targets = [*step.targets, *([step.focus] if step.focus else [])]
-    known = [target.model_dump(mode="json", include=named) for target in targets]
-    return json.dumps([typed, known], ensure_ascii=False)
+    known = step.model_dump(mode="json", include={"targets": {"__all__": named}, "focus": named})
+    return json.dumps([texts, known], ensure_ascii=False)
 
 
 def _weaker(
@@ -67,16 +62,14 @@ def _weaker(
 def _was_renamed(gone: Effect, own: Sequence[Effect]) -> bool:
     """Whether it is what a thing with such figures was called before."""
     came = [effect.name for effect in own if (effect.what, effect.role) == ("came", gone.role)]
-    names = {numberless(gone.name), gone.name}
-    return gone.what == "went" and any(gone.name in n or numberless(n) in names for n in came)
+    same = (gone.name in name or numberless(name) == numberless(gone.name) for name in came)
+    return gone.what == "went" and any(same)
 
 
 def _by_change(effect: Effect, before: Collection[Element]) -> Effect:
     """The effect by its words alone, where they stood there with other figures before."""
-    read = {(e.role, numberless(text)) for e in before for text in (e.name, e.text) if text}
-    name, value = numberless(effect.name), numberless(effect.value)
-    if effect.what == "came" and (effect.role, name) in read:
-        return effect.model_copy(update={"name": name})
-    if effect.what == "value" and (effect.role, value) in read:
-        return effect.model_copy(update={"value": value})
-    return effect
+    part = {"came": "name", "value": "value"}.get(effect.what, "")
+    words = numberless(getattr(effect, part, ""))
+    read = (text for e in before if e.role == effect.role for text in (e.name, e.text))
+    known = words and words in map(numberless, read)
+    return effect.model_copy(update={part: words}) if known else effect

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from hisa.actions import Action, Sleep, Write, map_points, parse, points, to_source, to_space
+from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.events import Planned
@@ -60,7 +60,6 @@ _UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done
 """The result of an act that was not made, and will not be the next time either."""
 _WAIT, _WAITS, _UNPROVED = 2, 10, 2
 """Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
-_MOVES = 0.7  # seconds for contents to come to rest, and for the tree to tell of it
 _AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
@@ -187,11 +186,9 @@ class ProgramPlayer:
             return ToolCall(thought, step.tool, step.action)
         places = self._places(step, look)
         if isinstance(places, Missing):
-            turn = self._search.turn(places.unseen, look) if self._waits and places.unseen else None
-            if isinstance(turn, Sleep):
-                return ToolCall(f"Wait: {places.reason}.", "wait", {"seconds": turn.seconds})
-            if turn is not None:
-                return _gui(f"Scroll: {places.reason}.", (turn, Sleep(_MOVES)), look)
+            lost = places.unseen if self._waits else None
+            if lost and (turn := self._search.turn(lost, look)):
+                return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
             return self._end(HALTED, self._at + 1, places.reason)
@@ -211,6 +208,8 @@ class ProgramPlayer:
             found = find_target(target, look, point, self._folder, lax=lax)
             if isinstance(found, Missing):
                 return found
+            if step.risk and found.rung not in ("element", "text"):
+                return Missing(f"a step with a risk ({step.risk}) is not done by {found.rung}")
             places.append(found.point)
         return places
 
@@ -243,13 +242,7 @@ def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCa
 
 
 def holds(effect: Effect, look: Observation, before: Observation | None = None) -> bool:
-    """Whether a look shows what a step was to change.
-
-    Args:
-        effect: of the step; numbers that are marks must be others than before.
-        look: with elements.
-        before: the look that the step was decided on.
-    """
+    """Whether a look shows what a step was to change since the look ``before`` it."""
     if FIGURES in effect.name + effect.value:
         return _counted(effect, look) - (_counted(effect, before) if before else set()) != set()
     if effect.what == "window":
@@ -273,11 +266,8 @@ def _counted(effect: Effect, look: Observation) -> set[str]:
     same = [e for e in look.elements or () if e.role == effect.role and is_shown(e)]
     if effect.what == "came":
         return {e.name for e in same if numberless(called(e)) == effect.name}
-    return {
-        e.text.strip()
-        for e in same
-        if called(e) == effect.name and numberless(e.text.strip()) == effect.value.strip()
-    }
+    texts = {e.text.strip() for e in same if called(e) == effect.name}
+    return {text for text in texts if numberless(text) == effect.value.strip()}
 
 
 def _effect_in_words(effect: Effect, look: Observation) -> str:

@@ -83,7 +83,8 @@ class ProgramStep(_Record):
 
     ``action`` is PyAutoGUI source whose place is that of the target on the screen of ``Program``,
     or a command or tool's input where ``tool`` is not "gui_action". ``targets`` has one for each
-    place of the action; ``focus`` is what had the keyboard where it has none.
+    place of the action; ``focus`` is what had the keyboard where it has none. ``risk`` says what it
+    deletes, sends or runs: no picture finds its targets.
     """
 
     action: Any
@@ -91,6 +92,7 @@ class ProgramStep(_Record):
     targets: tuple[Target, ...] = ()
     focus: Target | None = None
     purpose: Text = ""
+    risk: Text = ""
     effects: tuple[Effect, ...] = ()
 
 

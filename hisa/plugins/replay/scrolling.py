@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hisa.actions import Scroll, Sleep
+from hisa.actions import Action, Scroll, Sleep
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import DIALOGS, Surroundings, is_shown
 from hisa.plugins.synthesis.doing import called
@@ -17,7 +17,7 @@ __all__ = ["Search"]
 _ACTS = 8  # forwards; back twice as many, past where the search began
 _CLICK, _PART = 120, 0.8
 """Pixels of the longest turn by one click, Chromium's, and how much of a view a turn may pass."""
-_LATE = 1  # seconds until a tree tells that its contents moved, where it did not at once
+_MOVES = 0.7  # seconds until contents are at rest and the tree tells of it; where not, once more
 _LEAST = 100  # pixels of a view's height
 _OUT = 8  # pixels by which its contents reach beyond it, more than a line does of its box
 _TURNED = frozenset(
@@ -35,14 +35,14 @@ class Search:
         self._before: object = None
         self._waited = False
 
-    def turn(self, target: Target, look: Observation) -> Scroll | Sleep | None:
-        """The next turn of the wheel, with its place in screen space, or a look later; None: none.
+    def turn(self, target: Target, look: Observation) -> tuple[Action, ...]:
+        """The next turn of the wheel, with its place in screen space, or a pause; empty: none.
 
         It is made over the target's own window or dialog, and over nothing in front of that.
         """
         view = _view(target, look)
         if view is None:
-            return None
+            return ()
         elements, (number, place) = look.elements or (), view
         clicks = max(1, int(_PART * elements[number].box.height / _CLICK))
         inside = (e for n, e in enumerate(elements) if lies_in(n, number, elements))
@@ -51,13 +51,13 @@ class Search:
             way, left = self._ways[0]
             if left and shows != self._before:
                 self._ways[0], self._before, self._waited = (way, left - 1), shows, False
-                return Scroll(way * clicks, at=place)
+                return Scroll(way * clicks, at=place), Sleep(_MOVES)
             if left and not self._waited:
                 self._waited = True
-                return Sleep(_LATE)
+                return (Sleep(_MOVES),)
             self._before = None
             del self._ways[0]
-        return None
+        return ()
 
 
 def _view(target: Target, look: Observation) -> tuple[int, Point] | None:
@@ -78,41 +78,30 @@ def _view(target: Target, look: Observation) -> tuple[int, Point] | None:
         if around.in_dialog(elements[n]) == target.dialog and elements[n].box.height >= _LEAST
     }
     inner = views - {up for n in views for up in around.above(n)}
-    for n in sorted(
-        inner, key=lambda n: (not elements[n].box.contains(once), -elements[n].box.area)
-    ):
-        if (place := _place(n, look)) is not None:
-            return n, place
-    return None
+    ranks = {n: (elements[n].box.contains(once), elements[n].box.area) for n in inner}
+    places = ((n, _place(n, look)) for n in sorted(inner, key=ranks.__getitem__, reverse=True))
+    return next(((n, place) for n, place in places if place is not None), None)
 
 
 def _overflowing(elements: Sequence[Element], around: Surroundings) -> Iterator[int]:
     """The numbers of what scrolls by its role, or has contents that reach beyond it."""
     for number, element in enumerate(elements):
-        if not is_shown(element):
-            continue
-        if element.role == "scroll pane":
-            yield number
-        for up in around.above(number):
-            box = elements[up].box
-            if element.box.bottom > box.bottom + _OUT or element.box.top < box.top - _OUT:
+        for up in around.above(number) if is_shown(element) else ():
+            box, role = elements[up].box, elements[up].role
+            over = max(element.box.bottom - box.bottom, box.top - element.box.top)
+            if over > _OUT or role == "scroll pane":
                 yield up
 
 
 def _place(number: int, look: Observation) -> Point | None:
     """A place on the screen that belongs to an element, and to nothing that the wheel changes."""
-    elements, box = look.elements or (), (look.elements or ())[number].box
-    shown = box.intersection(BoundingBox(0, 0, look.screen.width, look.screen.height, "screen"))
-    numbers = {id(element): n for n, element in enumerate(elements)}
-    if shown is None:
-        return None
+    elements = look.elements or ()
+    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
+    shown = elements[number].box.intersection(screen) or BoundingBox(0, 0, 0, 0, "screen")
+    inside = {id(e) for n, e in enumerate(elements) if lies_in(n, number, elements)}
     for part in (0.5, 0.25, 0.75, 0.9):
         place = Point(shown.left + part * shown.width, shown.centre.y, "screen")
         top = element_at(place, look)
-        if (
-            top is not None
-            and top.role not in _TURNED
-            and lies_in(numbers[id(top)], number, elements)
-        ):
+        if top is not None and id(top) in inside and top.role not in _TURNED:
             return Point(*place.rounded(), "screen")
     return None

@@ -114,7 +114,8 @@ def _say_list(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json([
             {"name": program.name, "instruction": program.instruction, "steps": len(program.steps),
-             "parameters": {key: value.value for key, value in program.parameters.items()}}
+             "parameters": {key: value.value for key, value in program.parameters.items()},
+             "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk}}
             for program in programs
         ])  # fmt: skip
         return

@@ -1,0 +1,94 @@
+"""A step that deletes, sends or runs something says so, and is not done by a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hisa.actions import Click, Press
+from hisa.plugins.replay.cli.replay import replay
+from hisa.plugins.replay.program_planner import ProgramPlayer
+from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
+from hisa.plugins.replay.step_risks import act_risk, ill_told, tool_risk
+from hisa.protocols import StateView, Task
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element
+from tests.plugins.replay.order_looks import look, thing
+
+_ASKED = [thing("dialog", "", (200, 200, 300, 100)),
+          thing("label", "Delete all drafts?", (210, 210, 200, 20), 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "risk"), [
+    ([thing("push button", "Delete", (300, 240, 80, 26))], "delete"),
+    ([thing("push button", "Pay now", (300, 240, 80, 26))], "pay"),
+    ([thing("push button", "Cancel", (300, 240, 80, 26))], ""),
+    ([thing("push button", "Save", (300, 240, 80, 26))], ""),
+    ([*_ASKED, thing("push button", "OK", (300, 240, 80, 26), 0)], "delete"),
+    ([*_ASKED, thing("push button", "Cancel", (300, 240, 80, 26), 0)], ""),
+])  # fmt: skip
+def test_a_click_has_the_risk_that_the_policy_knows(elements: list[Element], risk: str) -> None:
+    assert act_risk([Click(Point(340, 253, "screen"))], look(elements)) == risk
+
+
+def test_enter_has_the_risk_of_the_button_that_it_presses() -> None:
+    button = thing("push button", "Delete", (300, 240, 80, 26), 0, "is-default", "focused")
+    assert act_risk([Press("enter")], look([*_ASKED, button])) == "delete"
+
+
+@pytest.mark.parametrize(("tool", "given", "risk"), [
+    ("bash_execution", "ls", "runs a command"),
+    ("bash_execution", "rm -rf ~/drafts", "runs a command, delete"),
+    ("bash_execution", {"command": "rm ~/a.txt"}, "runs a command, delete"),
+    ("files_open", {"path": "~/a.txt"}, "calls files_open"),
+])  # fmt: skip
+def test_a_command_and_a_tool_are_risks(tool: str, given: object, risk: str) -> None:
+    assert tool_risk(tool, given) == risk
+
+
+def program(risk: str, target: Target) -> Program:
+    step = ProgramStep(action="pyautogui.click(124, 116)", targets=(target,), risk=risk)
+    return Program(name="go", instruction="Go.", screen=(1280, 720), task={}, steps=(step,))
+
+
+@pytest.mark.parametrize("risk", ["", "delete"])
+async def test_a_risky_step_is_not_done_by_its_picture(tmp_path: Path, risk: str) -> None:
+    box = BoundingBox(100, 100, 148, 132, "screen")
+    seen = look([], drawn=[box])
+    (tmp_path / "cut.png").write_bytes(seen.screenshot.crop(box).png)
+    player = ProgramPlayer(
+        lambda _: None, program(risk, Target(role="picture", picture="cut.png")), tmp_path
+    )
+    for _ in range(20):
+        call = await player.plan(Task(id="go", instruction=""), seen, StateView())
+        if call.tool != "wait":
+            break
+    assert call.tool == ("infeasible" if risk else "gui_action")
+    if risk:
+        assert "a step with a risk (delete) is not done by picture" in call.thought
+
+
+@pytest.mark.parametrize(("target", "words"), [
+    (Target(role="push button", name="Save"), None),
+    (Target(role="text", picture="pictures/0-0.png"), None),
+    (Target(role="picture", picture="pictures/0-0.png"), "known by a picture alone"),
+    (Target(role="picture"), "known by nothing"),
+    (Target(role="table"), "nothing but its order tells its target, table"),
+])  # fmt: skip
+def test_a_target_that_little_tells_is_named_with_its_step(
+    target: Target, words: str | None
+) -> None:
+    (step,) = program("", target).steps
+    lines = [*ill_told([ProgramStep(action="pyautogui.press('a')"), step])]
+    assert [line.startswith("step 2: ") and str(words) in line for line in lines] == [True] * bool(
+        words
+    )
+
+
+def test_the_list_of_programs_has_their_risks(tmp_path: Path) -> None:
+    write_program(program("delete", Target(role="push button", name="Erase")), tmp_path / "go")
+    result = CliRunner().invoke(replay, ["--list", "--json", "--programs", str(tmp_path)])
+    assert [entry["risks"] for entry in json.loads(result.stdout)] == [{"1": "delete"}]
