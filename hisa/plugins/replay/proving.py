@@ -27,7 +27,7 @@ from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["prove", "with_parameters"]
+__all__ = ["prove", "stands", "with_parameters"]
 
 
 async def prove(
@@ -138,7 +138,7 @@ def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Pr
     for name, known in sorted(parameters.items(), key=lambda item: -len(item[1].value)):
         words = _marked(words, known.value, mark(name))
         for form, made in FORMS.items():
-            if len(made(known.value)) > 1:
+            if not form or len(made(known.value)) > 1:
                 marked = _marked(marked, made(known.value), mark(name, form))
     steps = marked.pop("steps")
     parts = words | {"steps": steps, "task": task | marked | words}
@@ -151,13 +151,22 @@ def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Pr
     return Program.model_validate(tree)
 
 
+def stands(value: str, text: str) -> bool:
+    """Whether a value stands in a text as a whole word."""
+    return bool(value) and _word(value).search(text) is not None
+
+
+def _word(value: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w{{|]){re.escape(value)}(?![\w}}])")
+
+
 def _marked(tree: Any, value: str, mark: str) -> Any:
     """Put a mark where the value stands as a whole word; of an action, in what it types."""
     if isinstance(tree, Mapping) and "action" in tree:
         rest = {key: part for key, part in tree.items() if key != "action"}
         return {"action": _marked_action(tree, value, mark)} | _marked(rest, value, mark)
     if isinstance(tree, str):
-        return re.sub(rf"(?<![\w{{]){re.escape(value)}(?![\w}}])", lambda _: mark, tree)
+        return _word(value).sub(lambda _: mark, tree)
     if isinstance(tree, Mapping):
         return {key: _marked(part, value, mark) for key, part in tree.items()}
     return [_marked(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
