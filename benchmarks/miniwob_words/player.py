@@ -159,6 +159,7 @@ async def play(
     seed: int,
     *,
     on_event: Callable[[Event], None] = lambda _: None,
+    folder: Path | None = None,
 ) -> Episode:
     """Do a page once, through the whole agent.
 
@@ -167,6 +168,7 @@ async def play(
         page: one that has a script.
         seed: what the page draws.
         on_event: gets each event of the run.
+        folder: keeps its run; None: it is not kept.
     """
     episode = Episode(page, seed, half(page))
     player = _Player(desktop, episode)
@@ -175,10 +177,10 @@ async def play(
         player.hear(event)
         on_event(event)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as passing:
         result = await hisa.run(
             f"miniwob:{page}",
-            settings=_settings(Path(folder), seed),
+            settings=_settings(folder or Path(passing), seed),
             model={"planner": FunctionModel(player.reply)},
             environment=desktop,
             on_event=hear,

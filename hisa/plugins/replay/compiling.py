@@ -87,7 +87,7 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
 
 
 def _instruction(run: Run) -> str:
-    """What was to be done, also where the setup of the task found the words."""
+    """The words of its task, also where the setup found them."""
     words = [event.instruction for event in run.events if isinstance(event, Instructed)]
     return words[-1] if words else run.manifest.task.instruction
 

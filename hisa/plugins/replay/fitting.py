@@ -80,7 +80,7 @@ def _pieces(program: Program) -> list[str]:
 def _ways(
     pieces: Sequence[str], words: str, texts: Mapping[str, str], known: Mapping[str, str]
 ) -> Iterator[Mapping[str, str] | None]:
-    """What the marks stand for, in each way in which words can be read; None: a try, which ends."""
+    """The texts of the marks, in each way in which words can be read; None for each try."""
     own = pieces[0]
     if len(pieces) == 1 or not words.startswith(own):
         yield texts if words == own else None

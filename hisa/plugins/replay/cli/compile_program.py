@@ -50,9 +50,9 @@ def compile_program(
     from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.replay.compiling import compile_run
-    from hisa.plugins.replay.families import of_family
     from hisa.plugins.replay.program_records import NAME, write_program
     from hisa.plugins.replay.proving import prove
+    from hisa.plugins.replay.run_families import of_family
     from hisa.runs.read import load_run
 
     file, options = ctx.meta["hisa.settings"]

@@ -92,7 +92,7 @@ def _kind(step: ProgramStep) -> tuple[str, ...]:
 
 
 def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
-    """What differs at the same place and stands in the instruction of each run, by a name."""
+    """Rows of texts at one place that differ as the runs' instructions do, by a name."""
     names: dict[str, tuple[str, ...]] = {}
     for number, steps in enumerate(zip(*(program.steps for program in programs), strict=True)):
         label = label_of(programs[0].steps, number)

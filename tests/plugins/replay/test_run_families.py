@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.replay.families import of_family
+from hisa.plugins.replay.run_families import of_family
 from hisa.plugins.replay.fitting import values_in
 from hisa.plugins.replay.program_records import (
     Effect,
