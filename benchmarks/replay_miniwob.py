@@ -2,11 +2,11 @@
 
     python -m benchmarks.replay_miniwob [PAGE...] [-n N] [--model NAME --seeds K] [--out FOLDER]
 
-Each page is shown three times by its script (`benchmarks.miniwob_words`); those runs become one
-program, with its values as parameters, which is proved by the page's own score. On a fresh seed the
-program is chosen by the page's instruction and played. A page without a program is not solved by
-one. The offline model, or that of --model, does the same seeds. FOLDER gets a line an episode; the
-same command goes on where it stopped.
+Each page is shown on three seeds by its script (`benchmarks.miniwob_words`), or by the offline
+model where that fails. The solved runs become one program, with its values as parameters, which is
+proved by the page's own score. On a fresh seed a program is chosen by the page's instruction and
+played; a page without one counts as not solved. The offline model, or that of --model, does the
+same seeds. FOLDER gets a line an episode; the same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from hisa.plugins.replay.program_records import read_program, write_program
 from hisa.plugins.replay.proving import prove
 from hisa.plugins.replay.run_families import of_family
 from hisa.runs.manifest import TaskRecord
-from hisa.runs.read import load_run
+from hisa.runs.read import Run, load_run
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 
@@ -81,28 +81,37 @@ def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
     return Settings.model_validate(tree)
 
 
+async def shown(page: str, seed: int, folder: Path) -> tuple[Run | None, str]:
+    """The solved run of a seed, by its script or else the offline model; or why there is none."""
+    kept = folder / "shown" / f"{page}-{seed}"
+    async with DesktopEnvironment() as desktop:
+        episode = await show(desktop, page, seed, folder=kept)
+    if episode.done:
+        return load_run(max(kept.glob("*/run.json")).parent), ""
+    async with DesktopEnvironment() as desktop:
+        task = load_task(f"miniwob:{page}", seed=seed)
+        settings = settings_in(folder, seed)
+        result = await hisa.run(task, settings=settings, environment=desktop)
+    reason = episode.broken or episode.reason
+    return load_run(result.folder) if result.success else None, f"{seed} by its script: {reason}"
+
+
 async def learn(page: str, folder: Path) -> str:
     """Make the page's program of its shown runs; returns why there is none, or an empty text."""
-    runs, place = [], folder / "programs" / page
-    for seed in SHOWN:
-        kept = folder / "shown" / f"{page}-{seed}"
-        async with DesktopEnvironment() as desktop:
-            episode = await show(desktop, page, seed, folder=kept)
-        if episode.done:
-            runs.append(load_run(max(kept.glob("*/run.json")).parent))
-    if len(runs) < len(SHOWN):
-        failed = f"{len(SHOWN) - len(runs)} of {len(SHOWN)} shown runs failed"
-        if len(runs) < 2:
-            return failed
-        print(f"{page}: {failed}", file=sys.stderr)
+    place, part = folder / "programs" / page, folder / "parts" / page
+    tries = [await shown(page, seed, folder) for seed in SHOWN]
+    runs = [run for run, _ in tries if run is not None]
+    for _, failed in tries:
+        print(f"{page} {failed}" if failed else "", end="\n" * bool(failed), file=sys.stderr)
+    if len(runs) < 2:
+        return f"{len(SHOWN) - len(runs)} of {len(SHOWN)} shown runs failed; {tries[0][1]}"
     try:
-        part = folder / "parts" / page
         program = of_family([compile_run(run, page, part) for run in runs])
         write_program(program, part)
         settings = settings_in(folder, SHOWN[0])
         program = await prove(program, part, settings, agree=lambda _: False, take=True)
     except OperatorError as error:
-        return str(error)
+        return f"of {len(runs)} runs: {error}"
     write_program(program, part)
     place.parent.mkdir(parents=True, exist_ok=True)
     part.rename(place)

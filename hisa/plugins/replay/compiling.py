@@ -26,8 +26,8 @@ from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.lies_at import element_at, focused_element
-from hisa.screen.observation import Observation
+from hisa.screen.lies_at import cover_at, element_at, focused_element
+from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
 __all__ = ["agreed", "compile_run", "effects_between", "free_name", "label_of"]
@@ -141,13 +141,23 @@ def _step(
 
 def _target(point: Point, look: Observation, part: _Part, name: str, folder: Path) -> Target:
     words = part.words[0] if part.words else ""
-    element = element_at(point, look)
+    element = _met(point, look)
     named = element is not None and (element.name or element.label or element.text)
     picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")
     if element is None:
         spot = (round(point.x), round(point.y))
         return Target(role="picture", words=words[:4000], picture=picture, box=spot + spot)
     return target_of(element, look, words=words, picture=picture)
+
+
+def _met(point: Point, look: Observation) -> Element | None:
+    """The element at a point; among others that a text of several lines runs around, not that."""
+    met, at = element_at(point, look), look.convert(point, "screen")
+    if met is None or met.role != "static":
+        return met
+    same = (e for e in look.elements or () if e.role in ("static", "link"))
+    held = (e for e in same if e.window == met.window and e.box.contains(at))
+    return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
 
 
 def _picture(point: Point, look: Observation, file: Path) -> str:

@@ -27,7 +27,7 @@ from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["prove", "stands", "with_parameters"]
+__all__ = ["prove", "stands", "with_mark", "with_parameters"]
 
 
 async def prove(
@@ -136,10 +136,10 @@ def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Pr
     marked = {"steps": tree["steps"]} | {k: task[k] for k in ("setup", "check") if k in task}
     words = {"instruction": program.instruction}
     for name, known in sorted(parameters.items(), key=lambda item: -len(item[1].value)):
-        words = _marked(words, known.value, mark(name))
+        words = with_mark(words, known.value, mark(name))
         for form, made in FORMS.items():
             if not form or len(made(known.value)) > 1:
-                marked = _marked(marked, made(known.value), mark(name, form))
+                marked = with_mark(marked, made(known.value), mark(name, form))
     steps = marked.pop("steps")
     parts = words | {"steps": steps, "task": task | marked | words}
     taken = {**program.parameters, **parameters}
@@ -160,26 +160,28 @@ def _word(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w{{|]){re.escape(value)}(?![\w}}])")
 
 
-def _marked(tree: Any, value: str, mark: str) -> Any:
+def with_mark(tree: Any, value: str, mark: str) -> Any:
     """Put a mark where the value stands as a whole word; of an action, in what it types."""
     if isinstance(tree, Mapping) and "action" in tree:
         rest = {key: part for key, part in tree.items() if key != "action"}
-        return {"action": _marked_action(tree, value, mark)} | _marked(rest, value, mark)
+        return {"action": _marked_action(tree, value, mark)} | with_mark(rest, value, mark)
     if isinstance(tree, str):
         return _word(value).sub(lambda _: mark, tree)
     if isinstance(tree, Mapping):
-        return {key: _marked(part, value, mark) for key, part in tree.items()}
-    return [_marked(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
+        return {key: with_mark(part, value, mark) for key, part in tree.items()}
+    return (
+        [with_mark(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
+    )
 
 
 def _marked_action(step: Mapping[str, Any], value: str, mark: str) -> Any:
     action = step["action"]
     if not isinstance(action, str):
-        return _marked(action, value, mark)
+        return with_mark(action, value, mark)
     if step.get("tool", "gui_action") != "gui_action":
         return action  # a command stays as it was
     typed = (
-        replace(part, text=_marked(part.text, value, mark)) if isinstance(part, Write) else part
+        replace(part, text=with_mark(part.text, value, mark)) if isinstance(part, Write) else part
         for part in parse(action)
     )
     return to_source(tuple(typed))

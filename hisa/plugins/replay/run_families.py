@@ -15,8 +15,8 @@ from typing import Any
 from hisa.actions import Drag, Move, Write, parse, to_source
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import free_name, label_of, typed_text
-from hisa.plugins.replay.program_records import Parameter, Program, ProgramStep, Target
-from hisa.plugins.replay.proving import stands, with_parameters
+from hisa.plugins.replay.program_records import Parameter, Program, ProgramStep, Target, mark
+from hisa.plugins.replay.proving import stands, with_mark, with_parameters
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 
 __all__ = ["of_family"]
@@ -93,17 +93,21 @@ def _kind(step: ProgramStep) -> tuple[str, ...]:
 
 def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
     """Rows of texts at one place that differ as the runs' instructions do, by a name."""
-    names: dict[str, tuple[str, ...]] = {}
+    rows: dict[tuple[str, ...], str] = {}
     for number, steps in enumerate(zip(*(program.steps for program in programs), strict=True)):
-        label = label_of(programs[0].steps, number)
-        typed = label, tuple(map(typed_text, steps))
+        typed = label_of(programs[0].steps, number), tuple(map(typed_text, steps))
         for word, texts in (typed, *_texts([step.model_dump() for step in steps], "text")):
             for row in (texts, _core(texts)):
-                said = all(stands(t, p.instruction) for t, p in zip(row, programs, strict=True))
-                if said and len(set(row)) > 1 and row not in names.values():
-                    names[free_name(word, names)] = row
-                if said:
+                if all(stands(t, p.instruction) for t, p in zip(row, programs, strict=True)):
+                    rows.setdefault(row, word)
                     break
+    names: dict[str, tuple[str, ...]] = {}
+    for row, word in sorted(rows.items(), key=lambda item: len(item[0][0])):
+        texts = row
+        for name, known in names.items():
+            texts = tuple(with_mark(t, k, mark(name)) for t, k in zip(texts, known, strict=True))
+        if len(set(texts)) > 1:  # else shorter values say it
+            names[free_name(word, names)] = row
     return names
 
 
@@ -176,9 +180,9 @@ def _same(texts: Sequence[Any], marked: Sequence[Any]) -> bool:
 def _in_all(texts: Sequence[Sequence[Any]], marked: Sequence[Sequence[Any]]) -> list[Any]:
     """Those of the first run that all have, but for the values."""
     return [
-        text for text, mark in zip(texts[0], marked[0], strict=True)
-        if all(mark in row for row in marked)
-        and (text == mark or any(text not in row for row in texts))
+        text for text, own in zip(texts[0], marked[0], strict=True)
+        if all(own in row for row in marked)
+        and (text == own or any(text not in row for row in texts))
     ]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.replay.run_families import of_family
 from hisa.plugins.replay.fitting import values_in
 from hisa.plugins.replay.program_records import (
     Effect,
@@ -16,6 +15,7 @@ from hisa.plugins.replay.program_records import (
     filled,
 )
 from hisa.plugins.replay.proving import with_parameters
+from hisa.plugins.replay.run_families import of_family
 
 
 def click(name: str, *beside: str, role: str = "push button", **more: object) -> ProgramStep:
@@ -77,6 +77,16 @@ def test_words_around_the_value_are_no_part_of_it() -> None:
     assert program.instruction == "Save it as {{file}}.txt."
     assert program.steps[0].action == "pyautogui.write('/home/user/{{file}}.txt')"
     assert program.task["check"]["all"][0]["file"] == "~/{{file}}.txt"
+
+
+def test_a_screen_that_shows_the_instruction_adds_no_value() -> None:
+    def select(name: str) -> Program:
+        words = f"Select {name} and click Submit."
+        return run(words, click(name, words, role="radio button"), click("Submit", words))
+
+    program = taken(select("ant"), select("bee"), select("cat"))
+    assert program.instruction == "Select {{radio_button}} and click Submit."
+    assert program.steps[1].targets[0].beside == (program.instruction,)
 
 
 def test_one_letter_is_a_value_too() -> None:
