@@ -16,7 +16,6 @@ from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
-from hisa.plugins.replay.surroundings import figureless
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
@@ -30,7 +29,7 @@ from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["agreed", "compile_run", "effects_between", "free_name", "label_of"]
+__all__ = ["compile_run", "effects_between", "free_name", "label_of"]
 __all__ += ["proposals", "typed_text"]
 
 _MOST = 6  # effects of a step; the first ones tell most
@@ -226,42 +225,7 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
         yield Effect(what=change.what, role=change.role, name=change.name)
 
 
-# ---------------------------------------------------------------- two runs
-
-
-def agreed(program: Program, second: Program) -> Program:
-    """The program with those effects alone that a second run of its steps had too.
-
-    Figures beside a target that were others in the second run may be any.
-
-    Raises:
-        UsageError: the second run has other steps.
-    """
-    if len(program.steps) != len(second.steps):
-        raise UsageError(
-            f"the second run has {len(second.steps)} actions, the first {len(program.steps)}",
-            fix="hisa compile RUN, with a run that does the task without detours",
-        )
-    steps = []
-    for step, again in zip(program.steps, second.steps, strict=True):
-        effects = tuple(effect for effect in step.effects if effect in again.effects)
-        focus, targets = step.focus, step.targets
-        if len(targets) == len(again.targets):
-            targets = tuple(map(_beside_of_both, targets, again.targets))
-        if focus is not None and again.focus is not None:
-            focus = _beside_of_both(focus, again.focus)
-        update = {"effects": effects, "targets": targets, "focus": focus}
-        steps.append(step.model_copy(update=update))
-    return program.model_copy(update={"steps": tuple(steps)})
-
-
-def _beside_of_both(target: Target, again: Target) -> Target:
-    others = {figureless(text) for text in again.beside}
-    beside = tuple(
-        text if text in again.beside or figureless(text) not in others else figureless(text)
-        for text in target.beside
-    )
-    return target.model_copy(update={"beside": beside})
+# ---------------------------------------------------------------- parameters
 
 
 def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:

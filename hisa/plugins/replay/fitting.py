@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hisa.errors import UsageError
-from hisa.plugins.replay.program_records import FORMS, Program, mark, read_program
-from hisa.plugins.replay.proving import stands
+from hisa.plugins.replay.program_records import FORMS, Program, mark, read_program, stands
 from hisa.protocols import Task
 
 __all__ = ["fitting_program", "values_in"]
 
-_LONGEST, _TRIES = 4000, 500
-"""Characters of an instruction, and places in it at which the next words are looked for."""
+_LONGEST = 4000  # characters of an instruction; no template has more
 _QUOTES = frozenset(['""', "''", "“”", "‘’", "„“", "«»", "``"])
 _FURTHER = re.compile(r"[.;:!?,] |\b(?:and|then|or)\b", re.IGNORECASE)
 """Signs that words without quotes ask for something more."""
@@ -57,15 +54,27 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | None:
     says that value; else nobody knows what it is to be, and the program does not fit.
     """
     pieces = _pieces(program)
-    if len(instruction) > _LONGEST or not re.search(r"\w", "".join(pieces[::2])):
+    own = "".join(pieces[::2])
+    values: dict[str, str] = {}
+    words = " ".join(instruction.split()) if len(instruction) <= _LONGEST else ""
+    texts = _texts(pieces[::2], words)
+    if texts is None or not re.search(r"\w", own) or any(t not in instruction for t in texts):
         return None
-    known = {mark(n, f): FORMS[f](p.value) for n, p in program.parameters.items() for f in FORMS}
-    tries = list(islice(_ways(pieces, " ".join(instruction.split()), {}, known), _TRIES))
-    found = [texts for texts in tries if texts is not None]
-    if len(found) != 1 or len(tries) == _TRIES:
-        return None
-    verbatim = all(text in instruction for text in found[0].values())
-    return _bound(program, found[0], "".join(pieces[::2])) if verbatim else None
+    marks = list(zip(pieces[1::2], texts, strict=True))
+    for name, known in program.parameters.items():
+        told = [(m(known.value), m, t) for f, m in FORMS.items() for sign, t in marks
+                if sign == mark(name, f)]  # fmt: skip
+        if not told and not any(stands(made(known.value), own) for made in FORMS.values()):
+            return None
+        for old, _, text in told[:1]:  # the value itself, where it is told
+            head, found, tail = known.value.rpartition(old)
+            values[name] = head + text + tail if found else text
+        if any(made(values[name]) != text for _, made, text in told):
+            return None
+    around = zip(pieces[:-1:2], texts, pieces[2::2], strict=True)
+    recorded = {known.value for known in program.parameters.values()}
+    plain = all(_is_plain(t, b[-1:] + a[:1]) or t in recorded for b, t, a in around)
+    return values if plain else None
 
 
 def _pieces(program: Program) -> list[str]:
@@ -77,41 +86,28 @@ def _pieces(program: Program) -> list[str]:
     return re.split(f"({marks})", template) if marks else [template]
 
 
-def _ways(
-    pieces: Sequence[str], words: str, texts: Mapping[str, str], known: Mapping[str, str]
-) -> Iterator[Mapping[str, str] | None]:
-    """The texts of the marks, in each way in which words can be read; None for each try."""
-    own = pieces[0]
-    if len(pieces) == 1 or not words.startswith(own):
-        yield texts if words == own else None
-        return
-    words = words[len(own) :]
-    _, sign, after, *further = pieces
-    last = [len(words) - len(after)] if not further else None
-    for end in last or (m.start() for m in re.finditer(f"(?={re.escape(after)})", words)):
-        yield None
-        text = words[: max(0, end)]
-        if _can_be(text, own[-1:] + after[:1], known.get(sign)) and text == texts.get(sign, text):
-            yield from _ways(pieces[2:], words[end:], {**texts, sign: text}, known)
+def _texts(own: Sequence[str], words: str) -> list[str] | None:
+    """What stands between words of a template, in order; None: that is not one way alone.
+
+    The way with the first places of its words and the one with the last bound all others.
+    """
+    if len(own) == 1 or "" in own[1:-1]:
+        return [] if list(own) == [words] else None
+    size = len(own[0]) + len(own[-1])
+    if len(words) <= size or not (words.startswith(own[0]) and words.endswith(own[-1])):
+        return None
+    first = last = words[len(own[0]) : len(words) - len(own[-1])]
+    texts: list[str] = []
+    again: list[str] = []
+    for inner, other in zip(own[1:-1], own[-2:0:-1], strict=True):
+        text, _, first = first.partition(inner)
+        last, _, tail = last.rpartition(other)
+        texts, again = [*texts, text], [tail, *again]
+    texts, again = [*texts, first], [last, *again]
+    return texts if texts == again and all(texts) else None
 
 
-def _can_be(text: str, around: str, known: str | None) -> bool:
-    """Whether a mark, with these signs around it, may stand for a text."""
-    plain = bool(text) and text == text.strip() and "{{" not in text
+def _is_plain(text: str, around: str) -> bool:
+    """Whether a mark with these signs around it may stand for a text, and it asks for no more."""
     further = set(around) & set(text) if around in _QUOTES else _FURTHER.search(text)
-    return plain and (not further or text == known)
-
-
-def _bound(program: Program, texts: Mapping[str, str], own: str) -> dict[str, str] | None:
-    """The values of which the texts are forms."""
-    values: dict[str, str] = {}
-    for name, known in program.parameters.items():
-        told = {f: texts[mark(name, f)] for f in FORMS if mark(name, f) in texts}
-        if not told and not any(stands(made(known.value), own) for made in FORMS.values()):
-            return None
-        for form, text in list(told.items())[:1]:  # the value itself, where it is told
-            head, old, tail = known.value.rpartition(FORMS[form](known.value))
-            values[name] = head + text + tail if old else text
-        if any(FORMS[form](values[name]) != text for form, text in told.items()):
-            return None
-    return values
+    return text == text.strip() and "{{" not in text and not further

@@ -1,7 +1,7 @@
-"""One program of several runs that did the same steps with other values.
+"""What several runs of the same steps agree on: again, or with the values of their instructions.
 
-What differs is a value where each run's own instruction says it, with the same words around it.
-What no instruction says is left open where the rest tells what is meant; else there is no program.
+An effect or figure that came but once was the machine's own. What differs is a value where each
+run's instruction says it; what none says is left open, where the rest tells what is meant.
 """
 
 from __future__ import annotations
@@ -15,11 +15,19 @@ from typing import Any
 from hisa.actions import Drag, Move, Write, parse, to_source
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import free_name, label_of, typed_text
-from hisa.plugins.replay.program_records import Parameter, Program, ProgramStep, Target, mark
-from hisa.plugins.replay.proving import stands, with_mark, with_parameters
+from hisa.plugins.replay.program_records import (
+    Parameter,
+    Program,
+    ProgramStep,
+    Target,
+    mark,
+    stands,
+    with_mark,
+    with_parameters,
+)
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 
-__all__ = ["of_family"]
+__all__ = ["agreed", "of_family"]
 
 _PASSED = frozenset({"action", "purpose", "words", "picture", "box", "app", "role", "what"})
 """Parts of a step in which no values are looked for."""
@@ -31,44 +39,35 @@ def of_family(programs: Sequence[Program]) -> Program:
     Raises:
         UsageError: they did other things, or are told apart by what no instruction says.
     """
-    first, ids = programs[0], ", ".join(program.source[0] for program in programs)
-    kinds = zip_longest(*(map(_kind, program.steps) for program in programs))
-    for number, kind in enumerate(kinds, 1):
-        _require(len(set(kind)) == 1, ids, f"action {number} is not the same in all of them")
-    rows, count = _values(programs), range(len(programs))
+    first = programs[0]
+    for number, kinds in enumerate(zip_longest(*(map(_kind, p.steps) for p in programs)), 1):
+        _require_same(programs, kinds, f"action {number} is not the same in all of them")
+    rows = _values(programs)
     marked = [
-        with_parameters(
-            programs[at], {name: Parameter(value=row[at]) for name, row in rows.items()}
-        )
-        for at in count
+        with_parameters(program, {name: Parameter(value=row[at]) for name, row in rows.items()})
+        for at, program in enumerate(programs)
     ]
     for words in zip_longest(*(program.instruction.split() for program in marked), fillvalue=""):
-        same = len(set(words)) == 1
-        _require(same, ids, f"no step uses what their instructions differ in: {_quoted(words)}")
+        reason = f"no step uses what their instructions differ in: {_quoted(words)}"
+        _require_same(programs, words, reason)
     checks = [program.task.get("check") for program in marked]
-    _require(all(c == checks[0] for c in checks), ids, "checks differ in more than the values")
-    steps = []
-    for number in range(len(first.steps)):
-        as_was = [program.steps[number] for program in programs]
-        with_marks = [program.steps[number] for program in marked]
-        try:
-            steps.append(_step(as_was, with_marks))
-        except ValueError as error:
-            _require(False, ids, f"action {number + 1} is done to {error}")
-        texts = [typed_text(step) for step in as_was]
-        if not _same(texts, [typed_text(step) for step in with_marks]):
-            rows[free_name(label_of(first.steps, number), rows)] = tuple(texts)
+    _require_same(programs, checks, "their checks differ in more than the values")
+    program = agreed(programs, marked)
+    for number, steps in enumerate(zip(*(p.steps for p in programs), strict=True)):
+        texts = tuple(map(typed_text, steps))
+        if not _same(texts, [typed_text(program.steps[number]) for program in marked]):
+            rows[free_name(label_of(first.steps, number), rows)] = texts
     proposed = {
         name: Parameter(value=row[0], origin=f"the other runs have {_quoted(row[1:])}")
         for name, row in rows.items()
     }
     source = tuple(run for program in programs for run in program.source)
-    update = {"steps": tuple(steps), "proposed": proposed, "source": source}
-    return first.model_copy(update=update)
+    return program.model_copy(update={"proposed": proposed, "source": source})
 
 
-def _require(holds: bool, ids: str, reason: str) -> None:
-    if not holds:
+def _require_same(programs: Sequence[Program], parts: Sequence[Any], reason: str) -> None:
+    if any(part != parts[0] for part in parts):
+        ids = ", ".join(program.source[0] for program in programs)
         raise UsageError(f"{ids} make no program together: {reason}", fix="hisa compile RUN")
 
 
@@ -86,9 +85,6 @@ def _kind(step: ProgramStep) -> tuple[str, ...]:
         for action in parse(step.action)
     )  # fmt: skip
     return (*kinds, *(target.role for target in step.targets))
-
-
-# ---------------------------------------------------------------- values
 
 
 def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
@@ -112,7 +108,7 @@ def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
 
 
 def _texts(trees: Sequence[Any], word: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The texts at each place that all of them have, with the role of what they belong to."""
+    """The texts at each place that all of them have, with a word for what they are."""
     if all(isinstance(tree, str) for tree in trees):
         yield word, tuple(trees)
     elif all(isinstance(tree, dict) for tree in trees):
@@ -137,12 +133,29 @@ def _core(texts: Sequence[str]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- what all agree on
 
 
-def _step(steps: Sequence[ProgramStep], marked: Sequence[ProgramStep]) -> ProgramStep:
-    """The first run's step with what all have, but for the values.
+def agreed(programs: Sequence[Program], marked: Sequence[Program] | None = None) -> Program:
+    """The first program with what all runs of its steps had.
+
+    Args:
+        programs: the steps as they were.
+        marked: the same with marks for values, which may differ; None: there are none.
 
     Raises:
-        ValueError: it is done to something that no instruction tells; says to what.
+        UsageError: the runs have other steps, or an act is told by what only one of them had.
     """
+    marked, steps = marked or programs, []
+    counts = [len(program.steps) for program in programs]
+    _require_same(programs, counts, "they have {} actions".format(", ".join(map(str, counts))))
+    for number in range(counts[0]):
+        as_was, marks = ([p.steps[number] for p in some] for some in (programs, marked))
+        try:
+            steps.append(_step(as_was, marks))
+        except ValueError as error:
+            _require_same(programs, (0, 1), f"action {number + 1} is done to {error}")
+    return programs[0].model_copy(update={"steps": tuple(steps)})
+
+
+def _step(steps: Sequence[ProgramStep], marked: Sequence[ProgramStep]) -> ProgramStep:
     columns = zip(*(step.targets for step in steps), strict=True)
     targets = tuple(map(_target, columns, zip(*(step.targets for step in marked), strict=True)))
     held, held_marked = ([s.focus for s in some if s.focus] for some in (steps, marked))

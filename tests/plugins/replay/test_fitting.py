@@ -124,3 +124,5 @@ def test_a_hostile_instruction_is_given_up(tmp_path: Path) -> None:
           proof=PROOF, **dict.fromkeys(names, "x"))  # fmt: skip
     assert fit(tmp_path, "x a " * 900 + "c b") is None, "more ways than can be tried"
     assert fit(tmp_path, "x" * 1_000_000) is None
+    store(tmp_path, "open", "Type {{text}}", text="x")
+    assert fit(tmp_path, "Type " + "x" * 1_000_000) is None, "nor is the beginning a value"

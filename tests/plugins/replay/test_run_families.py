@@ -13,8 +13,8 @@ from hisa.plugins.replay.program_records import (
     ProgramStep,
     Target,
     filled,
+    with_parameters,
 )
-from hisa.plugins.replay.proving import with_parameters
 from hisa.plugins.replay.run_families import of_family
 
 
