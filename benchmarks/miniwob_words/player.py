@@ -55,8 +55,8 @@ class Episode:
 class _Player:
     """Answers the planner's requests from a script; hears the run's events."""
 
-    def __init__(self, desktop: DesktopEnvironment, episode: Episode) -> None:
-        self._desktop, self._episode = desktop, episode
+    def __init__(self, desktop: DesktopEnvironment, episode: Episode, *, waits: bool) -> None:
+        self._desktop, self._episode, self._waits = desktop, episode, waits
         self._seen = Seen("")
         self._calls: Iterator[Call] | None = None
         self._call: Call | None = None
@@ -101,6 +101,9 @@ class _Player:
         """
         if request.role != "planner":
             return await asyncio.to_thread(by_rules, request)
+        if self._waits:
+            self._waits = False
+            return tool_call("wait", {"seconds": 1})
         failed, self._failed = self._failed, False
         if failed and self._call is not None:
             self._wording += 1
@@ -159,6 +162,7 @@ async def play(
     seed: int,
     *,
     on_event: Callable[[Event], None] = lambda _: None,
+    folder: Path | None = None,
 ) -> Episode:
     """Do a page once, through the whole agent.
 
@@ -167,18 +171,20 @@ async def play(
         page: one that has a script.
         seed: what the page draws.
         on_event: gets each event of the run.
+        folder: keeps its run, which begins with a wait, so that a browser has told its tree when
+            the first act is decided on; None: it is not kept.
     """
     episode = Episode(page, seed, half(page))
-    player = _Player(desktop, episode)
+    player = _Player(desktop, episode, waits=folder is not None)
 
     def hear(event: Event) -> None:
         player.hear(event)
         on_event(event)
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as passing:
         result = await hisa.run(
             f"miniwob:{page}",
-            settings=_settings(Path(folder), seed),
+            settings=_settings(folder or Path(passing), seed),
             model={"planner": FunctionModel(player.reply)},
             environment=desktop,
             on_event=hear,

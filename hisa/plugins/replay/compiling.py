@@ -5,20 +5,19 @@ What two runs of the same steps agree on stays: an effect that came but once was
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.actions import Action, Drag, Move, Sleep, Write, points, to_source
+from hisa.actions import Sleep, Write, parse, points, to_source
 from hisa.errors import UsageError
+from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
-from hisa.plugins.replay.surroundings import figureless
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
@@ -28,11 +27,12 @@ from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.lies_at import element_at, focused_element
+from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals"]
+__all__ = ["compile_run", "effects_between", "free_name", "label_of"]
+__all__ += ["proposals", "typed_text"]
 
 _BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
@@ -85,10 +85,16 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
         )
     steps = without_own_figures(steps, looks, task.model_dump_json())
     return Program(
-        name=name, instruction=task.instruction[:4000], source=(run.id,), steps=tuple(steps),
+        name=name, instruction=_instruction(run)[:4000], source=(run.id,), steps=tuple(steps),
         screen=(size.width, size.height), task=task.model_dump(mode="json", exclude_defaults=True),
         proposed=proposals(steps),
     )  # fmt: skip
+
+
+def _instruction(run: Run) -> str:
+    """The words of its task, also where the setup found them."""
+    words = [event.instruction for event in run.events if isinstance(event, Instructed)]
+    return words[-1] if words else run.manifest.task.instruction
 
 
 def _shown_parts(run: Run) -> Iterator[_Part]:
@@ -140,13 +146,23 @@ def _step(
 
 def _target(point: Point, look: Observation, part: _Part, name: str, folder: Path) -> Target:
     words = part.words[0] if part.words else ""
-    element = element_at(point, look)
+    element = _met(point, look)
     named = element is not None and (element.name or element.label or element.text)
     picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")
     if element is None:
         spot = (round(point.x), round(point.y))
         return Target(role="picture", words=words[:4000], picture=picture, box=spot + spot)
     return target_of(element, look, words=words, picture=picture)
+
+
+def _met(point: Point, look: Observation) -> Element | None:
+    """The element at a point; among others that a text of several lines runs around, not that."""
+    met, at = element_at(point, look), look.convert(point, "screen")
+    if met is None or met.role != "static":
+        return met
+    same = (e for e in look.elements or () if e.role in ("static", "link"))
+    held = (e for e in same if e.window == met.window and e.box.contains(at))
+    return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
 
 
 def _picture(point: Point, look: Observation, file: Path) -> str:
@@ -218,107 +234,30 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
         yield Effect(what=change.what, role=change.role, name=change.name)
 
 
-# ---------------------------------------------------------------- two runs
-
-
-def agreed(program: Program, second: Program) -> Program:
-    """The program with those effects alone that a second run of its steps had too.
-
-    Figures beside a target that were others in the second run may be any.
-
-    Raises:
-        UsageError: the second run has other steps.
-    """
-    if len(program.steps) != len(second.steps):
-        raise UsageError(
-            f"the second run has {len(second.steps)} actions, the first {len(program.steps)}",
-            fix="hisa compile RUN, with a run that does the task without detours",
-        )
-    steps = []
-    for step, again in zip(program.steps, second.steps, strict=True):
-        effects = tuple(effect for effect in step.effects if effect in again.effects)
-        focus, targets = step.focus, step.targets
-        if len(targets) == len(again.targets):
-            targets = tuple(map(_beside_of_both, targets, again.targets))
-        if focus is not None and again.focus is not None:
-            focus = _beside_of_both(focus, again.focus)
-        update = {"effects": effects, "targets": targets, "focus": focus}
-        steps.append(step.model_copy(update=update))
-    return program.model_copy(update={"steps": tuple(steps)})
-
-
-def _beside_of_both(target: Target, again: Target) -> Target:
-    others = {figureless(text) for text in again.beside}
-    beside = tuple(
-        text if text in again.beside or figureless(text) not in others else figureless(text)
-        for text in target.beside
-    )
-    return target.model_copy(update={"beside": beside})
-
-
-def compared(program: Program, other: Program) -> Mapping[str, Parameter]:
-    """Parameters by two runs of one family: texts that were typed otherwise at the same step.
-
-    Raises:
-        UsageError: they did not do the same things.
-    """
-    kinds = [[_kind(step) for step in one.steps] for one in (program, other)]
-    if kinds[0] != kinds[1]:
-        at = next((n for n, (a, b) in enumerate(zip(*kinds, strict=False)) if a != b), 0)
-        raise UsageError(
-            f"{program.source[0]} and {other.source[0]} are no runs of one family: action "
-            f"{at + 1} is another one, or there are more of them",
-            fix="hisa compile RUN",
-        )
-    names: dict[str, Parameter] = {}
-    for number, (one, two) in enumerate(zip(program.steps, other.steps, strict=True)):
-        first, second = _typed(one), _typed(two)
-        if first and second and first != second:
-            name = _free(_label(program.steps, number), names)
-            origin = f"{other.source[0]} typed {json.dumps(second, ensure_ascii=False)[:200]} there"
-            names[name] = Parameter(value=first, origin=origin)
-    return names
+# ---------------------------------------------------------------- parameters
 
 
 def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:
     """Typed texts as parameters, by the labels of the fields that they went to."""
     names: dict[str, Parameter] = {}
     for number, step in enumerate(steps):
-        text = _typed(step)
-        if text and not any(known.value == text for known in names.values()):
-            label = _label(steps, number)
-            names[_free(label, names)] = Parameter(
+        text = typed_text(step)
+        if len(text) > 1 and not any(known.value == text for known in names.values()):
+            label = label_of(steps, number)
+            names[free_name(label, names)] = Parameter(
                 value=text, origin=f"typed into {label or 'a field without a label'}"
             )
     return names
 
 
-def _typed(step: ProgramStep) -> str:
-    from hisa.actions import parse
-
+def typed_text(step: ProgramStep) -> str:
+    """All that a step types; empty where it types nothing."""
     if step.tool != "gui_action" or not isinstance(step.action, str):
         return ""
     return "".join(action.text for action in parse(step.action) if isinstance(action, Write))
 
 
-def _kind(step: ProgramStep) -> tuple[str, ...]:
-    from hisa.actions import parse
-
-    if step.tool != "gui_action":
-        return (step.tool,)
-    roles = [f"{target.role} {target.name if not target.beside else ''}" for target in step.targets]
-    kinds = [
-        action.kind if isinstance(action, Write | Move | Drag) else _plain(action)
-        for action in parse(step.action)
-    ]
-    return (*kinds, *roles)
-
-
-def _plain(action: Action) -> str:
-    return re.sub(r"\([\d., ]+", "(", to_source((action,)))
-
-
-def _label(steps: Sequence[ProgramStep], number: int) -> str:
+def label_of(steps: Sequence[ProgramStep], number: int) -> str:
     """The name of the field that a text goes to: that of the keyboard, or of the click before."""
     for step in (steps[number], *reversed(steps[max(0, number - 3) : number])):
         for target in (*([step.focus] if step.focus else []), *reversed(step.targets)):
@@ -327,7 +266,8 @@ def _label(steps: Sequence[ProgramStep], number: int) -> str:
     return ""
 
 
-def _free(label: str, names: Mapping[str, Parameter]) -> str:
+def free_name(label: str, names: Collection[str]) -> str:
+    """A name for a parameter by its label, which none has yet."""
     word = re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:30] or "text"
     word = word if word[0].isalpha() else f"text_{word}"
     number = 2

@@ -31,6 +31,7 @@ OUTCOMES: Mapping[Outcome, int] = {
 }  # fmt: skip
 """What a replay can come to, and the exit status of each."""
 _BROKEN = ("environment_error", "agent_broke_machine", "model_error")
+_DONE = ("succeeded", "ended")  # the last one by a page that takes no more
 _WAITS = 36  # steps that a program's step may take: itself, waits and turns of the wheel
 
 
@@ -117,7 +118,7 @@ def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
         return "stopped"
     if result.status in _BROKEN or result.score_state == "score_failed":
         return "machine failed"
-    if result.status == "succeeded" and result.success:
+    if result.status in _DONE and result.success:
         return "done unverified" if result.score_state == "no_check" else "verified"
     if refused or result.message.startswith(REFUSED):
         return "refused by policy"
@@ -125,10 +126,10 @@ def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
         return "halted before effect"
     if result.message.startswith(UNKNOWN):
         return "effect unknown"
-    return "done unverified" if result.status == "succeeded" else "effect unknown"
+    return "done unverified" if result.status in _DONE else "effect unknown"
 
 
 def _reason(result: hisa.RunResult, refused: list[str]) -> str:
-    if result.status == "succeeded" and result.score_detail:
+    if result.status in _DONE and result.score_detail:
         return result.score_detail
-    return refused[0] if refused and result.status != "succeeded" else result.message
+    return refused[0] if refused and result.status not in _DONE else result.message

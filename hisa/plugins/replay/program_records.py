@@ -20,7 +20,8 @@ from hisa.errors import UsageError
 from hisa.text.prompt_text import one_line
 
 __all__ = ["Effect", "Parameter", "Program", "ProgramStep", "Proof", "Target"]
-__all__ += ["FORMS", "filled", "mark", "read_program", "write_program"]
+__all__ += ["FORMS", "filled", "mark", "read_program", "stands", "with_mark", "with_parameters"]
+__all__ += ["write_program"]
 
 FORMS: Mapping[str, Callable[[str], str]] = {
     "": lambda value: value,
@@ -192,6 +193,64 @@ def _replaced(tree: Any, values: Mapping[str, str], key: str = "") -> Any:
     return (
         [_replaced(part, values, key) for part in tree] if isinstance(tree, list | tuple) else tree
     )
+
+
+def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Program:
+    """The program with marks in place of the parameters' values, in steps, task and effects."""
+    tree = program.model_dump(mode="json")
+    task = tree["task"]
+    marked = {"steps": tree["steps"]} | {k: task[k] for k in ("setup", "check") if k in task}
+    words = {"instruction": program.instruction}
+    for name, known in sorted(parameters.items(), key=lambda item: -len(item[1].value)):
+        words = with_mark(words, known.value, mark(name))
+        for form, made in FORMS.items():
+            if not form or len(made(known.value)) > 1:
+                marked = with_mark(marked, made(known.value), mark(name, form))
+    steps = marked.pop("steps")
+    parts = words | {"steps": steps, "task": task | marked | words}
+    taken = {**program.parameters, **parameters}
+    left = {name: known for name, known in program.proposed.items() if name not in parameters}
+    tree |= parts | {
+        "parameters": {name: known.model_dump(mode="json") for name, known in taken.items()},
+        "proposed": {name: known.model_dump(mode="json") for name, known in left.items()},
+    }
+    return Program.model_validate(tree)
+
+
+def stands(value: str, text: str) -> bool:
+    """Whether a value stands in a text as a whole word."""
+    return bool(value) and _word(value).search(text) is not None
+
+
+def _word(value: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w{{|]){re.escape(value)}(?![\w}}])")
+
+
+def with_mark(tree: Any, value: str, mark: str) -> Any:
+    """Put a mark where the value stands as a whole word; of an action, in what it types."""
+    if isinstance(tree, Mapping) and "action" in tree:
+        rest = {key: part for key, part in tree.items() if key != "action"}
+        return {"action": _marked_action(tree, value, mark)} | with_mark(rest, value, mark)
+    if isinstance(tree, str):
+        return _word(value).sub(lambda _: mark, tree)
+    if isinstance(tree, Mapping):
+        return {key: with_mark(part, value, mark) for key, part in tree.items()}
+    return (
+        [with_mark(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
+    )
+
+
+def _marked_action(step: Mapping[str, Any], value: str, mark: str) -> Any:
+    action = step["action"]
+    if not isinstance(action, str):
+        return with_mark(action, value, mark)
+    if step.get("tool", "gui_action") != "gui_action":
+        return action  # a command stays as it was
+    typed = (
+        replace(part, text=with_mark(part.text, value, mark)) if isinstance(part, Write) else part
+        for part in parse(action)
+    )
+    return to_source(tuple(typed))
 
 
 def read_program(place: Path) -> Program:

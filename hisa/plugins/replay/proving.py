@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hisa.actions import Write, parse, to_source
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
-from hisa.plugins.replay.compiling import agreed, compile_run
+from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.playing import Played, play
-from hisa.plugins.replay.program_records import FORMS, Parameter, Program, Proof, mark
+from hisa.plugins.replay.program_records import Program, Proof, with_parameters
+from hisa.plugins.replay.run_families import agreed
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.proof_desktop import telling
@@ -27,7 +26,7 @@ from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.scorer import TaskScorer
 
-__all__ = ["prove", "with_parameters"]
+__all__ = ["prove"]
 
 
 async def prove(
@@ -62,7 +61,7 @@ async def prove(
         if played.outcome != "verified":
             raise _unproved(played)
     second = compile_run(load_run(played.folder), program.name, place / ".again")
-    program = agreed(program, second)
+    program = agreed([program, second])
     proof = Proof.model_validate(
         {"run": played.folder.name, "by": by, "at": datetime.now(UTC).isoformat(timespec="seconds")}
     )
@@ -127,50 +126,3 @@ def _own(change: Change) -> bool:
 def _words(change: Change) -> str:
     fact = " ".join(part for part in (change.fact.place, change.fact.item) if part)
     return f"{fact}: {change.before!r} → {change.after!r}"[:200]
-
-
-def with_parameters(program: Program, parameters: Mapping[str, Parameter]) -> Program:
-    """The program with marks in place of the parameters' values, in steps, task and effects."""
-    tree = program.model_dump(mode="json")
-    task = tree["task"]
-    marked = {"steps": tree["steps"]} | {k: task[k] for k in ("setup", "check") if k in task}
-    words = {"instruction": program.instruction}
-    for name, known in sorted(parameters.items(), key=lambda item: -len(item[1].value)):
-        words = _marked(words, known.value, mark(name))
-        for form, made in FORMS.items():
-            if len(made(known.value)) > 1:
-                marked = _marked(marked, made(known.value), mark(name, form))
-    steps = marked.pop("steps")
-    parts = words | {"steps": steps, "task": task | marked | words}
-    taken = {**program.parameters, **parameters}
-    left = {name: known for name, known in program.proposed.items() if name not in parameters}
-    tree |= parts | {
-        "parameters": {name: known.model_dump(mode="json") for name, known in taken.items()},
-        "proposed": {name: known.model_dump(mode="json") for name, known in left.items()},
-    }
-    return Program.model_validate(tree)
-
-
-def _marked(tree: Any, value: str, mark: str) -> Any:
-    """Put a mark where the value stands as a whole word; of an action, in what it types."""
-    if isinstance(tree, Mapping) and "action" in tree:
-        rest = {key: part for key, part in tree.items() if key != "action"}
-        return {"action": _marked_action(tree, value, mark)} | _marked(rest, value, mark)
-    if isinstance(tree, str):
-        return re.sub(rf"(?<![\w{{]){re.escape(value)}(?![\w}}])", lambda _: mark, tree)
-    if isinstance(tree, Mapping):
-        return {key: _marked(part, value, mark) for key, part in tree.items()}
-    return [_marked(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
-
-
-def _marked_action(step: Mapping[str, Any], value: str, mark: str) -> Any:
-    action = step["action"]
-    if not isinstance(action, str):
-        return _marked(action, value, mark)
-    if step.get("tool", "gui_action") != "gui_action":
-        return action  # a command stays as it was
-    typed = (
-        replace(part, text=_marked(part.text, value, mark)) if isinstance(part, Write) else part
-        for part in parse(action)
-    )
-    return to_source(tuple(typed))

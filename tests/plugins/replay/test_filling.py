@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from hisa.actions import Write, parse
 from hisa.errors import UsageError
-from hisa.plugins.replay.program_records import Parameter, Program, ProgramStep, filled
-from hisa.plugins.replay.proving import with_parameters
+from hisa.plugins.replay.program_records import (
+    Parameter,
+    Program,
+    ProgramStep,
+    filled,
+    with_parameters,
+)
 
 TASK = {
     "id": "note", "instruction": "Write milk.", "setup": [{"launch": "mousepad milk"}],

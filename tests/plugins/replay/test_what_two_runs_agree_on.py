@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hisa.plugins.replay.compiling import agreed, effects_between
+from hisa.plugins.replay.compiling import effects_between
 from hisa.plugins.replay.program_planner import open_program, program_name
 from hisa.plugins.replay.program_records import (
     Effect,
@@ -14,6 +14,7 @@ from hisa.plugins.replay.program_records import (
     Target,
     write_program,
 )
+from hisa.plugins.replay.run_families import agreed
 from tests.plugins.replay.order_looks import ANN, BO, look, orders, thing
 
 
@@ -28,7 +29,7 @@ def _program(*beside: str, effects: tuple[Effect, ...] = ()) -> Program:
 
 def test_figures_that_a_second_run_had_otherwise_are_any() -> None:
     one, two = _program("Ann", "1021", "3 minutes ago"), _program("Ann", "1021", "14 minutes ago")
-    assert agreed(one, two).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
+    assert agreed([one, two]).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
 
 
 def test_an_effect_is_what_the_player_will_read_so() -> None:

@@ -19,10 +19,11 @@ __all__ = ["compile_program"]
     epilog=examples(
         "hisa compile 20261126-101500-ab12 -o save-a-note",
         "hisa compile 20261126-101500-ab12 20261126-102000-cd34 -o save-a-note --parameters",
+        "hisa compile 20261126-101500-ab12 20261126-102000-cd34 20261126-103000-ef56 -o log-in",
     ),
 )
 @click.argument("run")
-@click.argument("other", required=False)
+@click.argument("others", nargs=-1, metavar="[OTHER]...")
 @click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
 @click.option("--parameters", is_flag=True, help="Take the parameters that are proposed.")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
@@ -31,7 +32,7 @@ __all__ = ["compile_program"]
 @click.option("--yes", is_flag=True, help="Take the effects as they were seen, without a question.")
 @click.pass_context
 def compile_program(
-    ctx: click.Context, run: str, other: str | None, out: str | None, parameters: bool,
+    ctx: click.Context, run: str, others: tuple[str, ...], out: str | None, parameters: bool,
     env: str | None, folder: Path, yes: bool,
 ) -> None:  # fmt: skip
     """Make a program of RUN, which `hisa replay` does again without a model.
@@ -41,14 +42,17 @@ def compile_program(
     end: by the task's check, or, where it has none, by what became of files and settings, which is
     shown and asked about. Effects that came only once are left out.
 
-    What was typed is proposed as a parameter, by the label of its field; two runs of one family
-    tell by what differs. Nothing becomes a parameter without --parameters.
+    What was typed is proposed as a parameter, by the label of its field. With each OTHER run of the
+    same steps, what differs is proposed: what is typed, and what is clicked where the instruction
+    of each run says it; the instruction becomes a template then. Nothing becomes a parameter
+    without --parameters.
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.compiling import compared, compile_run
+    from hisa.plugins.replay.compiling import compile_run
     from hisa.plugins.replay.program_records import NAME, write_program
     from hisa.plugins.replay.proving import prove
+    from hisa.plugins.replay.run_families import of_family
     from hisa.plugins.replay.step_risks import ill_told
     from hisa.runs.read import load_run
 
@@ -64,10 +68,13 @@ def compile_program(
     shutil.rmtree(part, ignore_errors=True)
     try:
         program = compile_run(first, name, part)
-        if other is not None:
-            second = compile_run(load_run(other, settings.run.folder), name, part / "other")
+        if others:
+            further = [
+                compile_run(load_run(other, settings.run.folder), name, part / "other")
+                for other in others
+            ]
             shutil.rmtree(part / "other", ignore_errors=True)
-            program = program.model_copy(update={"proposed": compared(program, second)})
+            program = of_family([program, *further])
         write_program(program, part)
         for line in ill_told(program.steps):
             say(line, err=True)

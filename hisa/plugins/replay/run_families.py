@@ -1,0 +1,208 @@
+"""What several runs of the same steps agree on: again, or with the values of their instructions.
+
+An effect or figure that came but once was the machine's own. What differs is a value where each
+run's instruction says it; what none says is left open, where the rest tells what is meant.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from hisa.actions import Drag, Move, Write, parse, to_source
+from hisa.errors import UsageError
+from hisa.plugins.replay.compiling import free_name, label_of, typed_text
+from hisa.plugins.replay.program_records import (
+    Parameter,
+    Program,
+    ProgramStep,
+    Target,
+    mark,
+    stands,
+    with_mark,
+    with_parameters,
+)
+from hisa.plugins.replay.surroundings import OTHERS, figureless
+
+__all__ = ["agreed", "of_family"]
+
+_PASSED = frozenset({"action", "purpose", "words", "picture", "box", "app", "role", "what"})
+"""Parts of a step in which no values are looked for."""
+
+
+def of_family(programs: Sequence[Program]) -> Program:
+    """The first program, with what all of them agree on, and values that differ as proposals.
+
+    Raises:
+        UsageError: they did other things, or are told apart by what no instruction says.
+    """
+    first = programs[0]
+    for number, kinds in enumerate(zip_longest(*(map(_kind, p.steps) for p in programs)), 1):
+        _require_same(programs, kinds, f"action {number} is not the same in all of them")
+    rows = _values(programs)
+    marked = [
+        with_parameters(program, {name: Parameter(value=row[at]) for name, row in rows.items()})
+        for at, program in enumerate(programs)
+    ]
+    for words in zip_longest(*(program.instruction.split() for program in marked), fillvalue=""):
+        reason = f"no step uses what their instructions differ in: {_quoted(words)}"
+        _require_same(programs, words, reason)
+    checks = [program.task.get("check") for program in marked]
+    _require_same(programs, checks, "their checks differ in more than the values")
+    program = agreed(programs, marked)
+    for number, steps in enumerate(zip(*(p.steps for p in programs), strict=True)):
+        texts = tuple(map(typed_text, steps))
+        if not _same(texts, [typed_text(program.steps[number]) for program in marked]):
+            rows[free_name(label_of(first.steps, number), rows)] = texts
+    proposed = {
+        name: Parameter(value=row[0], origin=f"the other runs have {_quoted(row[1:])}")
+        for name, row in rows.items()
+    }
+    source = tuple(run for program in programs for run in program.source)
+    return program.model_copy(update={"proposed": proposed, "source": source})
+
+
+def _require_same(programs: Sequence[Program], parts: Sequence[Any], reason: str) -> None:
+    if any(part != parts[0] for part in parts):
+        ids = ", ".join(program.source[0] for program in programs)
+        raise UsageError(f"{ids} make no program together: {reason}", fix="hisa compile RUN")
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return ", ".join(json.dumps(text, ensure_ascii=False)[:100] for text in texts)
+
+
+def _kind(step: ProgramStep) -> tuple[str, ...]:
+    """Tells the act and what it is done to; not its places, nor what it types."""
+    if step.tool != "gui_action":
+        return (step.tool, json.dumps(step.action, sort_keys=True))
+    kinds = (
+        action.kind if isinstance(action, Write | Move | Drag)
+        else re.sub(r"\([\d., ]+", "(", to_source((action,)))
+        for action in parse(step.action)
+    )  # fmt: skip
+    return (*kinds, *(target.role for target in step.targets))
+
+
+def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
+    """Rows of texts at one place that differ as the runs' instructions do, by a name."""
+    rows: dict[tuple[str, ...], str] = {}
+    for number, steps in enumerate(zip(*(program.steps for program in programs), strict=True)):
+        typed = label_of(programs[0].steps, number), tuple(map(typed_text, steps))
+        for word, texts in (typed, *_texts([step.model_dump() for step in steps], "text")):
+            for row in (texts, _core(texts)):
+                if all(stands(t, p.instruction) for t, p in zip(row, programs, strict=True)):
+                    rows.setdefault(row, word)
+                    break
+    names: dict[str, tuple[str, ...]] = {}
+    for row, word in sorted(rows.items(), key=lambda item: len(item[0][0])):
+        texts = row
+        for name, known in names.items():
+            texts = tuple(with_mark(t, k, mark(name)) for t, k in zip(texts, known, strict=True))
+        if len(set(texts)) > 1:  # else shorter values say it
+            names[free_name(word, names)] = row
+    return names
+
+
+def _texts(trees: Sequence[Any], word: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The texts at each place that all of them have, with a word for what they are."""
+    if all(isinstance(tree, str) for tree in trees):
+        yield word, tuple(trees)
+    elif all(isinstance(tree, dict) for tree in trees):
+        word = trees[0].get("role") or word
+        for key in [key for key in trees[0] if key not in _PASSED]:
+            yield from _texts([tree[key] for tree in trees], "row" if key == "beside" else word)
+    elif all(isinstance(tree, list | tuple) for tree in trees):
+        for parts in zip(*trees, strict=False):
+            yield from _texts(parts, word)
+
+
+def _core(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts without the words that all of them begin and end with."""
+    words = [re.findall(r"\w+|\W", text) for text in texts]
+    for side in (0, -1):
+        while all(words) and len({word[side] for word in words}) == 1:
+            for word in words:
+                word.pop(side)
+    return tuple("".join(word) for word in words)
+
+
+# ---------------------------------------------------------------- what all agree on
+
+
+def agreed(programs: Sequence[Program], marked: Sequence[Program] | None = None) -> Program:
+    """The first program with what all runs of its steps had.
+
+    Args:
+        programs: the steps as they were.
+        marked: the same with marks for values, which may differ; None: there are none.
+
+    Raises:
+        UsageError: the runs have other steps, or an act is told by what only one of them had.
+    """
+    marked, steps = marked or programs, []
+    counts = [len(program.steps) for program in programs]
+    _require_same(programs, counts, "they have {} actions".format(", ".join(map(str, counts))))
+    for number in range(counts[0]):
+        as_was, marks = ([p.steps[number] for p in some] for some in (programs, marked))
+        try:
+            steps.append(_step(as_was, marks))
+        except ValueError as error:
+            _require_same(programs, (0, 1), f"action {number + 1} is done to {error}")
+    return programs[0].model_copy(update={"steps": tuple(steps)})
+
+
+def _step(steps: Sequence[ProgramStep], marked: Sequence[ProgramStep]) -> ProgramStep:
+    columns = zip(*(step.targets for step in steps), strict=True)
+    targets = tuple(map(_target, columns, zip(*(step.targets for step in marked), strict=True)))
+    held, held_marked = ([s.focus for s in some if s.focus] for some in (steps, marked))
+    focus = _target(held, held_marked) if len(held) == len(steps) else None
+    effects = _in_all([step.effects for step in steps], [step.effects for step in marked])
+    update = {"targets": targets, "focus": focus, "effects": tuple(effects)}
+    return steps[0].model_copy(update=update)
+
+
+def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
+    one = targets[0]
+
+    def agree(*parts: str) -> bool:
+        texts = ([[getattr(t, part) for part in parts] for t in some] for some in (targets, marked))
+        return _same(*texts)
+
+    words = [target.name or target.label for target in targets]
+    if not agree("name") or not (one.name or agree("label")):
+        raise ValueError(f"{_quoted(words)}, which no instruction tells")
+    beside = _beside([target.beside for target in targets], [target.beside for target in marked])
+    several = any(target.alike > 1 for target in targets)
+    if several and set(beside) <= {OTHERS} and (beside or not agree("nth", "alike")):
+        raise ValueError(f"one of several {one.role} {_quoted(words[:1])}, told by no instruction")
+    loose = [part for part in ("label", "window", "words", "within") if not agree(part)]
+    update = {part: type(getattr(one, part))() for part in loose}
+    return one.model_copy(update={**update, "beside": beside})
+
+
+def _same(texts: Sequence[Any], marked: Sequence[Any]) -> bool:
+    """Whether values alone differ; where nothing differs, no value may stand there by chance."""
+    alike = all(text == texts[0] for text in texts)
+    return bool(marked[0] == texts[0]) if alike else all(text == marked[0] for text in marked)
+
+
+def _in_all(texts: Sequence[Sequence[Any]], marked: Sequence[Sequence[Any]]) -> list[Any]:
+    """Those of the first run that all have, but for the values."""
+    return [
+        text for text, own in zip(texts[0], marked[0], strict=True)
+        if all(own in row for row in marked)
+        and (text == own or any(text not in row for row in texts))
+    ]  # fmt: skip
+
+
+def _beside(texts: Sequence[Sequence[str]], marked: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Texts of a row that all have; other figures in one may be any, and so may other texts."""
+    kept = _in_all(texts, marked)
+    bare = [set(map(figureless, row)) for row in texts]
+    loose = [figureless(text) for text in texts[0] if text not in kept and figureless(text) != text]
+    kept += [text for text in loose if all(text in row for row in bare)]
+    return (*kept, OTHERS) if any(len(row) > len(kept) for row in texts) else tuple(kept)
