@@ -52,7 +52,7 @@ PERTURBATIONS = (
     Perturbation("resolution", "go on", "a screen of 1600x900", size=Size(1600, 900)),
     Perturbation("moved", "go on", "each window stands elsewhere and is smaller"),
 )
-"""Of every demonstration. ``shield`` is "either" where a program comes to its end without clicks."""
+"""Of every demonstration. ``shield`` is "either" where a program needs no clicks for its end."""
 
 HELD = (
     Perturbation("front", "either", "another program's window covers the screen", "middle"),
@@ -82,7 +82,7 @@ OWN_CASES: Mapping[str, Sequence[Perturbation]] = {
         Perturbation("look_alike", "go on", "another order of cups stands below"),
         Perturbation("missing", "halt", "another order stands in its row"),
         Perturbation("grown", "either", "another order stands above, so that it is in row 4"),
-        Perturbation("sorted", "either", "the orders stand by item, so that it is in row 3 no more"),
+        Perturbation("sorted", "either", "the orders stand by item, so that it is in row 4"),
         Perturbation("empty", "halt", "there are no orders"),
     ),
 }  # fmt: skip
@@ -123,7 +123,10 @@ office:mimetype="application/vnd.oasis.opendocument.spreadsheet"><office:body>\
 <office:spreadsheet><table:table table:name="Orders">%s</table:table></office:spreadsheet>\
 </office:body></office:document>"""
 _CELL = '<table:table-cell office:value-type="string"><text:p>%s</text:p></table:table-cell>'
-_ORDERS = [("1021", "tea", "open"), ("1024", "cups", "open"), ("1031", "cake", "open")]
+_ORDERS = [
+    ("1021", "tea", "open"), ("1024", "cups", "open"), ("1027", "bread", "open"),
+    ("1031", "cake", "open"),
+]  # fmt: skip
 
 
 def sheet(case: str) -> str:
@@ -137,7 +140,6 @@ def sheet(case: str) -> str:
         orders.insert(0, ("1019", "salt", "open"))
     if case == "sorted":
         orders.sort(key=lambda order: order[1])
-        orders.reverse()
     if case == "empty":
         orders.clear()
     rows = [("order", "item", "state"), *orders]
