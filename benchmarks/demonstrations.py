@@ -227,13 +227,17 @@ SIX = (
     Demo("terminal", {
         "id": "list-the-orders", "domain": "terminal",
         "instruction": "Write the names of the orders to ~/Documents/orders.txt.",
-        "setup": [{"run": f"mkdir -p ~/Documents; {folder('none')}; cd; setsid -f xterm {_QUIET}"},
+        "setup": [{"run": f"mkdir -p ~/Documents; {folder('none')}; setsid -f pcmanfm ~/Orders "
+                          f"{_QUIET}"},
+                  {"wait_window": {"title": "Orders", "seconds": 40}},
+                  {"run": f"cd; setsid -f xterm {_QUIET}"},
                   {"wait_window": {"title": "xterm", "seconds": 40}}],
         "check": [{"file": "~/Documents/orders.txt", "contains": "order-1024.txt"}],
     }, ("pyautogui.write('ls Orders > Documents/orders.txt')", "pyautogui.press('enter')"),
         clicks=False),
 )  # fmt: skip
-"""The desktop has no application of settings: the preferences of Mousepad stand for one."""
+"""The desktop has no application of settings: the preferences of Mousepad stand for one. Its one
+terminal tells no elements, so that a file manager behind it gives the log some."""
 
 DEMOS = (*_examples(), *SIX)
 

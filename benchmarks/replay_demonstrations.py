@@ -270,7 +270,7 @@ async def at_once(
         result = await hisa.run(
             task_of(demo, PERTURBATIONS[0]), environment=desktop,
             settings=settings_for(settings, program, place, {}),
-            model={"planner": FunctionModel(plan)},
+            model={"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded.")},
         )  # fmt: skip
         seconds = time.monotonic() - began
     outcome = "verified" if result.success else f"{result.status}: {result.message}"[:200]

@@ -32,7 +32,13 @@ def focus(seconds):
     before = shown.get_input_focus().focus
     mask = X.KeyPressMask | X.ButtonPressMask
     window = screen.root.create_window(
-        900, 480, 300, 150, 0, X.CopyFromParent, background_pixel=screen.white_pixel,
+        900,
+        480,
+        300,
+        150,
+        0,
+        X.CopyFromParent,
+        background_pixel=screen.white_pixel,
         event_mask=mask,
     )
     window.set_wm_name("Notice")
@@ -60,8 +66,15 @@ def shield():
     shown = display.Display()
     screen = shown.screen()
     window = screen.root.create_window(
-        0, 0, screen.width_in_pixels, screen.height_in_pixels, 0, 0, X.InputOnly,
-        override_redirect=True, event_mask=X.ButtonPressMask,
+        0,
+        0,
+        screen.width_in_pixels,
+        screen.height_in_pixels,
+        0,
+        0,
+        X.InputOnly,
+        override_redirect=True,
+        event_mask=X.ButtonPressMask,
     )
     window.map()
     window.raise_window()
@@ -120,8 +133,12 @@ def moved():
                 continue
             known.add(window)
             time.sleep(0.4)
-            subprocess.run(["wmctrl", "-i", "-r", window, "-b", "remove,maximized_vert,maximized_horz"])
-            place = f"0,{70 + 40 * (len(known) % 3)},{90},{int(wide) * 9 // 10},{int(high) * 9 // 10}"
+            subprocess.run(
+                ["wmctrl", "-i", "-r", window, "-b", "remove,maximized_vert,maximized_horz"]
+            )
+            place = (
+                f"0,{70 + 40 * (len(known) % 3)},{90},{int(wide) * 9 // 10},{int(high) * 9 // 10}"
+            )
             subprocess.run(["wmctrl", "-i", "-r", window, "-e", place])
         time.sleep(0.2)
 
@@ -132,8 +149,14 @@ def front():
     shown = display.Display()
     screen = shown.screen()
     window = screen.root.create_window(
-        0, 0, screen.width_in_pixels, screen.height_in_pixels, 0, X.CopyFromParent,
-        background_pixel=screen.white_pixel, event_mask=X.KeyPressMask | X.ButtonPressMask,
+        0,
+        0,
+        screen.width_in_pixels,
+        screen.height_in_pixels,
+        0,
+        X.CopyFromParent,
+        background_pixel=screen.white_pixel,
+        event_mask=X.KeyPressMask | X.ButtonPressMask,
     )
     window.set_wm_name("Presentation")
     window.map()
@@ -152,8 +175,14 @@ def notice():
     shown = display.Display()
     screen = shown.screen()
     window = screen.root.create_window(
-        screen.width_in_pixels - 260, screen.height_in_pixels - 90, 250, 80, 0, X.CopyFromParent,
-        background_pixel=screen.white_pixel, override_redirect=True,
+        screen.width_in_pixels - 260,
+        screen.height_in_pixels - 90,
+        250,
+        80,
+        0,
+        X.CopyFromParent,
+        background_pixel=screen.white_pixel,
+        override_redirect=True,
         event_mask=X.ButtonPressMask,
     )
     window.map()
@@ -183,8 +212,10 @@ def settings(dark=False, font="", dpi=0):
     with open(os.path.expanduser("~/.gtkrc-2.0"), "w") as file:
         file.write(f'gtk-font-name="{font}"\n' if font else "")
         if dark:
-            file.write('style "d" { bg[NORMAL]="#222" fg[NORMAL]="#eee" base[NORMAL]="#222" '
-                       'text[NORMAL]="#eee" } class "*" style "d"\n')
+            file.write(
+                'style "d" { bg[NORMAL]="#222" fg[NORMAL]="#eee" base[NORMAL]="#222" '
+                'text[NORMAL]="#eee" } class "*" style "d"\n'
+            )
     resources = "XTerm*background: black\nXTerm*foreground: white\n" if dark else ""
     resources += "XTerm*font: 10x20\n" if font else ""
     resources += f"Xft.dpi: {dpi}\nXTerm*font: 9x15\n" if dpi else ""
