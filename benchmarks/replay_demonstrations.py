@@ -16,7 +16,6 @@ import contextlib
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from benchmarks.demonstrations import (
 from benchmarks.machine import machine
 from benchmarks.replay_plays import (
     SERVER,
+    acting_seconds,
     model_calls,
     proved,
     seconds_of_plans,
@@ -199,11 +199,10 @@ async def made(demo: Demo, folder: Path, settings: Settings) -> tuple[Program, d
         return read_program(place), json.loads(note.read_text("utf-8"))
     task = task_of(demo, PERTURBATIONS[0])
     if demo.acts:
-        run, seconds = await shown_once(settings, task, demo.acts)
+        run, _ = await shown_once(settings, task, demo.acts)
     else:
-        began = time.monotonic()
         result = await hisa.run(task, settings=settings)
-        run, seconds = result.folder, time.monotonic() - began
+        run = result.folder
         if not result.success:
             raise SystemExit(f"{demo.name}: the rules did not do it: {result.message}; {run}")
     program = await proved(run, demo.name, place, settings)
@@ -212,7 +211,8 @@ async def made(demo: Demo, folder: Path, settings: Settings) -> tuple[Program, d
         if played.outcome != "verified":
             raise SystemExit(f"{demo.name}: {played.outcome}: {played.reason}; {played.folder}")
         states = [*desktop.states, await desktop.state()]
-    steps = sum(isinstance(event, Planned) for event in load_run(run).events)
+    events = load_run(run).events
+    seconds, steps = acting_seconds(events), sum(isinstance(event, Planned) for event in events)
     known = {"seconds": seconds, "steps": steps, "states": list(dict.fromkeys(states))}
     note.write_text(json.dumps(known, ensure_ascii=False, indent=1), "utf-8")
     return program, known
@@ -231,9 +231,7 @@ async def played_once(
     task = TaskRecord.of(task_of(demo, case)).model_dump(mode="json", exclude_defaults=True)
     program = program.model_copy(update={"task": task})
     async with DisturbedDesktop(case, after) as desktop:
-        began = time.monotonic()
         played = await play(program, place, settings, environment=desktop)
-        seconds = time.monotonic() - began
         if played.outcome == "machine failed":
             return {"outcome": played.outcome, "reason": played.reason}
         state, met = await desktop.state(), await desktop.met()
@@ -250,7 +248,7 @@ async def played_once(
         "false halt": right == "go on" and played.outcome != "verified",
         "went on": on and (right == "halt" or (right == "either" and not ended)),
         "ended": ended, "met": met, "strange": strange, "calls": model_calls(events),
-        "steps": played.steps, "seconds": seconds, "plans": seconds_of_plans(events),
+        "steps": played.steps, "seconds": acting_seconds(events), "plans": seconds_of_plans(events),
         "run": str(played.folder),
     }  # fmt: skip
 
@@ -266,13 +264,12 @@ async def at_once(
         return ModelReply(tool_call(planned.tool, planned.input))
 
     async with DesktopEnvironment() as desktop:
-        began = time.monotonic()
         result = await hisa.run(
             task_of(demo, PERTURBATIONS[0]), environment=desktop,
             settings=settings_for(settings, program, place, {}),
             model={"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded.")},
         )  # fmt: skip
-        seconds = time.monotonic() - began
+    seconds = acting_seconds(load_run(result.folder).events)
     outcome = "verified" if result.success else f"{result.status}: {result.message}"[:200]
     return {"outcome": outcome, "steps": result.steps, "seconds": seconds}
 

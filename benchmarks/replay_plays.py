@@ -21,7 +21,15 @@ from hisa.protocols import ModelReply, ModelRequest, Task
 from hisa.runs.read import load_run
 from hisa.testing.scripted import FunctionModel, tool_call
 
-__all__ = ["SERVER", "Thing", "model_calls", "proved", "seconds_of_plans", "settings_in"]
+__all__ = [
+    "SERVER",
+    "Thing",
+    "acting_seconds",
+    "model_calls",
+    "proved",
+    "seconds_of_plans",
+    "settings_in",
+]
 __all__ += ["shown_once"]
 
 Thing = tuple[str, str] | tuple[str, str, str] | str
@@ -116,6 +124,13 @@ def seconds_of_plans(events: Sequence[Event]) -> list[float]:
         elif isinstance(event, Planned):
             seconds.append(event.at - seen)
     return seconds
+
+
+def acting_seconds(events: Sequence[Event]) -> float:
+    """From the first look to the last plan: without setup, check and score."""
+    looks = [event.at for event in events if isinstance(event, Observed)]
+    plans = [event.at for event in events if isinstance(event, Planned)]
+    return plans[-1] - looks[0] if looks and plans else 0.0
 
 
 def model_calls(events: Sequence[Event]) -> int:

@@ -128,7 +128,7 @@ def moved():
     known = set()
     while True:
         for line in words("wmctrl", "-l", "-G").splitlines():
-            window, _, left, top, wide, high = line.split()[:6]
+            window, _, _, _, wide, high = line.split()[:6]
             if window in known:
                 continue
             known.add(window)

@@ -4,6 +4,7 @@ Usage: ``python3 state.py``, inside the desktop.
 """
 
 import os
+import pathlib
 import re
 import subprocess
 import zipfile
@@ -18,7 +19,7 @@ def text_of(path):
         except (zipfile.BadZipFile, KeyError):
             return "(no document yet)"
         return " / ".join(re.findall(r"<text:p[^>]*>(.*?)</text:p>", data, re.S))
-    data = open(path, "rb").read().decode("utf-8", "replace")
+    data = pathlib.Path(path).read_text("utf-8", "replace")
     if path.endswith(".fods"):
         rows = re.findall(r"<table:table-row.*?</table:table-row>", data, re.S)
         cells = [re.findall(r"<text:p>(.*?)</text:p>", row) for row in rows]
