@@ -17,7 +17,7 @@ from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import figureless
-from hisa.plugins.replay.target_ladder import target_of
+from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
@@ -28,6 +28,7 @@ from hisa.runs.read import Run
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Observation
+from hisa.state.held_regions import letters
 from hisa.text.redact import holds_redacted
 
 __all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals"]
@@ -122,10 +123,13 @@ def _step(
                     for at, point in enumerate(places)) if look else ()  # fmt: skip
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
-    if own and look is not None and not places and (focused := focused_element(look)):
+    if own and look is not None and not places:
         front = part.before.window if part.before is not None else ""
-        if focused.window in (front, ""):  # windows behind keep their own
+        focused = focused_element(look)
+        if focused is not None and focused.window in (front, ""):  # windows behind keep their own
             focus = target_of(focused, look)
+        elif front:
+            focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
         action=to_source(actions), targets=targets, focus=focus, purpose=part.thought[:4000],
         effects=effects,
@@ -228,11 +232,14 @@ def agreed(program: Program, second: Program) -> Program:
     steps = []
     for step, again in zip(program.steps, second.steps, strict=True):
         effects = tuple(effect for effect in step.effects if effect in again.effects)
-        focus, targets = step.focus, step.targets
+        focus, targets = step.focus or again.focus, step.targets  # the first may not have looked
         if len(targets) == len(again.targets):
             targets = tuple(map(_beside_of_both, targets, again.targets))
         if focus is not None and again.focus is not None:
-            focus = _beside_of_both(focus, again.focus)
+            windows = [known for known in (focus, again.focus) if known.role == WINDOW]
+            focus = windows[0] if windows else _beside_of_both(focus, again.focus)
+            if len({letters(known.name) for known in windows}) > 1:
+                focus = None
         update = {"effects": effects, "targets": targets, "focus": focus}
         steps.append(step.model_copy(update=update))
     return program.model_copy(update={"steps": tuple(steps)})
@@ -313,7 +320,7 @@ def _label(steps: Sequence[ProgramStep], number: int) -> str:
     """The name of the field that a text goes to: that of the keyboard, or of the click before."""
     for step in (steps[number], *reversed(steps[max(0, number - 3) : number])):
         for target in (*([step.focus] if step.focus else []), *reversed(step.targets)):
-            if target.label or target.name:
+            if target.role != WINDOW and (target.label or target.name):
                 return target.label or target.name
     return ""
 

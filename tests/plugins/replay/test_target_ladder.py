@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import OTHERS, says
-from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is, target_of
+from hisa.plugins.replay.target_ladder import (
+    WINDOW,
+    Found,
+    Missing,
+    find_target,
+    focus_is,
+    target_of,
+)
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
@@ -208,6 +215,17 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     second = target_of((nameless.elements or ())[1], nameless)
     assert focus_is(second, nameless) == ""
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
+
+
+def test_keys_of_a_window_without_elements_go_to_that_window_alone() -> None:
+    def front(title: str) -> Observation:
+        return replace(look([]), windows=(Window("1", title, "XTerm", active=True),))
+
+    target = Target(role=WINDOW, name="ann@host: ~")
+    assert focus_is(target, front("ann@host: ~")) == ""
+    assert "the window in front is “Notice”" in focus_is(target, front("Notice"))
+    assert focus_is(target, front("Notice"), lax=True) == "", "the second run tells"
+    assert "the window in front is “”" in focus_is(target, replace(look([]), windows=()))
 
 
 _WORDS = st.text(alphabet="AB12 ", min_size=1, max_size=4).map(str.strip).filter(bool)
