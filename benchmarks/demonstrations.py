@@ -161,7 +161,7 @@ def folder(case: str) -> str:
     if case == "empty":
         names.clear()
     made = " ".join(
-        f"echo {name} > '{name}.txt'; touch -d '2026-01-0{n + 1}' '{name}.txt';"
+        f"echo '{name}' > '{name}.txt'; touch -d '2026-01-0{n + 1}' '{name}.txt';"
         for n, name in enumerate(names)
     )
     sort = "mkdir -p ~/.config/pcmanfm/default; printf '[ui]\\nsort=mtime;descending;\\n' > "
