@@ -20,22 +20,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import hisa
 from benchmarks.machine import machine
+from benchmarks.replay_plays import (
+    SERVER,
+    model_calls,
+    proved,
+    seconds_of_plans,
+    settings_in,
+    shown_once,
+)
 from hisa.config import Settings
-from hisa.events import ModelCalled, Observed, Planned
+from hisa.events import Planned
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.playing import Played, play
-from hisa.plugins.replay.program_records import Program, write_program
-from hisa.plugins.replay.proving import prove
-from hisa.protocols import ModelReply, ModelRequest
+from hisa.plugins.replay.program_records import Program
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import Size
 from hisa.tasks.hisa_format import OWN
-from hisa.testing.scripted import FunctionModel, tool_call
 
 _HERE = Path(__file__).parent / "replay_pages"
 _NOTE = "Leave it at the door"
@@ -89,21 +92,6 @@ HELD = (
 )
 """Written down at the same time, and left alone until nothing was changed any more."""
 
-_SERVER = """
-import os, subprocess, urllib.parse
-from http.server import BaseHTTPRequestHandler, HTTPServer
-class Log(BaseHTTPRequestHandler):
-    def do_GET(self):
-        line = urllib.parse.unquote(self.path[1:])
-        with open(os.path.expanduser("~/clicks.txt"), "a") as file:
-            file.write(line + "\\n")
-        if line == "focus":
-            subprocess.Popen(["/usr/bin/python3", os.path.expanduser("~/thief.py")])
-        self.send_response(204)
-        self.end_headers()
-    def log_message(self, *_): pass
-HTTPServer(("127.0.0.1", 8377), Log).serve_forever()
-"""
 _THIEF = """
 import os, time
 from Xlib import X, display
@@ -132,7 +120,7 @@ def tree_of(change: Change) -> dict[str, object]:
         "instruction": f"Note “{_NOTE}”, ship order 1024 and save.",
         "setup": [
             {"write": {"path": "~/orders.html", "text": page}},
-            {"write": {"path": "~/server.py", "text": _SERVER}},
+            {"write": {"path": "~/server.py", "text": SERVER}},
             {"write": {"path": "~/thief.py", "text": _THIEF}},
             {"write": {"path": "~/clicks.txt", "text": ""}},
             {"run": "setsid -f /usr/bin/python3 ~/server.py >/dev/null 2>&1"},
@@ -143,55 +131,10 @@ def tree_of(change: Change) -> dict[str, object]:
     }  # fmt: skip
 
 
-def settings_in(folder: Path) -> Settings:
-    tree = {"run": {"folder": folder}, "patterns": {"enabled": False},
-            "grounder": {"kind": "elements"}}  # fmt: skip
-    return Settings.model_validate(tree)
-
-
-async def shown_once(settings: Settings, folder: Path) -> tuple[Path, float]:
-    """The run in which a script does the task by looking up each place; its folder, seconds."""
-    acts = [("Note", ""), ("", _NOTE), ("Ship", "1024"), ("Ship now", ""), ("Save", "")]
-    # A wait first, so that the look that an act is decided on has what it is done to.
-    steps = iter(
-        [(act, waits) for act in acts for waits in ((True, False) if act[0] else (False,))]
-    )
-    async with DesktopEnvironment() as desktop:
-
-        async def plan(_: ModelRequest) -> ModelReply:
-            (name, beside), waits = next(steps, (("", ""), False))
-            at = await _place(desktop, name, beside) if name else (0, 0)
-            if waits:
-                return ModelReply(tool_call("wait", {"seconds": 1}))
-            if name:
-                return ModelReply(tool_call("gui_action", f"pyautogui.click({at[0]}, {at[1]})"))
-            if beside:
-                return ModelReply(tool_call("gui_action", f"pyautogui.write({beside!r})"))
-            return ModelReply(tool_call("termination", "Shipped and saved."))
-
-        task = OWN.read(folder / "task.yaml", tree_of(CHANGES[0]))
-        began = time.monotonic()
-        result = await hisa.run(
-            task, settings=settings, environment=desktop,
-            model={"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded.")},
-        )  # fmt: skip
-        seconds = time.monotonic() - began
-        if not result.success:
-            raise SystemExit(f"the run that shows it failed: {result.message}; {result.folder}")
-        return result.folder, seconds
-
-
-async def _place(desktop: DesktopEnvironment, name: str, beside: str) -> tuple[int, int]:
-    """The middle of a thing, in image pixels; of several the one on the height of a text."""
-    for _ in range(40):
-        look = await desktop.observe(elements=True, settle=0.3)
-        elements = [e for e in look.elements or () if "showing" in e.states]
-        heights = [e.box.centre.y for e in elements if e.name == beside]
-        for element in elements:
-            level = not beside or any(abs(element.box.centre.y - y) < 10 for y in heights)
-            if element.name == name and level and element.role in ("entry", "push button"):
-                return look.convert(element.box.centre, "image").rounded()
-    raise SystemExit(f"the page shows no {name!r} {beside}")
+_ACTS = (
+    ("entry", "Note"), f"pyautogui.write({_NOTE!r})", ("push button", "Ship", "1024"),
+    ("push button", "Ship now"), ("push button", "Save"),
+)  # fmt: skip
 
 
 @dataclass
@@ -232,35 +175,20 @@ def judge(change: Change, played: Played, log: Sequence[str], seen: Seen) -> Non
     seen.wrong += tuple(log) != _RIGHT[: len(log)]
     seen.went_on += change.right == "halt" and played.outcome in ("verified", "done unverified")
     seen.halted += change.right == "go on" and played.outcome != "verified"
-    seen.calls += sum(
-        isinstance(e, ModelCalled) and not e.model.startswith("offline") for e in run.events
-    )
-    seen.seconds += _seconds_of_plans(run.events)
+    seen.calls += model_calls(run.events)
+    seen.seconds += seconds_of_plans(run.events)
     seen.lines.append(f"{played.outcome}: {played.reason}; log: {', '.join(log)}")
-
-
-def _seconds_of_plans(events: Sequence[hisa.events.Event]) -> list[float]:
-    """From each look to what is planned on it: effects, targets, their like."""
-    seconds, seen = [], 0.0
-    for event in events:
-        if isinstance(event, Observed):
-            seen = event.at
-        elif isinstance(event, Planned):
-            seconds.append(event.at - seen)
-    return seconds
 
 
 async def measured(n: int, changes: Sequence[Change]) -> bool:
     with tempfile.TemporaryDirectory(prefix="hisa-replay-") as name:
         folder = Path(name)
         settings = settings_in(folder / "runs")
-        made, seconds = await shown_once(settings, folder)
+        task = OWN.read(folder / "task.yaml", tree_of(CHANGES[0]))
+        made, seconds = await shown_once(settings, task, _ACTS)
         shown, place = load_run(made), folder / "ship"
-        program = compile_run(shown, "ship", place)
-        write_program(program, place)
-        program = await prove(program, place, settings, agree=lambda _: True, take=False)
-        file = write_program(program, place)
-        print(file.read_text("utf-8"), file=sys.stderr)
+        program = await proved(made, "ship", place, settings)
+        print((place / "program.yaml").read_text("utf-8"), file=sys.stderr)
         results = []
         for change in changes:
             results.append((change, await repeat(change, program, place, settings, n)))

@@ -18,7 +18,7 @@ from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_planner import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
-from hisa.plugins.replay.target_ladder import target_of
+from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
@@ -134,10 +134,13 @@ def _step(
                     for at, point in enumerate(places)) if look else ()  # fmt: skip
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
-    if own and look is not None and not places and (focused := focused_element(look)):
+    if own and look is not None and not places:
         front = part.before.window if part.before is not None else ""
-        if focused.window in (front, ""):  # windows behind keep their own
+        focused = focused_element(look)
+        if focused is not None and focused.window in (front, ""):  # windows behind keep their own
             focus = target_of(focused, look)
+        elif front:
+            focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
         action=to_source(actions), targets=targets, focus=focus, purpose=part.thought[:4000],
         effects=effects, risk=act_risk(actions, look) if look else "",
@@ -261,7 +264,7 @@ def label_of(steps: Sequence[ProgramStep], number: int) -> str:
     """The name of the field that a text goes to: that of the keyboard, or of the click before."""
     for step in (steps[number], *reversed(steps[max(0, number - 3) : number])):
         for target in (*([step.focus] if step.focus else []), *reversed(step.targets)):
-            if target.label or target.name:
+            if target.role != WINDOW and (target.label or target.name):
                 return target.label or target.name
     return ""
 

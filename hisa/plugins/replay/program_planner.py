@@ -283,14 +283,21 @@ def _effect_in_words(effect: Effect, look: Observation) -> str:
 def _unlike_typed(step: ProgramStep, look: Observation) -> str:
     """Returns how what a field reads differs from what was typed into it; empty: it is the same.
 
-    Fields that were typed into are known by the keyboard; passwords are never read.
+    Fields that were typed into are known by the keyboard; windows behind keep theirs. Passwords
+    are never read.
     """
     if step.tool != "gui_action":
         return ""
     typed = "".join(action.text for action in parse(step.action) if isinstance(action, Write))
     if not typed or "{{secret:" in typed:
         return ""
-    focused = [e for e in look.elements or () if "focused" in e.states and "editable" in e.states]
+    front = look.active.title if look.active is not None else ""
+    focused = [
+        element
+        for element in look.elements or ()
+        if {"focused", "editable"} <= element.states
+        and (not front or element.window in (front, ""))
+    ]
     if not focused or focused[0].role == PASSWORD or not focused[0].text:
         return ""
     shown = "".join(focused[0].text.split())

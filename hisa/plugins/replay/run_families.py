@@ -26,6 +26,8 @@ from hisa.plugins.replay.program_records import (
     with_parameters,
 )
 from hisa.plugins.replay.surroundings import OTHERS, figureless
+from hisa.plugins.replay.target_ladder import WINDOW
+from hisa.state.held_regions import letters
 
 __all__ = ["agreed", "of_family"]
 
@@ -158,8 +160,7 @@ def agreed(programs: Sequence[Program], marked: Sequence[Program] | None = None)
 def _step(steps: Sequence[ProgramStep], marked: Sequence[ProgramStep]) -> ProgramStep:
     columns = zip(*(step.targets for step in steps), strict=True)
     targets = tuple(map(_target, columns, zip(*(step.targets for step in marked), strict=True)))
-    held, held_marked = ([s.focus for s in some if s.focus] for some in (steps, marked))
-    focus = _target(held, held_marked) if len(held) == len(steps) else None
+    focus = _focus([step.focus for step in steps], [step.focus for step in marked])
     effects = _in_all([step.effects for step in steps], [step.effects for step in marked])
     update = {"targets": targets, "focus": focus, "effects": tuple(effects)}
     return steps[0].model_copy(update=update)
@@ -182,6 +183,15 @@ def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
     loose = [part for part in ("label", "window", "words", "within") if not agree(part)]
     update = {part: type(getattr(one, part))() for part in loose}
     return one.model_copy(update={**update, "beside": beside})
+
+
+def _focus(steps: Sequence[Target | None], marked: Sequence[Target | None]) -> Target | None:
+    """Where keys go, by the runs that looked: the window, where one of them knew no more."""
+    known = [(s, m) for s, m in zip(steps, marked, strict=True) if s is not None and m is not None]
+    windows = [(as_was, letters(own.name)) for as_was, own in known if as_was.role == WINDOW]
+    if not known or len({title for _, title in windows}) > 1:
+        return None
+    return windows[0][0] if windows else _target(*zip(*known, strict=True))
 
 
 def _same(texts: Sequence[Any], marked: Sequence[Any]) -> bool:

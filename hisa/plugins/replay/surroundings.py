@@ -31,6 +31,8 @@ _MOST = 40  # texts of an entry
 _FEW = 12  # texts of a dialog that asks or tells one thing
 _LEVELS, _PART = 3, 0.25
 """How far above a thing without its like a row or card may hold it, and its part of the screen."""
+_ADDRESS = re.compile(r"[A-Z]{1,3}(\d+)")
+"""What a spreadsheet calls a cell, whatever is written there."""
 _DEEP = 60  # for trees that run in a circle
 
 
@@ -86,6 +88,8 @@ class Surroundings:
 
         Empty where there are none. Each is a text of `rows`.
         """
+        if cells := self._cells_beside(element):
+            return cells
         own = list(self._own_holders(element, alike))
         if element.role in _ROWS and len(alike) == 1:
             return []
@@ -109,12 +113,24 @@ class Surroundings:
 
     def rows(self, element: Element, alike: Sequence[Element]) -> Iterator[list[str]]:
         """The texts of whatever holds an element and no other that is alike; else those beside."""
+        if cells := self._cells_beside(element):
+            yield cells
+            return
         said = [texts for up in self._own_holders(element, alike)
                 if (texts := self._said(up, element))]  # fmt: skip
         yield from said
         if not said:
             yield self._band(element, alike)
             yield self._between(element, alike)
+
+    def _cells_beside(self, element: Element) -> list[str]:
+        """What the other cells of its row say, of a cell that is named by its address."""
+        if not (own := _ADDRESS.fullmatch(element.name)) or element.role != "table cell":
+            return []
+        row = [other for other in self.elements if other.parent == element.parent != -1
+               and other.role == element.role and other.name != element.name
+               and (at := _ADDRESS.fullmatch(other.name)) and at[1] == own[1]]  # fmt: skip
+        return [text for other in row if (text := " ".join(other.text.split())[:200])][:_MOST]
 
     def above(self, number: int) -> Iterator[int]:
         """The numbers of what holds an element, innermost first."""

@@ -20,12 +20,16 @@ from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.roles import FIELDS, LAYOUT
+from hisa.state.held_regions import letters
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Found", "Missing", "find_target", "focus_is", "target_of"]
+__all__ = ["WINDOW", "Found", "Missing", "find_target", "focus_is", "target_of"]
+
+WINDOW = "window in front"
+"""Role of what keys go to where no element of the window in front is known to have the keyboard."""
 
 Rung = Literal["element", "text", "neighbours", "picture"]
 
@@ -105,8 +109,11 @@ def find_target(
 
 def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:
     """Returns why keys would go elsewhere than they went; empty where they would not."""
-    known = _known(target, Surroundings(look), lax=lax)
     focused, active = focused_element(look), look.active.title if look.active else ""
+    if target.role == WINDOW:
+        same = lax or letters(active) == letters(target.name)
+        return "" if same else f"the window in front is “{active[:60]}”, not “{target.name[:60]}”"
+    known = _known(target, Surroundings(look), lax=lax)
     held = f"{focused.role} “{called(focused)[:60]}”" if focused else "nothing that is known"
     if not isinstance(known, Missing) and "focused" in known[1].states:
         window = known[1].window  # which keeps its focus for the time when it is in front again

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import OTHERS, says
-from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is, target_of
+from hisa.plugins.replay.target_ladder import (
+    WINDOW,
+    Found,
+    Missing,
+    find_target,
+    focus_is,
+    target_of,
+)
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
@@ -208,6 +215,36 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     second = target_of((nameless.elements or ())[1], nameless)
     assert focus_is(second, nameless) == ""
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
+
+
+def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:
+    def sheet(*rows: Row) -> Observation:
+        cells = [thing("table", "Sheet Orders", (0, 0, 900, 600))]
+        for number, row in enumerate(rows):
+            for column, text in enumerate(row):
+                cell = thing("table cell", f"{'ABC'[column]}{number + 1}",
+                             (80 * column, 20 * number, 80, 20), 0)  # fmt: skip
+                cells.append(replace(cell, text=text))
+        return look(cells)
+
+    seen = sheet(ANN, BO)
+    target = target_of((seen.elements or ())[6], seen)
+    assert (target.name, target.beside) == ("C2", ("1022", "Bo Lind"))
+    later = sheet(CY, (*BO[:2], "shipped"))
+    assert element_found(target, later) is (later.elements or ())[6]
+    assert "beside 1022, Bo Lind is not there" in reason(target, sheet(ANN, CY, BO))
+    assert element_found(target, sheet(ANN, ("", "", ""))) is None
+
+
+def test_keys_of_a_window_without_elements_go_to_that_window_alone() -> None:
+    def front(title: str) -> Observation:
+        return replace(look([]), windows=(Window("1", title, "XTerm", active=True),))
+
+    target = Target(role=WINDOW, name="ann@host: ~")
+    assert focus_is(target, front("ann@host: ~")) == ""
+    assert "the window in front is “Notice”" in focus_is(target, front("Notice"))
+    assert focus_is(target, front("Notice"), lax=True) == "", "the second run tells"
+    assert "the window in front is “”" in focus_is(target, replace(look([]), windows=()))
 
 
 _WORDS = st.text(alphabet="AB12 ", min_size=1, max_size=4).map(str.strip).filter(bool)

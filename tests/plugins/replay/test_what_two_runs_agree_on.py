@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hisa.plugins.replay.compiling import effects_between
 from hisa.plugins.replay.program_planner import open_program, program_name
 from hisa.plugins.replay.program_records import (
@@ -15,6 +17,7 @@ from hisa.plugins.replay.program_records import (
     write_program,
 )
 from hisa.plugins.replay.run_families import agreed
+from hisa.plugins.replay.target_ladder import WINDOW
 from tests.plugins.replay.order_looks import ANN, BO, look, orders, thing
 
 
@@ -30,6 +33,31 @@ def _program(*beside: str, effects: tuple[Effect, ...] = ()) -> Program:
 def test_figures_that_a_second_run_had_otherwise_are_any() -> None:
     one, two = _program("Ann", "1021", "3 minutes ago"), _program("Ann", "1021", "14 minutes ago")
     assert agreed([one, two]).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
+
+
+_FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Save As")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (None, _FIELD, _FIELD),  # an act that followed another one, with no look in between
+        (None, _SAVE, _SAVE),
+        (_SAVE, _FIELD, _SAVE),
+        (Target(role=WINDOW, name="*Save As 2"), _SAVE, Target(role=WINDOW, name="*Save As 2")),
+        (Target(role=WINDOW, name="Export"), _SAVE, None),
+        (_FIELD, None, _FIELD),
+        (None, None, None),
+    ],
+)
+def test_keys_are_held_to_what_had_the_keyboard_in_either_run(
+    first: Target | None, second: Target | None, kept: Target | None
+) -> None:
+    def typed(focus: Target | None) -> Program:
+        step = ProgramStep(action="pyautogui.write('a')", focus=focus)
+        return _program().model_copy(update={"steps": (step,)})
+
+    assert agreed([typed(first), typed(second)]).steps[0].focus == kept
 
 
 def test_an_effect_is_what_the_player_will_read_so() -> None:
