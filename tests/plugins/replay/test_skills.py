@@ -107,7 +107,7 @@ def house_style(tmp_path: Path) -> Path:
 
 
 def test_an_exported_skill_keeps_the_rules_of_the_specification(tmp_path: Path) -> None:
-    folder = exported(tmp_path, "--license", "MIT")
+    folder = exported(tmp_path, "--license", "MIT --- as in LICENSE")
     assert not read_skill(folder).errors
     text = (folder / "SKILL.md").read_text("utf-8")
     head, body = text.split("---", 2)[1:]  # as the reference validator splits it
@@ -204,7 +204,17 @@ PLANTED = {
     "a name in capitals": ("SKILL.md", "name: house-style", "name: House_Style", 2, "name"),
     "another folder": ("SKILL.md", "name: house-style", "name: other", 2, "name of its folder"),
     "an unknown key": ("SKILL.md", "license:", "hooks:", 4, "hooks"),
-    "a key twice": ("SKILL.md", "license: C", "name: house-style\nlicense: C", 2, "twice"),
+    "a key twice": ("SKILL.md", "license: C", "name: house-style\nlicense: C", 4, "twice"),
+    "a key twice within": (
+        "SKILL.md", "license: ", "metadata:\n  a: b\n  'a': c\nlicense: ", 6, "twice",
+    ),
+    "two hyphens": ("SKILL.md", "name: house-style", "name: house--style", 2, "name"),
+    "a hyphen at the end": ("SKILL.md", "name: house-style", "name: house-style-", 2, "name"),
+    "a long name": ("SKILL.md", "name: house-style", f"name: {'a' * 65}", 2, "at most 64"),
+    "a blank compatibility": ("SKILL.md", "license: C", "compatibility: ''\n#", 4, "compatibility"),
+    "a long compatibility": (
+        "SKILL.md", "license: C", f"compatibility: {'ab,' * 167}\n#", 4, "at most 500",
+    ),
     "no description": ("SKILL.md", "description", "metadata: {}\nlicence", 1, "missing"),
     "a long description": ("SKILL.md", "Applies", "Applies " * 200, 3, "at most 1024"),
     "a list for a text": ("SKILL.md", "license: Complete", "license: [a] #", 4, "valid string"),
@@ -248,6 +258,31 @@ def test_planted_skills_are_refused_with_the_line(tmp_path: Path, kind: str) -> 
     errors = [row for row in result.stdout.splitlines() if ": error: " in row]
     assert any(f"{name}:{line}: error: " in row and words in row for row in errors), errors
     assert all("allowed: " in row for row in errors)
+
+
+TAKEN = {
+    "letters of other alphabets": ("größe-文書-2", "license: MIT"),
+    "a long license": ("house-style", f"license: {'a ' * 300}"),
+    "a license without words": ("house-style", "license:"),
+    "a long compatibility": ("house-style", f"compatibility: {'a,' * 250}"),
+    "metadata of all kinds": ("house-style", "metadata:\n  tags:\n    - slides\n  version: 1.0"),
+    "tools as a text": ("house-style", "allowed-tools: Bash(git:*) Read"),
+    "tools as a list": ("house-style", "allowed-tools:\n  - Bash(git:*)\n  - Read"),
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+@pytest.mark.parametrize("file", ["SKILL.md", "skill.md"])
+def test_what_the_reference_validator_takes_is_taken(tmp_path: Path, kind: str, file: str) -> None:
+    name, line = TAKEN[kind]
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / file).write_text(f"---\nname: {name}\ndescription: Slides.\n{line}\n---\n", "utf-8")
+    read = read_skill(folder)
+    assert read.fields is not None
+    assert (read.fields.name, read.errors) == (name, ())
+    warned = [one.what for one in read.findings if one.level == "warning"]
+    assert warned == (["metadata: tags: ['slides']"] if kind.startswith("metadata") else [])
 
 
 def test_links_devices_and_sizes_are_refused(tmp_path: Path) -> None:
