@@ -151,7 +151,10 @@ class _Reading:
             for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
                 line = at or plain.count("\n", 0, match.start()) + 1
                 what = f"{risk['what']}: {safe_line(match[0], 100)!r}"
-                self.findings.append(Finding("error", safe_name(name), line, what, risk["allowed"]))
+                before = plain[max(0, match.start() - 300) : match.start()]
+                forbids = re.search(risk.get("unless", r"(?!)"), before, re.IGNORECASE)
+                level = "warning" if forbids else "error"
+                self.findings.append(Finding(level, safe_name(name), line, what, risk["allowed"]))
         for number, content in enumerate(text.split("\n"), 1):
             if safe_text(content) != content:
                 self.note("hidden", name, at or number, content)
