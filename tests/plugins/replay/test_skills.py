@@ -28,9 +28,12 @@ from hisa.plugins.replay.program_records import (
 )
 from hisa.plugins.replay.skill_lint import read_skill
 from hisa.protocols import Model, ModelRequest, Role
+from hisa.screen.ocr import available
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.testing.stock_guest import StockGuest
+from hisa.text.redact.named_secrets import forms
+from tests.plugins.live.test_typed_secrets import PASSWORD
 
 FIELD = Target(role="text", name="Name:", box=(220, 120, 580, 152))
 SAVE = Target(role="push button", name="Save", box=(330, 220, 420, 254))
@@ -95,6 +98,17 @@ def exported(tmp_path: Path, *more: str, made: Program = PROGRAM) -> Path:
     return tmp_path / "out" / "save-a-name"
 
 
+def scripted(
+    folder: Path, machine: StockGuest, answer: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """An exported script run on the machine, by somebody without a terminal who answers so."""
+    return subprocess.run(
+        [sys.executable, str(folder / "save_a_name.py")], cwd=folder.parent, input=answer,
+        env={**os.environ, "HISA_ENVIRONMENT__KIND": f"guest={machine.url}"},
+        capture_output=True, text=True, timeout=120, check=False, start_new_session=True,
+    )  # fmt: skip
+
+
 def house_style(tmp_path: Path) -> Path:
     folder = tmp_path / "house-style"
     folder.mkdir()
@@ -145,15 +159,44 @@ def test_files_beside_the_task_come_along_and_no_others(tmp_path: Path) -> None:
         exported(tmp_path / "second", made=PROGRAM.model_copy(update={"task": task}))
 
 
-def test_secrets_stay_names(tmp_path: Path) -> None:
-    steps = (*PROGRAM.steps, ProgramStep(action="pyautogui.write('{{secret:mail}}')"))
-    made = PROGRAM.model_copy(update={"steps": steps})
-    assert "{{secret:mail}}" in (exported(tmp_path, made=made) / "SKILL.md").read_text("utf-8")
-    with pytest.raises(UsageError, match="needs a secret"):
-        exported(tmp_path / "2", "--as", "script", made=made)
-    hidden = {"name": Parameter(value="Ada", secret=True)}
+SECRET_PROGRAM = PROGRAM.model_copy(
+    update={
+        "steps": (
+            *PROGRAM.steps[:2],
+            ProgramStep(action="pyautogui.write('{{name}}')"),
+            PROGRAM.steps[-1],
+        ),
+        "task": {"id": "form", "instruction": 'Type "{{name}}".'},
+        "parameters": {"name": Parameter(value="{{secret:mail}}", secret=True)},
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["skill", "script", "task"])
+def test_a_secret_stays_a_name(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL", PASSWORD)
+    monkeypatch.setenv("HISA_SECRETS__MAIL__ENV", "MAIL")
+    folder = exported(tmp_path, "--as", kind, made=SECRET_PROGRAM)
+    written = [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
+    assert any(b"{{secret:mail}}" in data for data in written)
+    assert not any(form.encode() in data for data in written for form in forms(PASSWORD))
     with pytest.raises(UsageError, match="'name' is secret"):
-        exported(tmp_path / "3", made=PROGRAM.model_copy(update={"parameters": hidden}))
+        exported(tmp_path / "2", "--as", kind, "--set", f"name={PASSWORD}", made=SECRET_PROGRAM)
+    assert not (tmp_path / "2" / "out").exists()
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not available(), reason="nothing here reads pictures")
+def test_an_exported_script_asks_for_its_secrets_by_name(tmp_path: Path) -> None:
+    folder = exported(tmp_path, "--as", "script", made=SECRET_PROGRAM)
+    with StockGuest() as machine:
+        done = scripted(folder, machine, answer=f"{PASSWORD}\n")
+        assert machine.desktop.form.text == PASSWORD
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mail: " in done.stderr
+    assert "{{secret:mail}} was typed into" in done.stdout
+    assert not any(form in done.stdout + done.stderr for form in forms(PASSWORD))
+    assert "fewer than 4 characters" in scripted(folder, machine, answer="abc\n").stderr
 
 
 def test_what_lint_refuses_is_not_exported(tmp_path: Path) -> None:
@@ -167,11 +210,7 @@ def test_what_lint_refuses_is_not_exported(tmp_path: Path) -> None:
 def test_an_exported_script_does_the_steps_and_makes_the_check(tmp_path: Path) -> None:
     folder = exported(tmp_path, "--as", "script", "--set", "name=Grace")
     with StockGuest() as machine:
-        environ = {**os.environ, "HISA_ENVIRONMENT__KIND": f"guest={machine.url}"}
-        done = subprocess.run(
-            [sys.executable, str(folder / "save_a_name.py")], env=environ, cwd=tmp_path,
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        done = scripted(folder, machine)
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.startswith("scored 1.0")
         assert machine.desktop.form.text == "Grace"
