@@ -36,6 +36,17 @@ def test_old_runs_are_listed_shown_and_reported(hisa: Command) -> None:
     assert (done.scoring.partial, done.manifest.partial) == (None, None), "nobody wrote it down"
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("run", [DONE, OUT_OF_STEPS])
+def test_old_runs_become_no_programs_for_want_of_elements(hisa: Command, run: str) -> None:
+    assert "elements_sha256" not in (hisa.folder / "runs" / run / "events.jsonl").read_text("utf-8")
+    programs = hisa.folder / "programs"
+    errors = hisa.refused("compile", run, "-o", "note", "--programs", str(programs))
+    assert f"{run}: its log has no elements, so that nothing in it can be found again" in errors
+    assert "try: run it again on a machine that tells its elements: --env desktop" in errors
+    assert not list(programs.glob("*"))
+
+
 @pytest.mark.desktop
 @pytest.mark.parametrize("run", [OUT_OF_STEPS, KILLED])
 def test_old_runs_go_on_where_they_ended(hisa: Command, run: str) -> None:

@@ -29,7 +29,7 @@ from hisa.runs.manifest import TaskRecord
 from hisa.tasks.hisa_format import OWN
 from hisa.tasks.task_context import host_file
 from hisa.text.prompt_text import one_line
-from hisa.text.redact.named_secrets import is_placeholder_only
+from hisa.text.redact.named_secrets import PLACEHOLDER, is_placeholder_only
 from hisa.version import __version__
 
 __all__ = ["copy_program", "export_program", "rules_of", "words_of", "write_rules"]
@@ -48,11 +48,12 @@ def export_program(
     if (out / name).exists():
         raise UsageError(f"{out / name} is there already", fix=f"rm -r {out / name}, or -o DIR")
     for key, known in program.parameters.items():
-        if known.secret and not is_placeholder_only(known.value):
+        if known.secret and not is_placeholder_only(values.get(key, known.value)):
             raise UsageError(f"{key!r} is secret; allowed is {{{{secret:NAME}}}}", fix=fix)
     plain = filled(program, values)
     if reason := _why_not(plain, kind):
         raise UsageError(reason, fix=f"hisa skill export {program.name} -o skills")
+    secrets = list(dict.fromkeys(PLACEHOLDER.findall(plain.model_dump_json())))
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=out) as temporary:
         part = Path(temporary) / name
@@ -64,11 +65,12 @@ def export_program(
             (part / "task.yaml").write_text(as_yaml({k: v for k, v in task.items() if v}), "utf-8")
         elif kind == "script":
             file = part / f"{name.replace('-', '_')}.py"
-            _render("skill_script.py.j2", file, task=task, program=plain)
+            _render("skill_script.py.j2", file, task=task, program=plain, secrets=secrets)
         else:
             task = {"task": {**program.task, "folder": "." if files else ""}}
             write_program(program.model_copy(update=task), part)
-            parts = {"name": name, "present": plain, "license": terms, "version": __version__}
+            parts = {"name": name, "present": plain, "license": terms, "version": __version__,
+                     "secrets": secrets}  # fmt: skip
             _render("skill_body.md.j2", part / "SKILL.md", program=program, **parts)
             _render("skill_replay.sh.j2", part / "scripts" / "replay.sh", files=files)
             if errors := read_skill(part).errors:
@@ -83,8 +85,8 @@ def _why_not(program: Program, kind: str) -> str:
         return f"{program.name}: its task has another format than HiSA's own"
     for number, step in enumerate(program.steps if kind == "script" else (), 1):
         where, command = f"step {number} of {program.name}", step.tool == "bash_execution"
-        if "{{secret:" in step.model_dump_json() or not (command or step.tool == "gui_action"):
-            return f"{where} needs a secret or {step.tool}, which no plain script may have"
+        if not (command or step.tool == "gui_action"):
+            return f"{where} needs {step.tool}, which no plain script may have"
         try:
             if not command and len(points(parse(step.action))) != len(step.targets):
                 return f"{where}: nothing tells what it acts on"

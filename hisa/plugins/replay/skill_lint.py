@@ -30,19 +30,23 @@ RULES: Any = yaml.safe_load(Path(__file__).with_name("skill_risks.yaml").read_te
 _LINES, _TOKENS = 500, 5_000  # of SKILL.md, as the specification advises
 _FILES, _FILE_BYTES, _BYTES, _FRONTMATTER, _NESTED = 500, 4 << 20, 32 << 20, 16_384, 40  # by hand
 _FENCED = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{N}]+"
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"\0\1\0\0", b"OTTO", b"wOF")
 
 
 class Frontmatter(BaseModel):
-    """The keys of the specification, with its limits."""
+    """The keys of the specification, with its limits; letters are those of its library skills-ref.
+
+    Values of ``metadata`` should be texts; those of many skills are not, and nobody reads them.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str = Field(max_length=64, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    name: str = Field(max_length=64, pattern=rf"^{_LETTERS}(-{_LETTERS})*$")
     description: str = Field(max_length=1024, pattern=r"\S")
-    license: str = Field("", pattern=r"\S", max_length=500)
+    license: str = ""
     compatibility: str = Field("", pattern=r"\S", max_length=500)
-    metadata: dict[str, str] = {}
+    metadata: dict[str, Any] = {}
     allowed_tools: str | list[str] = Field("", alias="allowed-tools")
 
 
@@ -72,17 +76,16 @@ class Skill(NamedTuple):
 def read_skill(folder: Path) -> Skill:
     """The skill of a folder with all findings, errors first. UsageError where there is none."""
     place = Path(os.path.abspath(folder))
-    if (place / "SKILL.md").is_symlink() or not (place / "SKILL.md").is_file():
-        raise UsageError(
-            f"{folder}: no skill: no plain file SKILL.md", fix="hisa skill export NAME"
-        )
+    name = next((n for n in ("SKILL.md", "skill.md") if (place / n).exists()), "SKILL.md")
+    if (place / name).is_symlink() or not (place / name).is_file():
+        raise UsageError(f"{folder}: no skill: no plain file {name}", fix="hisa skill export NAME")
     reading = _Reading(place)
-    for name in reading.files:
-        reading.look_into(name)
-    for name, text in reading.texts.items():
-        if name.lower().endswith((".md", ".markdown", ".html")):
-            reading.look_at_links(name, text)
-    fields, body = reading.split(reading.texts.get("SKILL.md", ""))
+    for file in reading.files:
+        reading.look_into(file)
+    for file, text in reading.texts.items():
+        if file.lower().endswith((".md", ".markdown", ".html")):
+            reading.look_at_links(file, text)
+    fields, body = reading.split(name, reading.texts.get(name, ""))
     program, findings = reading.program(), tuple(sorted(set(reading.findings)))
     errors = tuple(finding for finding in findings if finding.level == "error")
     return Skill(fields, body, program, findings, errors)
@@ -148,7 +151,10 @@ class _Reading:
             for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
                 line = at or plain.count("\n", 0, match.start()) + 1
                 what = f"{risk['what']}: {safe_line(match[0], 100)!r}"
-                self.findings.append(Finding("error", safe_name(name), line, what, risk["allowed"]))
+                before = plain[max(0, match.start() - 300) : match.start()]
+                forbids = re.search(risk.get("unless", r"(?!)"), before, re.IGNORECASE)
+                level = "warning" if forbids else "error"
+                self.findings.append(Finding(level, safe_name(name), line, what, risk["allowed"]))
         for number, content in enumerate(text.split("\n"), 1):
             if safe_text(content) != content:
                 self.note("hidden", name, at or number, content)
@@ -170,17 +176,14 @@ class _Reading:
                 continue
             self.note(kind, name, text.count("\n", 0, match.start()) + 1, target)
 
-    def split(self, text: str) -> tuple[Frontmatter | None, str]:
-        name, match, fields = "SKILL.md", _FENCED.match(text), None
+    def split(self, name: str, text: str) -> tuple[Frontmatter | None, str]:
+        match, fields = _FENCED.match(text), None
         if match is None or len(match[1]) > _FRONTMATTER:
             self.note("frontmatter", name, 1)
             return None, text
         head, body = match[1], text[match.end() :]
         if text.count("\n") >= _LINES or estimate_tokens(body[: 20 * _TOKENS]) > _TOKENS:
             self.note("long", name, 1, text.count("\n"), len(body))
-        keys = re.findall(r"^[\"']?([\w-]+)[\"']?\s*:", head, re.MULTILINE)
-        for key in (key for key in set(keys) if keys.count(key) > 1):
-            self.note("twice", name, _line_of(key, head), key)
         try:
             tree = self._tree(name, head, 2)
             fields = None if tree is None else Frontmatter.model_validate(tree)
@@ -189,8 +192,12 @@ class _Reading:
                 key = str(item["loc"][0]) if item["loc"] else "frontmatter"
                 value = "missing" if item["type"] == "missing" else repr(item["input"])
                 self.note("key", name, _line_of(key, head), key, value, item["msg"])
-        if fields and fields.name != self._place.name:
-            self.note("folder-name", name, _line_of("name", head), fields.name, self._place.name)
+        folder = unicodedata.normalize("NFKC", self._place.name)
+        if fields and unicodedata.normalize("NFKC", fields.name) != folder:
+            self.note("folder-name", name, _line_of("name", head), fields.name, folder)
+        for key, value in fields.metadata.items() if fields else ():
+            if not isinstance(value, str):
+                self.note("metadata", name, _line_of("metadata", head), key, str(value))
         if fields and fields.allowed_tools:
             self.note("tools", name, _line_of("allowed-tools", head), str(fields.allowed_tools))
         return fields, body
@@ -228,8 +235,23 @@ class _Reading:
                     return None
                 if isinstance(event, yaml.ScalarEvent):
                     self.look_for_risks(name, event.value, line)
+            if len(self.findings) == before:
+                self._look_for_twins(name, yaml.compose(text, Loader=yaml.BaseLoader), first)
             return None if len(self.findings) > before else yaml.load(text, Loader=yaml.BaseLoader)
         except yaml.YAMLError as error:
             mark: Any = getattr(error, "problem_mark", None)
             self.note("yaml", name, first + (mark.line if mark else 0), str(error))
             return None
+
+    def _look_for_twins(self, name: str, node: yaml.Node | None, first: int) -> None:
+        """Note keys that a mapping has twice, of which each reader takes another one."""
+        if not isinstance(node, yaml.CollectionNode):
+            return
+        known: set[str] = set()
+        for child in node.value:
+            key, value = child if isinstance(node, yaml.MappingNode) else (None, child)
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in known:
+                    self.note("twice", name, first + key.start_mark.line, key.value)
+                known.add(key.value)
+            self._look_for_twins(name, value, first)

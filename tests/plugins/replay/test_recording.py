@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageSequence
 
 import hisa
 from hisa.errors import UsageError
+from hisa.plugins.live.run_video import write_video
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.demonstration import demonstrated
+from hisa.plugins.replay.program_records import write_program
+from hisa.plugins.replay.skill_export import export_program
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
+from hisa.screen.observation import Screenshot
+from hisa.screen.ocr import available, read_text
 from hisa.testing import FakeEnvironment
 from hisa.text.redact.named_secrets import forms
 from tests.plugins.live.test_typed_secrets import FIELD, OK, PASSWORD, Login
@@ -107,14 +115,51 @@ async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> Non
     assert len(demonstrated(load_run(result.folder))) == 4
 
 
+@pytest.mark.skipif(not available(), reason="nothing here reads pictures")
 async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:
-    acts: Acts = [[{"kind": "click", **FIELD}], [{"kind": "type", "text": PASSWORD}]]
-    result = await shown(tmp_path / "runs", Login(), acts)
+    acts: Acts = [
+        [{"kind": "click", **FIELD}],
+        [{"kind": "type", "text": PASSWORD}],
+        [{"kind": "click", **OK}],  # the form says then what was typed
+    ]
+    form = Login()
+    result = await shown(tmp_path / "runs", form, acts)
+    assert form.text == PASSWORD
     run = load_run(result.folder)
-    program = compile_run(run, "login", tmp_path / "program")
-    assert "{{secret:typed_1}}" in str(program.steps[-1].action)
-    written = [*bytes_below(tmp_path), program.model_dump_json().encode()]
-    assert not any(form.encode() in data for data in written for form in forms(PASSWORD))
+    place = tmp_path / "programs" / "login"
+    program = compile_run(run, "login", place)
+    write_program(program, place)
+    assert [step.action for step in program.steps][1] == "pyautogui.write('{{secret:typed_1}}')"
+    out = [
+        export_program(program, place, tmp_path / kind, kind, values={}, terms="")
+        for kind in ("skill", "script", "task")
+    ]
+    write_video([run], lambda line: None, output=tmp_path / "run.gif", seconds=1, width=960)
+    assert not any(
+        form.encode() in data for data in bytes_below(tmp_path) for form in forms(PASSWORD)
+    )
+    assert all(
+        any("{{secret:typed_1}}" in text for text in texts_below(place)) for place in out[:2]
+    )
+    words = list(words_in(tmp_path))
+    assert "Name:" in words, "screens are read"
+    assert any("HiSA run" in line for line in words), "the video is read"
+    assert not [line for line in words if PASSWORD[:9] in line]
+
+
+def texts_below(folder: Path) -> list[str]:
+    return [data.decode("utf-8", "replace") for data in bytes_below(folder)]
+
+
+def words_in(folder: Path) -> Iterator[str]:
+    """The lines that can be read in pictures and in each frame of videos."""
+    for path in [*folder.rglob("*.png"), *folder.rglob("*.gif")]:
+        with Image.open(path) as file:
+            for frame in ImageSequence.Iterator(file):
+                data = io.BytesIO()
+                frame.convert("RGB").save(data, "PNG")
+                picture = Screenshot.from_png(data.getvalue())
+                yield from (line.text for line in read_text(picture, least=0.0))
 
 
 async def test_a_run_in_which_nothing_was_shown_is_refused(tmp_path: Path) -> None:
