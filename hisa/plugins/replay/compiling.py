@@ -30,7 +30,7 @@ from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals"]
+__all__ = ["agreed", "compared", "compile_run", "effects_between", "proposals", "target_at"]
 
 _MOST = 6  # effects of a step; the first ones tell most
 _CUT = (48, 32)  # image pixels of the picture of what has no name
@@ -118,7 +118,8 @@ def _step(
     if not actions:
         return None
     places = points(actions)
-    targets = tuple(_target(point, look, part, f"{number}-{at}", folder)
+    words = part.words[0] if part.words else ""
+    targets = tuple(target_at(point, look, words, f"{number}-{at}", folder)
                     for at, point in enumerate(places)) if look else ()  # fmt: skip
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
@@ -132,8 +133,8 @@ def _step(
     )  # fmt: skip
 
 
-def _target(point: Point, look: Observation, part: _Part, name: str, folder: Path) -> Target:
-    words = part.words[0] if part.words else ""
+def target_at(point: Point, look: Observation, words: str, name: str, folder: Path) -> Target:
+    """The target at a place of a look, in screen space; its picture goes to ``folder``."""
     element = element_at(point, look)
     named = element is not None and (element.name or element.label or element.text)
     picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")

@@ -7,6 +7,7 @@ longer than `patience`, the run ends and says which.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -34,6 +35,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
+from hisa.wiring.base import Lead
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "ProgramModel",
     "ProgramPlayer",
     "holds",
+    "lacking",
+    "loosened",
     "open_program",
     "program_name",
 ]
@@ -83,15 +87,15 @@ class ProgramModel:
         raise ModelUnavailable(message, fix="--set models.state.model=offline")
 
 
-def open_program(model: str) -> tuple[Program, Path]:
-    """The program with its values, and its folder."""
+def open_program(model: str) -> tuple[Program, Path, Mapping[str, str]]:
+    """The program with its values, its folder, and the values."""
     place, _, query = model.removeprefix("program:").partition("?")
     folder = Path(place).expanduser()
     program, values = read_program(folder), dict(parse_qsl(query, keep_blank_values=True))
-    return filled(_loosened(program, values), values), folder
+    return filled(loosened(program, values), values), folder, values
 
 
-def _loosened(program: Program, values: Mapping[str, str]) -> Program:
+def loosened(program: Program, values: Mapping[str, str]) -> Program:
     """The program without the other texts of rows that are chosen by another value by now."""
     other = [
         n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
@@ -118,7 +122,7 @@ class ProgramPlayer:
 
     def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
         self._emit, self._program, self._folder = emit, program, folder
-        self._at = 0  # the step that comes next
+        self.at = 0  # the step that comes next, which is how many were done
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
 
@@ -128,9 +132,16 @@ class ProgramPlayer:
         Raises:
             ModelUnavailable: another process began to play it.
         """
-        if view.lines and not (self._at or self._waits):
+        if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        call = self._settle(observation, view) or self._next(observation)
+        return self.told(self.decide(observation, view))
+
+    def decide(self, look: Observation, view: StateView) -> ToolCall:
+        """The next act, a wait, or the end, which nobody is told of yet."""
+        return self._settle(look, view) or self._next(look)
+
+    def told(self, call: ToolCall) -> ToolCall:
+        """Write down that this is the step's call; returns it."""
         self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
         return call
 
@@ -141,29 +152,26 @@ class ProgramPlayer:
             return None
         if view.lines and "nothing was done" in view.lines[-1]:
             if self._again >= _AGAIN:
-                return self._end(HALTED, self._at, view.lines[-1].rpartition("Result: ")[2])
+                return self._end(HALTED, self.at, view.lines[-1].rpartition("Result: ")[2])
             self._again += 1
-            self._at, self._done = self._at - 1, None
+            self.at, self._done = self.at - 1, None
             return None
-        missing = next((effect for effect in step.effects if not holds(effect, look)), None)
-        reason = "" if missing is None else _effect_in_words(missing, look)
-        if not reason:
-            reason = _unlike_typed(step, look)
+        reason = lacking(step, look)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
         if reason and self._program.proof:
-            return self._end(UNKNOWN, self._at, reason)
+            return self._end(UNKNOWN, self.at, reason)
         self._done, self._waits, self._again = None, 0, 0
         return None
 
     def _next(self, look: Observation) -> ToolCall:
         """The next step where its targets are there; a wait, or the end."""
-        if self._at >= len(self._program.steps):
-            summary = f"All {self._at} steps were done"
+        if self.at >= len(self._program.steps):
+            summary = f"All {self.at} steps were done"
             summary += " and came to what they came to before." if self._program.proof else "."
             return ToolCall(summary, "termination", {"summary": summary})
-        step = self._program.steps[self._at]
-        thought = step.purpose or f"Step {self._at + 1} of {self._program.name}."
+        step = self._program.steps[self.at]
+        thought = step.purpose or f"Step {self.at + 1} of {self._program.name}."
         if step.tool != "gui_action":
             self._go(step)
             return ToolCall(thought, step.tool, step.action)
@@ -171,7 +179,7 @@ class ProgramPlayer:
         if reason:
             if self._waits < _WAITS:
                 return self._wait(reason)
-            return self._end(HALTED, self._at + 1, reason)
+            return self._end(HALTED, self.at + 1, reason)
         actions = _moved(parse(step.action), places)
         actions = to_space(actions, "image", screen=look.screen, image=look.image)
         self._go(step)
@@ -194,7 +202,7 @@ class ProgramPlayer:
         return places, ""
 
     def _go(self, step: ProgramStep) -> None:
-        self._at, self._done, self._waits = self._at + 1, step, 0
+        self.at, self._done, self._waits = self.at + 1, step, 0
 
     def _wait(self, reason: str) -> ToolCall:
         self._waits += 1
@@ -231,6 +239,12 @@ def holds(effect: Effect, look: Observation) -> bool:
     if effect.what == "value":
         return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def lacking(step: ProgramStep, look: Observation) -> str:
+    """Returns what a step was to come to and did not, as far as a look tells; empty: all is so."""
+    missing = next((effect for effect in step.effects if not holds(effect, look)), None)
+    return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
 
 
 def _effect_in_words(effect: Effect, look: Observation) -> str:
@@ -280,8 +294,22 @@ class ProgramKind(PlannerKind):
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
-        program, folder = open_program(parts.settings.models.planner.model)
+        program, folder, _ = open_program(parts.settings.models.planner.model)
         return ProgramPlayer(parts.emit, program, folder)
+
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
+        """See `PlannerKind`.
+
+        Returns a `Mender` where ``text`` ends with "#ask:FOLDER" or "#auto:FOLDER", and a `Reuser`
+        where it does not: of one program, or of the one of a folder that fits the task.
+        """
+        from hisa.plugins.replay.leading import Mender, Reuser  # both need what is above
+
+        mends = re.fullmatch(r"(.*)#(ask|auto):(.+)", text, re.DOTALL)
+        if mends is not None:
+            ask, part = mends[2] == "ask", Path(mends[3])
+            return Mender(parts, planner, mends[1], ask=ask, part=part)
+        return Reuser(parts, planner, text)
 
 
 PROGRAM = ProgramKind()
