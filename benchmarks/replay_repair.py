@@ -91,7 +91,7 @@ async def tried(mend: Mend, place: Path, settings: Settings, model: str) -> str:
     async with DesktopEnvironment(mend.change.size) as desktop:
 
         async def answered(request: ModelRequest) -> ModelReply:
-            old = re.search(r"\bon [a-z ]+ “([^”]*)”", request.text)
+            old = re.search(r'\bon [a-z ]+ "([^"]*)"', request.text)
             name, beside = mend.clicks.get(old[1] if old else "", mend.clicks.get("", ("", "")))
             if not name:
                 return ModelReply(tool_call("infeasible", "it is not there"))

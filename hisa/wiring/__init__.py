@@ -281,7 +281,7 @@ async def _opened(
         parts = PlannerParts(
             settings, models["planner"], known, registry, emit, marks=marks,
             programs=None if _fills_screen(task) else programs,
-            confirm=_confirming(run_context.ask, emit),
+            confirm=_confirming(run_context.ask, emit), ask=run_context.ask,
         )  # fmt: skip
         planner = kind.open(parts)
         if sampling:

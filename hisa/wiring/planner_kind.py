@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hisa.config import ModelSettings, Settings
+from hisa.environments.confirm import Ask
 from hisa.errors import ConfigError
 from hisa.grounder.marks import Marks
 from hisa.grounder.pointing import written_as
@@ -39,6 +40,8 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+    ask: Ask | None = None
+    """Asks a person before an act; None: there is nobody to ask."""
 
     @property
     def constrained(self) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import Write, parse, points, to_source, to_space
+from hisa.environments.confirm import Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
 from hisa.plugins.replay import program_records as records
@@ -26,7 +27,8 @@ from hisa.plugins.replay.program_planner import (
     loosened,
     open_program,
     program_name,
-)
+    values_of,
+)  # fmt: skip
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
 from hisa.plugins.replay.proving import with_parameters
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
@@ -55,7 +57,7 @@ class Reuser:
             self._play(text)
 
     def _play(self, model: str) -> None:
-        program, folder, _ = open_program(model)
+        program, folder = open_program(model)
         if program.proof is None:
             reason = f"{folder}: no second run proved it, so that it goes before no planner"
             raise UsageError(reason, fix="hisa compile RUN")
@@ -111,10 +113,11 @@ class Mender(ProgramPlayer):
     def __init__(
         self, parts: PlannerParts, planner: Planner, model: str, *, ask: bool, part: Path
     ) -> None:
-        program, folder, self._values = open_program(model)
+        program, folder = open_program(model)
         super().__init__(parts.emit, program, folder)
-        self._stored, self._planner, self._part = records.read_program(folder), planner, part
-        self._confirm = parts.confirm if ask else None
+        self._stored, self._values = records.read_program(folder), values_of(model)
+        self._planner, self._part = planner, part
+        self._ask = parts.ask if ask else None
         self._mend: _Mend | None = None
         self._refusal = self._unkept = ""
 
@@ -169,10 +172,11 @@ class Mender(ProgramPlayer):
             another, stands = meets_another(old, new, look, self._part)
             if another:
                 raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
-            if self._confirm is not None:
+            if self._ask is not None:
                 things = ", ".join(f"{target.role} “{target.name}”" for target in new.targets)
                 why = f"step {mend.at + 1} of {self._program.name} cannot go on: {mend.reason}"
-                await self._confirm(f"{call.input} on {things or 'the keyboard'}; {why}")
+                question = Question("acts", f"{call.input}\non {things or 'what has keys'}\n{why}")
+                await ask_person(self._ask, question, emit=self._emit)
         except ActionRefused as error:
             self._refusal = str(error)
             raise
@@ -271,12 +275,11 @@ def meets_another(
         if isinstance(seen, Missing):
             return seen.reason, False
         same = says(_row(meant), _row(target)) and bool(beside or target.alike == meant.alike)
-        if not same and (target.beside or target.name == meant.name or target.role == "picture"):
+        entry = bool(target.beside or target.alike > 1) and target.dialog == meant.dialog
+        if not same and (entry or target.name == meant.name or target.role == "picture"):
             texts = ", ".join(target.beside[:3]) or "nothing"
-            return (
-                f"{target.role} “{target.name}” stands beside {texts}, not {beside or 'nothing'}",
-                False,
-            )
+            thing = f"{target.role} “{target.name}” beside {texts}"
+            return f"{thing} is not what stood beside {beside or 'nothing'}", False
         stands &= same
     return "", stands
 

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import hisa
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question
+from hisa.errors import UsageError
 from hisa.events import Decided, Event, HeldBack, Noted, StepFinished
 from hisa.plugins.replay.program_planner import HALTED, UNKNOWN, program_name
 from hisa.plugins.replay.program_records import (
@@ -27,19 +28,12 @@ from hisa.plugins.replay.program_records import (
     filled,
     read_program,
     write_program,
-)
+)  # fmt: skip
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
-__all__ = [
-    "OUTCOMES",
-    "Outcome",
-    "Played",
-    "play",
-    "play_and_mend",
-    "settings_for",
-    "task_of_program",
-]
+__all__ = ["OUTCOMES", "Outcome", "Played", "play", "play_and_mend", "settings_for"]
+__all__ += ["task_of_program"]
 
 Outcome = Literal[
     "verified", "done unverified", "halted before effect", "effect unknown", "refused by policy",
@@ -68,10 +62,9 @@ class Played:
 def settings_for(
     settings: Settings, program: Program, place: Path, values: Mapping[str, str], mends: str = ""
 ) -> Settings:
-    """The settings of a run that plays it; nothing is learned.
+    """The settings of a run that plays it: no model is asked, and nothing is learned.
 
-    No model is asked, or, with ``mends`` ("ask:FOLDER" or "auto:FOLDER"), where a step cannot go
-    on.
+    With ``mends``, "ask:FOLDER" or "auto:FOLDER", one is asked for a step that cannot go on.
     """
     model = program_name(place.resolve(), values)
     tree = settings.model_dump(mode="json")
@@ -176,14 +169,18 @@ async def play_and_mend(
 ) -> tuple[Played, bool]:  # fmt: skip
     """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
 
-    Args:
-        place: the program's folder; the old one stays in it as ``program.yaml.1`` and so on.
-        settings: as for a run, with the planner's model.
-        values: of its parameters.
-        tell: gets lines: steps, what is asked for, the difference, what became of it.
-        ask: asks a person before each act of the planner, and before it is kept; None: nobody.
-        parts: ``models`` and ``environment`` of the first play, whose end is returned.
+    The program as it was stays beside it. ``ask`` asks a person before each act of the planner, and
+    before it is kept; ``parts`` are ``models`` and ``environment`` of the first play alone.
+
+    Returns:
+        What came of the first play, and whether a mended program was kept.
+
+    Raises:
+        UsageError: the machine keeps what is done to it, so that it is no place to play it again.
     """
+    if not settings.environment.throw_away:
+        reason = f"{settings.environment.kind!r} keeps what is done to it"
+        raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
     program, old = read_program(place), place / "program.yaml"
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)

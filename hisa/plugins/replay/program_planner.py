@@ -49,6 +49,7 @@ __all__ = [
     "loosened",
     "open_program",
     "program_name",
+    "values_of",
 ]
 
 HALTED, UNKNOWN = "halted before effect", "effect unknown"
@@ -87,12 +88,16 @@ class ProgramModel:
         raise ModelUnavailable(message, fix="--set models.state.model=offline")
 
 
-def open_program(model: str) -> tuple[Program, Path, Mapping[str, str]]:
-    """The program with its values, its folder, and the values."""
-    place, _, query = model.removeprefix("program:").partition("?")
-    folder = Path(place).expanduser()
-    program, values = read_program(folder), dict(parse_qsl(query, keep_blank_values=True))
-    return filled(loosened(program, values), values), folder, values
+def open_program(model: str) -> tuple[Program, Path]:
+    """The program with its values, and its folder."""
+    folder = Path(model.removeprefix("program:").partition("?")[0]).expanduser()
+    program, values = read_program(folder), values_of(model)
+    return filled(loosened(program, values), values), folder
+
+
+def values_of(model: str) -> dict[str, str]:
+    """The values in the name of a model that plays a program."""
+    return dict(parse_qsl(model.partition("?")[2], keep_blank_values=True))
 
 
 def loosened(program: Program, values: Mapping[str, str]) -> Program:
@@ -294,7 +299,7 @@ class ProgramKind(PlannerKind):
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
-        program, folder, _ = open_program(parts.settings.models.planner.model)
+        program, folder = open_program(parts.settings.models.planner.model)
         return ProgramPlayer(parts.emit, program, folder)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:

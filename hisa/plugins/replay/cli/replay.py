@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
-    from hisa.plugins.replay.playing import Played
+    from hisa.environments.confirm import Ask
 
 __all__ = ["places_of", "replay", "split_assignments"]
 
@@ -68,7 +66,7 @@ def places_of(folder: Path) -> list[Path]:
 @click.pass_context
 def replay(
     ctx: click.Context, name: str | None, assignments: tuple[str, ...], env: str | None,
-    folder: Path, repair: Literal["never", "ask", "auto"], model: str | None, listed: bool,
+    folder: Path, repair: str, model: str | None, listed: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Do again what `hisa compile` made of a run, and ask no model.
@@ -94,7 +92,7 @@ def replay(
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.playing import OUTCOMES, play
+    from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
     from hisa.plugins.replay.program_records import read_program
 
     if listed or name is None:
@@ -113,11 +111,15 @@ def replay(
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
     settings = load(file, [*options, *chosen], overrides=overrides)
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
+    if model and repair == "never":
+        raise UsageError("--model is for --repair ask or auto", fix="leave --model out")
     kept = False
     if repair == "never":
         played = asyncio.run(play(program, place, settings, values=values, tell=tell))
     else:
-        played, kept = _mended(place, settings, repair, values, tell)
+        ask = _asked(repair, settings.models.planner.model)
+        work = play_and_mend(place, settings, values=values, tell=tell, ask=ask)
+        played, kept = asyncio.run(work)
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
         plain |= {"mended": kept}
@@ -128,31 +130,20 @@ def replay(
     ctx.exit(OUTCOMES[played.outcome])
 
 
-def _mended(
-    place: Path, settings: Settings, repair: Literal["ask", "auto"], values: dict[str, str],
-    tell: Callable[[str], object],
-) -> tuple[Played, bool]:  # fmt: skip
-    """Play it with a model for what cannot go on.
-
-    Raises:
-        UsageError: there is no model, or nobody to ask.
-    """
+def _asked(repair: str, model: str) -> Ask | None:
+    """Whom `--repair` asks; refuses a model that follows rules, and where nobody is to be asked."""
     from hisa.cli.ask import person
     from hisa.errors import UsageError
     from hisa.models.announced import announced
-    from hisa.plugins.replay.playing import play_and_mend
 
-    model, ask = settings.models.planner.model, person()
-    brought = announced(model)
+    brought, ask = announced(model), person() if repair == "ask" else None
     if brought is not None and brought.by_rules:
         reason = f"--repair {repair} asks a model, and {model!r} follows rules"
-        raise UsageError(reason, fix=f"hisa replay {place.name} --repair {repair} --model NAME")
+        raise UsageError(reason, fix=f"--repair {repair} --model NAME")
     if repair == "ask" and ask is None:
         reason = "--repair ask asks a person, and standard input is no terminal"
         raise UsageError(reason, fix="--repair auto")
-
-    asked = ask if repair == "ask" else None
-    return asyncio.run(play_and_mend(place, settings, values=values, tell=tell, ask=asked))
+    return ask
 
 
 def _say_list(folder: Path, *, as_json: bool) -> None:
