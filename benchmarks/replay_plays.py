@@ -72,7 +72,7 @@ async def shown_once(settings: Settings, task: Task, acts: Sequence[Thing]) -> t
         async def plan(_: ModelRequest) -> ModelReply:
             act, waits = next(steps, ("", False))
             if isinstance(act, tuple):
-                at = await _place(desktop, *act)
+                at = await place_of(desktop, *act)
                 act = f"pyautogui.click({at[0]}, {at[1]})"
             if waits:
                 return ModelReply(tool_call("wait", {"seconds": 1}))
@@ -91,7 +91,7 @@ async def shown_once(settings: Settings, task: Task, acts: Sequence[Thing]) -> t
         return result.folder, seconds
 
 
-async def _place(
+async def place_of(
     desktop: DesktopEnvironment, role: str, name: str, beside: str = ""
 ) -> tuple[int, int]:
     """The middle of a thing, in image pixels; of several the one on the height of a text."""

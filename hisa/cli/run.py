@@ -20,6 +20,7 @@ _SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by defa
 _FORK = "With --samples on a vm: try the two best replies on forks of it before one is chosen."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
 _DRY = "Do nothing: plan and look, say what would be done and what the policy says, and end."
+_REUSE = "Do what a stored program says that fits, and ask the model from where that ends."
 _ATTEMPTS = "Run it N times (at most 8), each on a machine of its own, and take the best."
 
 
@@ -39,6 +40,8 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     }.items():
         if options[option] is not None:
             tree[section][key] = options[option]
+    if options["reuse"]:
+        tree["planner"]["leads"] = "program:programs"
     if options["share"]:
         tree["environment"]["share"] = options["share"]
     planner = {
@@ -87,6 +90,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     help="Ask before each act and command; auto: on a display that is not thrown away.",
 )
 @click.option("--dry-run", is_flag=True, default=None, help=_DRY)
+@click.option("--reuse", is_flag=True, help=_REUSE)
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
 @click.option("--share", multiple=True, metavar="DIR[:rw]", help=_SHARE)
 @click.option("--attempts", type=int, default=1, metavar="N", help=_ATTEMPTS)
@@ -106,6 +110,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run browsergym:miniwob.click-test --env browsergym
     hisa run "Open ~/shared/data/prices.csv and sort it by price." --share data
     hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
+    hisa run task.yaml --reuse --model gpt-5  # what `hisa compile` made of a run goes first
     hisa run task.yaml --attempts 4 --model gpt-5 --fetch ~/list.txt
     hisa run "Sort the table by price." --env display=:0  # your own screen; asks before every act
 

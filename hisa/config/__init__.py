@@ -182,6 +182,9 @@ class PlannerSettings(Section):
     """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
     at most 800 tokens; both. A place may then be given as a number of the list. A model that takes
     no pictures gets the list in any case, and the short prompt has one of at most 30 entries."""
+    leads: str = ""
+    """What acts before the planner is asked: a planner of an installed package and what that takes,
+    such as program:programs; empty: nothing."""
     sequence: int = Field(1, ge=1, le=5)
     """Actions that one look may decide, at most (OS-Catalyst, section 3.2: 5); 1: one action a
     look. Later ones are done only while the screen is as it was when they were planned."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 
 from hisa.models.tokens import estimate_tokens
@@ -47,10 +47,12 @@ class ContextRefiner:
     Args:
         model: the state role's model.
         tokens: hard limit of the summary.
-        by_facts: ask no model: the steps in short are the summary.
+        by_facts: whether no model is asked: the steps in short are the summary.
     """
 
-    def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:
+    def __init__(
+        self, model: Model, tokens: int, *, by_facts: Callable[[], bool] = lambda: False
+    ) -> None:
         self._model = model
         self._tokens = tokens
         self._by_facts = by_facts
@@ -73,7 +75,7 @@ class ContextRefiner:
         proven = _places(lines)
         lines = [_without_unproven(line) for line in lines]
         said = ""
-        if not self._by_facts:
+        if not self._by_facts():
             request = self._request(task, previous, lines=lines, first=first, last=last)
             said = without_values(await ask_within(self._model, request, self._tokens))
         said = _checked(said, {**_offered(previous), **proven})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -356,6 +356,7 @@ def build_state(
     closer: StepInspector | None = None,
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
+    led: Callable[[], bool] = lambda: False,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -367,8 +368,13 @@ def build_state(
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
+        led: whether what is done now needs no model, so that none writes of it either.
     """
-    by_facts = profile is not None and profile.small
+    small = profile is not None and profile.small
+
+    def by_facts() -> bool:
+        return small or led()
+
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = roi_pair if settings.roi else whole_pair

@@ -90,7 +90,7 @@ class StepAbstractor:
         closer: looks for the files that were written.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
-        by_facts: ask no model: what elements and tools tell of a step is its line.
+        by_facts: whether no model is asked: what elements and tools tell of a step is its line.
         pictures: whether the model takes pictures.
     """
 
@@ -102,7 +102,7 @@ class StepAbstractor:
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
-        by_facts: bool = False,
+        by_facts: Callable[[], bool] = lambda: False,
         pictures: bool = True,
     ) -> None:
         self._model = model
@@ -126,7 +126,7 @@ class StepAbstractor:
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
         telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes = await self._changes(looks, pair, call) if telling else ()
-        if asked := telling and not self._by_facts:
+        if asked := telling and not self._by_facts():
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
@@ -150,7 +150,7 @@ class StepAbstractor:
         )
         telling = any(effect.pair for effect in found)
         changes = await self._changes(looks, pair, whole) if telling else ()
-        if asked := telling and not self._by_facts:
+        if asked := telling and not self._by_facts():
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )

@@ -56,7 +56,13 @@ from hisa.wiring.decision_parts import (
     open_trials,
     scaled,
 )
-from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
+from hisa.wiring.grounding_parts import (
+    build_grounder,
+    grounder_kind,
+    open_grounder,
+    pixel_grounder,
+)
+from hisa.wiring.leads import Leads
 from hisa.wiring.memo import without_groundings
 from hisa.wiring.new_calls import NewCallGrounder
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
@@ -218,6 +224,7 @@ async def _opened(
     emit = emitter(log, run_context.listeners)
     ledger = Ledger.from_events(run_context.calls)
     secrets = open_secrets(settings, log, emit)
+    leads = Leads(settings, resumed=bool(run_context.events))
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         context = CallContext(
@@ -245,6 +252,7 @@ async def _opened(
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=models.picture_changes.get("state"),
             profile=models.profiles.get("state"),
+            led=leads.alone,
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)
@@ -273,7 +281,7 @@ async def _opened(
         parts = PlannerParts(
             settings, models["planner"], known, registry, emit, marks=marks,
             programs=None if _fills_screen(task) else programs,
-            confirm=_confirming(run_context.ask, emit),
+            confirm=_confirming(run_context.ask, emit), ask=run_context.ask,
         )  # fmt: skip
         planner = kind.open(parts)
         if sampling:
@@ -281,6 +289,9 @@ async def _opened(
                 settings, planner, grounder, models, emit, profile=known,
                 trials=open_trials(settings, environment, policy=policy),
             )  # fmt: skip
+        planner, grounder = leads.open(
+            parts, planner, grounder, pixel_grounder(settings, reader, emit)
+        )
         yield Agent(
             planner=planner,
             grounder=NewCallGrounder(grounder, state, registry),

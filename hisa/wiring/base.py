@@ -1,15 +1,33 @@
-"""The seam of supervision: whoever watches over a run from outside the agent."""
+"""The seams of a run as a whole: who watches over it from outside, or acts before its planner."""
 
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
+from hisa.protocols import GroundedCall, Planner
+from hisa.screen.observation import Observation
+
 if TYPE_CHECKING:
     from hisa.agent import Agent
     from hisa.wiring import RunContext
 
-__all__ = ["Supervisor"]
+__all__ = ["Lead", "Supervisor"]
+
+
+class Lead(Planner, Protocol):
+    """A planner that acts before a run's own.
+
+    Its calls hold pixels of the picture, or are those that the run's own answered, as they are.
+    """
+
+    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
+        """Judge a call of the run's own planner, whose places were found on a look.
+
+        Raises:
+            ActionRefused: it must not be done.
+        """
+        ...
 
 
 class Supervisor(Protocol):

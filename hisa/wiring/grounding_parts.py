@@ -19,7 +19,7 @@ from hisa.models.profiles import Profile
 from hisa.protocols import Emit, Grounder, Model, Role
 from hisa.screen.ocr import ReadText, read_text
 
-__all__ = ["build_grounder", "grounder_kind", "open_grounder"]
+__all__ = ["build_grounder", "grounder_kind", "open_grounder", "pixel_grounder"]
 
 
 def build_grounder(
@@ -146,3 +146,9 @@ def open_grounder(
     if isinstance(finder, VisionGrounder):
         return finder
     return ReadingGrounder(finder, reader)
+
+
+def pixel_grounder(settings: Settings, reader: ElementsReader, emit: Emit) -> Grounder:
+    """A grounder of calls that hold pixels of the picture, which it checks."""
+    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+    return PointingGrounder("", checker, checker, reader, emit=emit)

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from hisa.config import ModelSettings, Settings
+from hisa.environments.confirm import Ask
+from hisa.errors import ConfigError
 from hisa.grounder.marks import Marks
 from hisa.grounder.pointing import written_as
 from hisa.machine import plugins
@@ -17,6 +19,7 @@ from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import Emit, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
+from hisa.wiring.base import Lead
 
 __all__ = ["PlannerKind", "PlannerParts", "choose_planner"]
 
@@ -37,6 +40,8 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+    ask: Ask | None = None
+    """Asks a person before an act; None: there is nobody to ask."""
 
     @property
     def constrained(self) -> bool:
@@ -96,6 +101,19 @@ class PlannerKind:
             ConfigError: the settings are not for it.
         """
         return self.chat(parts)
+
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
+        """Returns what acts before the planner of a run, for ``planner.leads``.
+
+        Args:
+            parts: of the run's planner.
+            planner: the run's own, to hand on to.
+            text: the setting, which begins with the name that this kind is announced by.
+
+        Raises:
+            ConfigError: it leads nobody.
+        """
+        raise ConfigError(f"planner.leads = {text!r} leads nobody", fix="--set planner.leads=")
 
     def chat(self, parts: PlannerParts, form: Form | None = None) -> GlobalPlanner:
         """Returns one that asks over chat completions.

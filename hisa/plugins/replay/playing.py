@@ -6,20 +6,34 @@ policy, logged, scored. What a run comes to is one of seven outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import unified_diff
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 import hisa
 from hisa.config import Settings
-from hisa.events import Decided, Event, StepFinished
+from hisa.environments.confirm import Ask, Question
+from hisa.errors import UsageError
+from hisa.events import Decided, Event, Noted, StepFinished
 from hisa.plugins.replay.program_planner import HALTED, REFUSED, UNKNOWN, program_name
-from hisa.plugins.replay.program_records import Program, filled
-from hisa.protocols import Environment, Task
+from hisa.plugins.replay.program_records import (
+    Program,
+    Proof,
+    filled,
+    read_program,
+    write_program,
+)  # fmt: skip
+from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
-__all__ = ["OUTCOMES", "Outcome", "Played", "play", "settings_for", "task_of_program"]
+__all__ = ["OUTCOMES", "Outcome", "Played", "play", "play_and_mend", "settings_for"]
+__all__ += ["task_of_program"]
 
 Outcome = Literal[
     "verified", "done unverified", "halted before effect", "effect unknown", "refused by policy",
@@ -47,18 +61,23 @@ class Played:
 
 
 def settings_for(
-    settings: Settings, program: Program, place: Path, values: Mapping[str, str]
+    settings: Settings, program: Program, place: Path, values: Mapping[str, str], mends: str = ""
 ) -> Settings:
-    """The settings of a run that plays it: no model is asked, and nothing is learned."""
-    roles = {"planner": {"model": program_name(place.resolve(), values)}}
-    roles |= {role: {"model": "offline"} for role in ("state", "judge")}
+    """The settings of a run that plays it: no model is asked, and nothing is learned.
+
+    With ``mends``, "ask:FOLDER" or "auto:FOLDER", one is asked for a step that cannot go on.
+    """
+    model = program_name(place.resolve(), values)
     tree = settings.model_dump(mode="json")
-    tree["models"] |= roles
-    tree["models"]["grounder"] = None
-    tree["grounder"]["kind"] = "elements"
-    tree["planner"] |= {"kind": "auto", "sequence": 1, "samples": 1}
+    tree["models"] |= {role: {"model": "offline"} for role in ("state", "judge")}
+    tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#{mends}" * bool(mends)}
+    if not mends:
+        tree["models"] |= {"planner": {"model": model}, "grounder": None}
+        tree["grounder"]["kind"] = "elements"
+        tree["planner"]["kind"] = "auto"
     tree["patterns"]["enabled"] = False
-    tree["run"]["max_steps"] = min(1000, _WAITS * len(program.steps) + 1)
+    many = _WAITS * len(program.steps) * (3 if mends else 1) + 1
+    tree["run"]["max_steps"] = min(1000, many)
     return Settings.model_validate(tree)
 
 
@@ -75,6 +94,9 @@ async def play(
     values: Mapping[str, str] | None = None,
     environment: Environment | None = None,
     tell: Callable[[str], object] = lambda _: None,
+    mends: str = "",
+    models: Mapping[Role, Model] | None = None,
+    ask: Ask | None = None,
 ) -> Played:
     """Play the program of a folder on a fresh machine.
 
@@ -85,6 +107,9 @@ async def play(
         values: of its parameters; those left out stay as they were.
         environment: a started one, which is left open; None: a fresh one by the settings.
         tell: gets a line for each step.
+        mends: see `settings_for`.
+        models: own ones in place of those of the settings, where a step is to be mended.
+        ask: asks a person before a planner's act, where ``mends`` wants that.
 
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.
@@ -97,11 +122,15 @@ async def play(
             refused.append(": ".join(filter(None, (event.rule, event.why))))
         if isinstance(event, StepFinished):
             tell(f"step {event.step}")
+        if isinstance(event, Noted) and event.where == "repair":
+            tell(event.text)
 
     result = await hisa.run(
         task_of_program(program, values),
-        settings=settings_for(settings, program, place, values),
+        settings=settings_for(settings, program, place, values, mends),
         environment=environment,
+        model=models,
+        ask=ask,
         on_event=listen,
     )
     return Played(
@@ -133,3 +162,58 @@ def _reason(result: hisa.RunResult, refused: list[str]) -> str:
     if result.status in _DONE and result.score_detail:
         return result.score_detail
     return refused[0] if refused and result.status not in _DONE else result.message
+
+
+async def play_and_mend(
+    place: Path, settings: Settings, *, values: Mapping[str, str], tell: Callable[[str], object],
+    ask: Ask | None = None, **parts: Any,
+) -> tuple[Played, bool]:  # fmt: skip
+    """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
+
+    The program as it was stays beside it. ``ask`` asks a person before each act of the planner, and
+    before it is kept; ``parts`` are ``models`` and ``environment`` of the first play alone.
+
+    Returns:
+        What came of the first play, and whether a mended program was kept.
+
+    Raises:
+        UsageError: the machine keeps what is done to it, so that it is no place to play it again.
+    """
+    if not settings.environment.throw_away:
+        reason = f"{settings.environment.kind!r} keeps what is done to it"
+        raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
+    program, old = read_program(place), place / "program.yaml"
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
+        part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
+        rest(place, part)
+        mends = f"{'ask' if ask else 'auto'}:{part}"
+        played = await play(
+            program, place, settings, values=values, tell=tell, mends=mends, ask=ask, **parts
+        )
+        if played.outcome != "verified" or not (part / old.name).exists():
+            return played, False
+        mended = read_program(part)
+        was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
+        tell("\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm="")))
+        if ask and not (await ask(Question("files", f"keep {old} as mended"))).allows:
+            tell("not kept: a person refused it")
+            return played, False
+        again = await play(mended, part, settings, values=values, tell=tell)
+        if again.outcome != "verified":
+            tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")
+            return played, False
+        first = len(program.repaired)
+        lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[first:])
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        proof = Proof(run=again.folder.name, by="check", at=at)
+        repaired = (*program.repaired, *lines)
+        kept = old.with_suffix(f".yaml.{len(program.repaired) + 1}")
+        shutil.copy2(old, kept)
+        rest(part, place)
+        write_program(mended.model_copy(update={"repaired": repaired, "proof": proof}), place)
+        tell(f"kept; the program as it was is {kept}")
+    return played, True
+
+
+def _no_yaml(_: str, names: Collection[str]) -> list[str]:
+    return [name for name in names if name.startswith("program.yaml")]

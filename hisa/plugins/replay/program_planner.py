@@ -37,6 +37,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
+from hisa.wiring.base import Lead
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
 __all__ = [
@@ -47,8 +48,11 @@ __all__ = [
     "ProgramModel",
     "ProgramPlayer",
     "holds",
+    "lacking",
+    "loosened",
     "open_program",
     "program_name",
+    "values_of",
 ]
 
 HALTED, UNKNOWN = "halted before effect", "effect unknown"
@@ -94,13 +98,17 @@ class ProgramModel:
 
 def open_program(model: str) -> tuple[Program, Path]:
     """The program with its values, and its folder."""
-    place, _, query = model.removeprefix("program:").partition("?")
-    folder = Path(place).expanduser()
-    program, values = read_program(folder), dict(parse_qsl(query, keep_blank_values=True))
-    return filled(_loosened(program, values), values), folder
+    folder = Path(model.removeprefix("program:").partition("?")[0]).expanduser()
+    program, values = read_program(folder), values_of(model)
+    return filled(loosened(program, values), values), folder
 
 
-def _loosened(program: Program, values: Mapping[str, str]) -> Program:
+def values_of(model: str) -> dict[str, str]:
+    """The values in the name of a model that plays a program."""
+    return dict(parse_qsl(model.partition("?")[2], keep_blank_values=True))
+
+
+def loosened(program: Program, values: Mapping[str, str]) -> Program:
     """The program without the other texts of rows that are chosen by another value by now."""
     other = [
         n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
@@ -127,7 +135,7 @@ class ProgramPlayer:
 
     def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
         self._emit, self._program, self._folder = emit, program, folder
-        self._at = 0  # the step that comes next
+        self.at = 0  # the step that comes next, which is how many were done
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
         self._search = Search()
@@ -139,11 +147,19 @@ class ProgramPlayer:
         Raises:
             ModelUnavailable: another process began to play it.
         """
-        if view.lines and not (self._at or self._waits):
+        if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        call = self._settle(observation, view)
+        return self.announced(self.decide(observation, view))
+
+    def decide(self, look: Observation, view: StateView) -> ToolCall:
+        """The next act, a wait, or the end, which nobody is told of yet."""
+        call = self._settle(look, view)
         if call is None:
-            self._before, call = observation, self._next(observation)
+            self._before, call = look, self._next(look)
+        return call
+
+    def announced(self, call: ToolCall) -> ToolCall:
+        """Write down that this is the step's call; returns it."""
         self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
         return call
 
@@ -155,32 +171,29 @@ class ProgramPlayer:
         result = view.lines[-1].rpartition(" | Result: ")[2] if view.lines else ""
         if (undone := _UNDONE.match(result)) and not self._waits:
             outcome = REFUSED if re.match(_NO, undone[1]) else HALTED
-            return self._end(outcome, self._at, undone[1])
+            return self._end(outcome, self.at, undone[1])
         if "nothing was done" in result:
             if self._again >= _AGAIN:
-                return self._end(HALTED, self._at, result)
+                return self._end(HALTED, self.at, result)
             self._again += 1
-            self._at, self._done = self._at - 1, None
+            self.at, self._done = self.at - 1, None
             return None
-        missing = next((e for e in step.effects if not holds(e, look, self._before)), None)
-        reason = "" if missing is None else _effect_in_words(missing, look)
-        if not reason:
-            reason = _unlike_typed(step, look)
+        reason = lacking(step, look, self._before)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
         if reason and self._program.proof:
-            return self._end(UNKNOWN, self._at, reason)
+            return self._end(UNKNOWN, self.at, reason)
         self._done, self._waits, self._again = None, 0, 0
         return None
 
     def _next(self, look: Observation) -> ToolCall:
         """The next step where its targets are there; a wait, or the end."""
-        if self._at >= len(self._program.steps):
-            summary = f"All {self._at} steps were done"
+        if self.at >= len(self._program.steps):
+            summary = f"All {self.at} steps were done"
             summary += " and came to what they came to before." if self._program.proof else "."
             return ToolCall(summary, "termination", {"summary": summary})
-        step = self._program.steps[self._at]
-        thought = step.purpose or f"Step {self._at + 1} of {self._program.name}."
+        step = self._program.steps[self.at]
+        thought = step.purpose or f"Step {self.at + 1} of {self._program.name}."
         if step.tool != "gui_action":
             self._go(step)
             return ToolCall(thought, step.tool, step.action)
@@ -191,7 +204,7 @@ class ProgramPlayer:
                 return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
-            return self._end(HALTED, self._at + 1, places.reason)
+            return self._end(HALTED, self.at + 1, places.reason)
         self._go(step)
         return _gui(thought, _moved(parse(step.action), places), look)
 
@@ -214,7 +227,7 @@ class ProgramPlayer:
         return places
 
     def _go(self, step: ProgramStep) -> None:
-        self._at, self._done, self._waits, self._search = self._at + 1, step, 0, Search()
+        self.at, self._done, self._waits, self._search = self.at + 1, step, 0, Search()
 
     def _wait(self, reason: str) -> ToolCall:
         self._waits += 1
@@ -268,6 +281,15 @@ def _counted(effect: Effect, look: Observation) -> set[str]:
         return {e.name for e in same if numberless(called(e)) == effect.name}
     texts = {e.text.strip() for e in same if called(e) == effect.name}
     return {text for text in texts if numberless(text) == effect.value.strip()}
+
+
+def lacking(step: ProgramStep, look: Observation, before: Observation | None = None) -> str:
+    """Returns what a step was to change since the look ``before`` it and did not; empty: nothing.
+
+    It tells only what the look tells.
+    """
+    missing = next((effect for effect in step.effects if not holds(effect, look, before)), None)
+    return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
 
 
 def _effect_in_words(effect: Effect, look: Observation) -> str:
@@ -326,6 +348,20 @@ class ProgramKind(PlannerKind):
         """Returns a player for one run."""
         program, folder = open_program(parts.settings.models.planner.model)
         return ProgramPlayer(parts.emit, program, folder)
+
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
+        """See `PlannerKind`.
+
+        Returns a `Mender` where ``text`` ends with "#ask:FOLDER" or "#auto:FOLDER", and a `Reuser`
+        where it does not: of one program, or of the one of a folder that fits the task.
+        """
+        from hisa.plugins.replay.leading import Mender, Reuser  # both need what is above
+
+        mends = re.fullmatch(r"(.*)#(ask|auto):(.+)", text, re.DOTALL)
+        if mends is not None:
+            ask, part = mends[2] == "ask", Path(mends[3])
+            return Mender(parts, planner, mends[1], ask=ask, part=part)
+        return Reuser(parts, planner, text)
 
 
 PROGRAM = ProgramKind()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
+
+if TYPE_CHECKING:
+    from hisa.environments.confirm import Ask
 
 __all__ = ["places_of", "replay", "split_assignments"]
 
@@ -45,6 +49,7 @@ def places_of(folder: Path) -> list[Path]:
         "hisa replay --list",
         "hisa replay save-a-note",
         'hisa replay save-a-note --set text="Buy milk" --json',
+        "hisa replay save-a-note --repair ask --model gpt-5",
     )
 )
 @click.argument("name", required=False)
@@ -53,12 +58,16 @@ def places_of(folder: Path) -> list[Path]:
 @click.option("--env", metavar="KIND", help="As for hisa run.")
 @click.option("--programs", "folder", default=_FOLDER, show_default=True, metavar="DIR",
               type=click.Path(path_type=Path), help="Where programs are.")  # fmt: skip
+@click.option("--repair", type=click.Choice(["never", "ask", "auto"]), default="never",
+              show_default=True, help="Ask a model for a step that cannot go on.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
 @json_option
 @click.pass_context
 def replay(
     ctx: click.Context, name: str | None, assignments: tuple[str, ...], env: str | None,
-    folder: Path, listed: bool, as_json: bool,
+    folder: Path, repair: str, model: str | None, listed: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Do again what `hisa compile` made of a run, and ask no model.
 
@@ -75,11 +84,15 @@ def replay(
     machine failed        the machine does not answer
     stopped               by Ctrl-C
 
+    With --repair a model is asked for the step that cannot go on, twice at most, and for nothing
+    else; "ask" asks you before each act of it. What is mended is shown as a difference, played once
+    more on a fresh machine without a model, and kept where that is verified.
+
     Exit status: 0 verified; 1 any other; 3 the machine failed.
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.playing import OUTCOMES, play
+    from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
     from hisa.plugins.replay.program_records import read_program
 
     if listed or name is None:
@@ -94,17 +107,43 @@ def replay(
     program = read_program(place)
     values, chosen = split_assignments(assignments)
     file, options = ctx.meta["hisa.settings"]
-    overrides = {"environment": {"kind": env}} if env else {}
+    overrides: dict[str, object] = {"environment": {"kind": env}} if env else {}
+    overrides |= {"models": {"planner": {"model": model}}} if model else {}
     settings = load(file, [*options, *chosen], overrides=overrides)
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
-    played = asyncio.run(play(program, place, settings, values=values, tell=tell))
+    if model and repair == "never":
+        raise UsageError("--model is for --repair ask or auto", fix="leave --model out")
+    kept = False
+    if repair == "never":
+        played = asyncio.run(play(program, place, settings, values=values, tell=tell))
+    else:
+        ask = _asked(repair, settings.models.planner.model)
+        work = play_and_mend(place, settings, values=values, tell=tell, ask=ask)
+        played, kept = asyncio.run(work)
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
+        plain |= {"mended": kept}
         print_json(plain | {"steps": played.steps, "run": str(played.folder)})
     else:
         say(f"{played.outcome}: {played.reason}")
         say(f"hisa runs show {played.folder.name}", err=True)
     ctx.exit(OUTCOMES[played.outcome])
+
+
+def _asked(repair: str, model: str) -> Ask | None:
+    """Whom `--repair` asks; refuses a model that follows rules, and where nobody is to be asked."""
+    from hisa.cli.ask import person
+    from hisa.errors import UsageError
+    from hisa.models.announced import announced
+
+    brought, ask = announced(model), person() if repair == "ask" else None
+    if brought is not None and brought.by_rules:
+        reason = f"--repair {repair} asks a model, and {model!r} follows rules"
+        raise UsageError(reason, fix=f"--repair {repair} --model NAME")
+    if repair == "ask" and ask is None:
+        reason = "--repair ask asks a person, and standard input is no terminal"
+        raise UsageError(reason, fix="--repair auto")
+    return ask
 
 
 def _say_list(folder: Path, *, as_json: bool) -> None:

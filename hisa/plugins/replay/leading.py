@@ -1,0 +1,340 @@
+"""``planner.leads = "program:FOLDER"``: a stored program acts, then a run's own planner.
+
+For `hisa run --reuse` that planner goes on where the program ends. For `hisa replay --repair` it is
+asked for the step that cannot go on: its act must meet no look-alike, and the step's effects judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hisa.actions import Write, parse, points, to_source, to_space
+from hisa.environments.confirm import Question, ask_person
+from hisa.errors import ActionRefused, UsageError
+from hisa.events import Noted
+from hisa.plugins.replay import program_records as records
+from hisa.plugins.replay.compiling import target_at
+from hisa.plugins.replay.fitting import fitting_program
+from hisa.plugins.replay.program_planner import (
+    HALTED,
+    UNKNOWN,
+    ProgramPlayer,
+    lacking,
+    loosened,
+    open_program,
+    program_name,
+    values_of,
+)  # fmt: skip
+from hisa.plugins.replay.program_records import Program, ProgramStep, Target, with_parameters
+from hisa.plugins.replay.surroundings import OTHERS, figureless, says
+from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
+from hisa.protocols import GroundedCall, Planner, StateView, Task, ToolCall
+from hisa.screen.lies_at import focused_element
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import one_line
+from hisa.text.prompts import render
+from hisa.wiring.planner_kind import PlannerParts
+
+__all__ = ["Mender", "Reuser", "meets_another"]
+
+_CALLS, _WAITS = 2, 10
+"""Of the planner for a step that cannot go on; of two seconds each, for what its act comes to."""
+
+
+class Reuser:
+    """Plays the program that fits a task, and hands on for good where it ends early."""
+
+    def __init__(self, parts: PlannerParts, planner: Planner, text: str) -> None:
+        self._emit, self._planner, self._begun = parts.emit, planner, False
+        self._folder = Path(text.removeprefix("program:").partition("?")[0]).expanduser()
+        self._player: ProgramPlayer | None = None
+        if (self._folder / "program.yaml").exists():
+            self._play(text)
+
+    def _play(self, model: str) -> None:
+        program, folder = open_program(model)
+        if program.proof is None:
+            reason = f"{folder}: no second run proved it, so that it goes before no planner"
+            raise UsageError(reason, fix="hisa compile RUN")
+        self._player, self._begun = ProgramPlayer(self._emit, program, folder), True
+        self._note(f"the program {program.name} goes first")
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The program's next act, or the run's own planner's."""
+        if not self._begun:
+            if (fit := fitting_program(task, self._folder)) is not None:
+                self._play(program_name(*fit))
+            else:
+                self._begun = True
+                self._note(f"no program of {self._folder} fits: the planner does the task")
+        if self._player is None:
+            return await self._planner.plan(task, observation, view)
+        call = self._player.decide(observation, view)
+        if call.tool != "infeasible":
+            return self._player.announced(call)
+        reason = f"a stored program did {self._player.at} steps and ends: {one_line(call.thought)}"
+        self._player = None
+        self._note(reason)
+        notice = f"{view.notice}\n{reason[:500]}".strip()
+        return await self._planner.plan(task, observation, replace(view, notice=notice))
+
+    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
+        """See `hisa.wiring.base.Lead`: the run's own planner is free."""
+
+    def _note(self, text: str) -> None:
+        self._emit(Noted(where="reuse", text=text))
+
+
+@dataclass
+class _Mend:
+    """A step that cannot go on: its index, whether it was done, why, and what was done for it."""
+
+    at: int
+    done: bool
+    reason: str = ""
+    calls: int = 0
+    pending: ProgramStep | None = None
+    steps: list[ProgramStep] = field(default_factory=list)
+    stands: bool = True  # whether these may stand in its place, or only before it
+
+
+class Mender(ProgramPlayer):
+    """Plays the program of ``model``, and asks the run's own planner for what cannot go on.
+
+    With ``ask`` a person is asked before each act of it. The mended program goes to ``part`` once
+    all of its steps were done.
+    """
+
+    def __init__(
+        self, parts: PlannerParts, planner: Planner, model: str, *, ask: bool, part: Path
+    ) -> None:
+        program, folder = open_program(model)
+        super().__init__(parts.emit, program, folder)
+        self._stored, self._values = records.read_program(folder), values_of(model)
+        self._planner, self._part = planner, part
+        self._ask = parts.ask if ask else None
+        self._mend: _Mend | None = None
+        self._refusal = self._unkept = ""
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The program's next act, or the planner's for a step of it."""
+        call = self._judged(observation, view) or self.decide(observation, view)
+        if call.tool == "infeasible" and not self._refusal:
+            done = call.thought.startswith(UNKNOWN) and not self._awaits_next(observation)
+            mend = self._mend = self._mend or _Mend(self.at - done, done)
+            if mend.calls < _CALLS:
+                mend.calls, mend.reason = mend.calls + 1, call.thought.split(": ", 2)[-1]
+                return await self._asked(mend, task, observation, view)
+        if call.tool == "termination" and self._unkept:
+            self._note(f"the mended program is not kept: {self._unkept}")
+        elif call.tool == "termination" and self._stored != records.read_program(self._folder):
+            records.write_program(self._stored, self._part)
+        return self.announced(call)
+
+    def _awaits_next(self, look: Observation) -> bool:
+        """Whether nothing is lacking of the step before but what the next one is done to."""
+        if self._done is None or self.at >= len(self._program.steps):
+            return False
+        names = {(target.role, target.name) for target in self._program.steps[self.at].targets}
+        rest = tuple(e for e in self._done.effects if (e.role, e.name) not in names)
+        return not lacking(self._done.model_copy(update={"effects": rest}), look)
+
+    async def _asked(self, mend: _Mend, task: Task, look: Observation, view: StateView) -> ToolCall:
+        self._waits = 0
+        self._note(f"the planner is asked for step {mend.at + 1}: {mend.reason}")
+        step = self._program.steps[mend.at]
+        gui = step.tool == "gui_action"
+        act = re.sub(r"\([\d., ]+", "(", step.action) if gui else f"{step.tool} {step.action}"
+        told = render("mend_step", program=self._program, mend=mend, step=step, act=act[:300])
+        asked = replace(task, instruction=told)
+        newest = StateView(steps=view.steps[-1:], lines=view.lines[-1:], output=view.output)
+        call = await self._planner.plan(asked, look, newest)
+        if call.tool == "gui_action" and not call.following:
+            return call
+        if call.tool in ("wait", "termination"):
+            return self.announced(self._wait("what the step was to come to is looked for"))
+        answer = one_line(f"{call.tool} {call.input}")[:200]
+        self._refusal = f"{mend.reason}; the planner: {answer}"
+        return self.announced(self._halt(mend, self._refusal))
+
+    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
+        """See `hisa.wiring.base.Lead`: no look-alike, and nothing that a person refuses."""
+        mend = self._mend
+        if mend is None or call.call.tool != "gui_action":
+            return
+        new, old = self._made(call, look, mend), self._program.steps[mend.at]
+        try:
+            another, stands = meets_another(old, new, look, self._part)
+            if another:
+                raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
+            if self._ask is not None:
+                things = ", ".join(f"{target.role} “{target.name}”" for target in new.targets)
+                why = f"step {mend.at + 1} of {self._program.name} cannot go on: {mend.reason}"
+                question = Question("acts", f"{call.input}\non {things or 'what has keys'}\n{why}")
+                await ask_person(self._ask, question, emit=self._emit)
+        except ActionRefused as error:
+            self._refusal = str(error)
+            raise
+        mend.pending, mend.stands = new, mend.stands and stands
+
+    def _made(self, call: GroundedCall, look: Observation, mend: _Mend) -> ProgramStep:
+        actions = to_space(call.actions, "screen", screen=look.screen, image=look.image)
+        words, name = call.call.description, f"mended-{mend.at}-{mend.calls}"
+        places = enumerate(points(actions))
+        targets = [target_at(p, look, words, f"{name}-{n}", self._part) for n, p in places]
+        focused = None if targets else focused_element(look)
+        focus = target_of(focused, look) if focused else None
+        return ProgramStep(action=to_source(actions), targets=tuple(targets), focus=focus)
+
+    def _judged(self, look: Observation, view: StateView) -> ToolCall | None:
+        """A wait or an end that a mend still needs; None: the program goes on."""
+        mend = self._mend
+        if mend is None or self._refusal:
+            return self._halt(mend, self._refusal) if mend else None
+        newest = view.lines[-1].rpartition("Result: ")[2] if view.lines else ""
+        failed = mend.pending is not None and newest.startswith("Failed")
+        mend.steps += [mend.pending] if mend.pending and not failed else []
+        mend.pending, step = None, self._program.steps[mend.at]
+        ahead = _edited(self._program, mend, mend.steps, replaces=True) if mend.steps else None
+        reason = lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, look)
+        looked_for = not mend.done and step.tool == "gui_action"
+        places = self._places(step, look) if looked_for else Missing(mend.reason)
+        lost = places.reason if isinstance(places, Missing) else ""
+        if not reason and mend.stands and (step.effects or (mend.steps and lost)):
+            return self._take(mend, replaces=True)
+        if not lost:
+            return self._take(mend, replaces=False)
+        if failed or self._waits >= _WAITS:
+            return self._halt(mend, newest if failed else reason or lost)
+        return self._wait(reason or lost)
+
+    def _behind(self, mend: _Mend) -> int:
+        return mend.at + mend.done + len(mend.steps)
+
+    def _halt(self, mend: _Mend, reason: str) -> ToolCall:
+        return self._end(UNKNOWN if mend.done or mend.steps else HALTED, mend.at + 1, reason)
+
+    def _take(self, mend: _Mend, *, replaces: bool) -> ToolCall | None:
+        """Put the planner's acts into the program, which goes on behind them."""
+        old, new = self._stored.steps[mend.at], self._marked(mend)
+        self._mend, self._done, self._waits, self._again = None, None, 0, 0
+        self.at = self._behind(mend)
+        if not new and (mend.done or not replaces):
+            return None
+        self._note(f"step {mend.at + 1} is mended")
+        if replaces and not mend.done and _marks([old]) - _marks(new):
+            self._unkept = f"step {mend.at + 1} holds for this time's values alone"
+        self._program = _edited(self._program, mend, mend.steps, replaces=replaces)
+        stored = _edited(self._stored, mend, new, replaces=replaces)
+        line = f"step {mend.at + 1}: {mend.reason[:300]}"
+        self._stored = stored.model_copy(update={"repaired": (*stored.repaired, line)})
+        return None
+
+    def _marked(self, mend: _Mend) -> Sequence[ProgramStep]:
+        """The planner's acts with marks for this time's values, and for what may be any."""
+        stored = self._stored
+        known = {name: known.model_copy(update={"value": self._values.get(name, known.value)})
+                 for name, known in stored.parameters.items()}  # fmt: skip
+        new = with_parameters(stored.model_copy(update={"steps": tuple(mend.steps)}), known)
+        new = loosened(new.model_copy(update={"parameters": stored.parameters}), self._values)
+        were = {text for target in stored.steps[mend.at].targets for text in target.beside}
+
+        def loose(target: Target) -> Target:
+            texts = [figureless(t) if figureless(t) in were else t for t in target.beside]
+            if OTHERS in were:
+                texts = [*(text for text in texts if text in were), OTHERS]
+            return target.model_copy(update={"beside": tuple(dict.fromkeys(texts))})
+
+        targets = [tuple(map(loose, step.targets)) for step in new.steps]
+        return [step.model_copy(update={"targets": known})
+                for step, known in zip(new.steps, targets, strict=True)]  # fmt: skip
+
+    def _note(self, text: str) -> None:
+        self._emit(Noted(where="repair", text=text))
+
+
+def meets_another(
+    old: ProgramStep, new: ProgramStep, look: Observation, folder: Path
+) -> tuple[str, bool]:
+    """Returns why an act must not be done for a step, or "", and if it may stand in its place.
+
+    One that may not may come before the step, such as the click that closes a banner.
+    """
+    if (text := _typed(new)) and text != _typed(old):
+        return f"it types “{text[:60]}”, and the step does not", False
+    meant = next(iter(old.targets or ([old.focus] if old.focus else [])), Target(role=""))
+    beside, stands = ", ".join(meant.beside[:3]), True
+    if beside and not new.targets:
+        return f"keys alone do not tell that it is what stands beside {beside}", False
+    for target in new.targets:
+        seen = find_target(target, look, None, folder)
+        if isinstance(seen, Missing):
+            return seen.reason, False
+        same = says(_row(meant), _row(target)) and bool(beside or target.alike == meant.alike)
+        entry = bool(target.beside or target.alike > 1) and target.dialog == meant.dialog
+        if not same and (entry or target.name == meant.name or target.role == "picture"):
+            texts = ", ".join(target.beside[:3]) or "nothing"
+            thing = f"{target.role} “{target.name}” beside {texts}"
+            return f"{thing} is not what stood beside {beside or 'nothing'}", False
+        stands &= same
+    return "", stands
+
+
+def _row(target: Target) -> list[str]:
+    return [text for text in target.beside if text not in (target.name, target.label)]
+
+
+def _typed(step: ProgramStep) -> str:
+    actions = parse(step.action) if step.tool == "gui_action" else ()
+    return "".join(action.text for action in actions if isinstance(action, Write))
+
+
+# ---------------------------------------------------------------- programs with other steps
+
+
+def _edited(
+    program: Program, mend: _Mend, new: Sequence[ProgramStep], *, replaces: bool
+) -> Program:
+    """The program with acts in a step's place, or before it; behind it, where it was done.
+
+    The last one in its place has to come to what it came to, under the name of what it acted on.
+    """
+    at, steps = mend.at, list(program.steps)
+    old = steps[at]
+    if new and replaces:
+        update = {"purpose": old.purpose, "effects": old.effects}
+        new = [*new[:-1], new[-1].model_copy(update=update)]
+        kept = [old.model_copy(update={"effects": ()})] if mend.done else []
+        steps[at : at + 1] = [*kept, *new]
+    else:
+        steps[at : at + (replaces and not mend.done)] = new
+    tree = program.model_copy(update={"steps": tuple(steps)}).model_dump(mode="json")
+    if new and replaces and not mend.done and len(old.targets) == len(new[-1].targets) == 1:
+        was, now = (step.targets[0].model_dump(mode="json") for step in (old, new[-1]))
+        tree["steps"] = _renamed(tree["steps"], was, now)
+    return Program.model_validate(tree)
+
+
+def _renamed(tree: Any, was: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
+    """Steps with another target wherever the very same was meant, and its name in effects."""
+    if isinstance(tree, list):
+        return [_renamed(part, was, now) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    named = was["name"] and all(tree.get(key) == was[key] for key in ("role", "name"))
+    if "what" in tree and named:
+        return tree | {"role": now["role"], "name": now["name"]}
+    keys = ("role", "name", "label", "app", "dialog", "beside")
+    if "beside" in tree and all(tree[key] == was[key] for key in keys):
+        return now
+    return {key: _renamed(part, was, now) for key, part in tree.items()}
+
+
+def _marks(steps: Sequence[ProgramStep]) -> set[str]:
+    """The names of the parameters that steps are done with or to."""
+    texts = str([(step.action, step.targets, step.focus) for step in steps])
+    return set(re.findall(r"{{([a-z]\w*)", texts))

@@ -1,0 +1,90 @@
+"""What a planner acts on for a step is what the step was done to, or nothing is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.replay.leading import meets_another
+from hisa.plugins.replay.program_records import ProgramStep
+from hisa.plugins.replay.target_ladder import target_of
+from hisa.screen.observation import Element, Observation
+from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, look, orders, thing
+
+_KINDS = ["table row", "list item", "section", "", "cell"]
+
+
+def _click(element: Element, seen: Observation) -> ProgramStep:
+    at = element.box.centre
+    source = f"pyautogui.click({at.x:.0f}, {at.y:.0f})"
+    return ProgramStep(action=source, targets=(target_of(element, seen),))
+
+
+def _shipped(kind: str, of: Row = BO) -> ProgramStep:
+    seen = look(orders([ANN, BO, CY], kind=kind))
+    return _click(button_of(seen, of), seen)
+
+
+def judged(old: ProgramStep, new: ProgramStep, seen: Observation) -> tuple[str, bool]:
+    return meets_another(old, new, seen, Path("/nowhere"))
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_a_button_with_another_name_is_it_in_its_own_row_alone(kind: str) -> None:
+    seen = look(orders([ANN, BO, CY], button="Dispatch", kind=kind))
+    old, own = _shipped(kind), button_of(seen, BO, "Dispatch")
+    assert judged(old, _click(own, seen), seen) == ("", True)
+    for other in (ANN, CY):
+        reason, stands = judged(old, _click(button_of(seen, other, "Dispatch"), seen), seen)
+        assert other[0] in reason
+        assert not stands
+
+
+@pytest.mark.parametrize("button", ["Ship", "Dispatch"])
+@pytest.mark.parametrize("row", [("1042", "Bo Lind", "open"), ("1022", "Bo Berg", "open")])
+def test_a_row_that_says_something_else_is_another(row: Row, button: str) -> None:
+    seen = look(orders([ANN, row, CY], button=button))
+    reason, _ = judged(_shipped("table row"), _click(button_of(seen, row, button), seen), seen)
+    assert reason
+
+
+def test_of_two_rows_that_say_the_same_none_is_it() -> None:
+    seen = look(orders([ANN, BO, BO], button="Dispatch"))
+    reason, _ = judged(_shipped("table row"), _click(button_of(seen, BO, "Dispatch"), seen), seen)
+    assert "nothing tells them apart" in reason
+
+
+def test_what_clears_the_way_may_be_done_and_does_not_stand_for_the_step() -> None:
+    close = thing("push button", "Close", (900, 5, 60, 26), None)
+    seen = look([*orders([ANN, BO, CY]), close])
+    assert judged(_shipped("table row"), _click(close, seen), seen) == ("", False)
+
+
+def test_a_lone_thing_may_have_another_name_and_no_like() -> None:
+    save = thing("push button", "Save", (10, 300, 80, 26))
+    store, again = (thing("push button", "Store", (10, top, 80, 26)) for top in (300, 400))
+    old = _click(save, look([save]))
+    one, two = look([store]), look([store, again])
+    assert judged(old, _click(store, one), one) == ("", True)
+    assert judged(old, _click(store, two), two)[0]
+
+
+def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_what_was_meant() -> None:
+    save = thing("push button", "Save", (10, 300, 80, 26))
+    dialog = thing("dialog", "", (300, 200, 400, 200))
+    asked = thing("static", "Delete all drafts?", (310, 210, 300, 20), 1)
+    yes, back = (thing("push button", name, (left, 300, 80, 26), 1)
+                 for name, left in (("Save", 320), ("Back", 420)))  # fmt: skip
+    seen = look([save, dialog, asked, yes, back])
+    old = _click(save, look([save]))
+    assert judged(old, _click(back, seen), seen) == ("", False)
+    assert judged(old, _click(yes, seen), seen)[0]
+
+
+def test_only_what_the_step_types_is_typed_and_keys_tell_no_row() -> None:
+    seen = look(orders([ANN, BO, CY]))
+    old = ProgramStep(action="pyautogui.write('Milk')")
+    assert judged(old, ProgramStep(action="pyautogui.write('Milk')"), seen) == ("", True)
+    assert "Bread" in judged(old, ProgramStep(action="pyautogui.write('Bread')"), seen)[0]
+    assert judged(_shipped("table row"), ProgramStep(action="pyautogui.press('enter')"), seen)[0]

@@ -1,0 +1,277 @@
+"""A program that cannot go on is mended by a planner for one step, or handed on to it for good."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import hisa
+from hisa.cli import cli
+from hisa.config import Settings
+from hisa.environments.confirm import Answer, Question
+from hisa.errors import ConfigError, UsageError
+from hisa.events import ModelCalled, Noted, Planned
+from hisa.plugins.replay.compiling import compile_run
+from hisa.plugins.replay.fitting import fitting_program
+from hisa.plugins.replay.playing import Played, play, play_and_mend
+from hisa.plugins.replay.program_records import read_program, write_program
+from hisa.plugins.replay.proving import prove
+from hisa.protocols import ModelRequest
+from hisa.runs.read import Run, load_run
+from hisa.tasks.hisa_format import OWN
+from hisa.testing.scripted import FunctionModel, tool_call
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.skipif(
+        not Path("/usr/lib/python3/dist-packages/gi").exists(), reason="no GTK for Python"
+    ),
+]
+_FORM = """
+import os, sys, gi
+gi.require_version("Gtk", "3.0")
+from gi.repository import Gtk
+window, box = Gtk.Window(title="Note"), Gtk.Box(spacing=20, margin=40)
+entry, save, back = Gtk.Entry(), Gtk.Button(label=sys.argv[1]), Gtk.Button(label="Back")
+label, said = Gtk.Label(label="Note", mnemonic_widget=entry), Gtk.Label(label="")
+def write(_):
+    open(os.path.expanduser("~/note.txt"), "w").write(entry.get_text())
+    said.set_text("Saved.")
+save.connect("clicked", write)
+back.connect("clicked", lambda _: said.set_text("Saved."))
+for part in (label, entry, save, back, said):
+    box.pack_start(part, False, False, 0)
+window.add(box)
+window.connect("destroy", Gtk.main_quit)
+window.show_all()
+Gtk.main()
+"""
+"""A form, whose second button says that it saved and does not."""
+_TEXT = "Leave it at the door"
+_INSTRUCTION = f"Type “{_TEXT}” and save it."
+_RULES = FunctionModel(lambda _: "Succeeded.")
+Answering = Callable[[ModelRequest], str]
+
+
+def _tree(button: str = "Save") -> dict[str, object]:
+    """A form whose button has another name from time to time, and which writes what was typed."""
+    return {
+        "id": "a-note", "instruction": _INSTRUCTION, "domain": "general",
+        "setup": [
+            {"write": {"path": "~/form.py", "text": _FORM}},
+            {"run": f"setsid -f /usr/bin/python3 ~/form.py {button} >/dev/null 2>&1"},
+            {"wait_window": {"title": "Note", "seconds": 30}},
+        ],
+        "check": [{"file": "~/note.txt", "equals": _TEXT}],
+    }  # fmt: skip
+
+
+def _click(name: str, kind: str = "button") -> str:
+    return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", f"{name} {kind}")
+
+
+def _settings(folder: Path) -> Settings:
+    roles = {"planner": {"model": "gpt-5"}, "state": {"model": "offline"}}
+    return Settings.model_validate({
+        "run": {"folder": folder / "runs"}, "models": roles, "patterns": {"enabled": False},
+        "grounder": {"kind": "elements"},
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A proved program of two steps: a text is typed, and saved by a button."""
+    folder = tmp_path_factory.mktemp("mending")
+    return asyncio.run(_stored(folder))
+
+
+async def _stored(folder: Path) -> Path:
+    settings, place = _settings(folder), folder / "programs" / "note"
+    answers = iter([
+        tool_call("wait", {"seconds": 1}), _click("Note", "field"),
+        tool_call("gui_action", f"pyautogui.write({_TEXT!r})"),
+        _click("Save"), tool_call("termination", "Saved."),
+    ])  # fmt: skip
+    shown = await hisa.run(
+        OWN.read(folder / "task.yaml", _tree()), settings=settings,
+        model={"planner": FunctionModel(lambda _: next(answers)), "state": _RULES},
+    )  # fmt: skip
+    assert shown.success, shown.message
+    write_program(compile_run(load_run(shown.folder), "note", place), place)
+    program = read_program(place)
+    program = await prove(program, place, settings, agree=lambda _: False, take=True)
+    write_program(program, place)
+    return place
+
+
+def _renamed(stored: Path, folder: Path) -> Path:
+    """The program where its button is called Store by now."""
+    place = folder / "programs" / "note"
+    shutil.copytree(stored, place)
+    program = read_program(place)
+    task = {**program.task, "setup": _tree("Store")["setup"]}
+    write_program(program.model_copy(update={"task": task}), place)
+    return place
+
+
+def _calls(run: Run) -> int:
+    return sum(isinstance(e, ModelCalled) and not e.model.startswith("offline") for e in run.events)
+
+
+async def _mended(
+    place: Path, answers: Answering, **more: Any
+) -> tuple[Played, bool, str, list[str]]:
+    lines: list[str] = []
+    requests: list[str] = []
+
+    def answered(request: ModelRequest) -> str:
+        requests.append(request.text)
+        return answers(request)
+
+    played, kept = await play_and_mend(
+        place, _settings(place.parent), values={}, tell=lambda line: lines.append(str(line)),
+        models={"planner": FunctionModel(answered), "state": _RULES}, **more,
+    )  # fmt: skip
+    return played, kept, "\n".join(lines), requests
+
+
+async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
+    stored: Path, tmp_path: Path
+) -> None:
+    place = _renamed(stored, tmp_path)
+    before = (place / "program.yaml").read_text()
+    played, kept, lines, requests = await _mended(place, lambda _: _click("Store"))
+    assert (played.outcome, kept, len(requests)) == ("verified", True, 1), (played.reason, lines)
+    assert "push button “Save” is not there" in requests[0]
+    assert "-    name: Save\n+    name: Store" in lines
+    program = read_program(place)
+    assert played.folder.name in program.repaired[0]
+    (name,) = program.parameters
+    assert f"{{{{{name}}}}}" in str(program.steps), "a mended program still takes other values"
+    assert (place / "program.yaml.1").read_text() == before, "nothing is lost"
+    other = await play(program, place, _settings(tmp_path), values={name: "Ring twice"})
+    assert (other.outcome, _calls(load_run(other.folder))) == ("verified", 0), other.reason
+
+
+async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
+    place = _renamed(stored, tmp_path)
+    before = (place / "program.yaml").read_text()
+    played, kept, _, requests = await _mended(place, lambda _: _click("Back"))
+    assert played.outcome == "done unverified", "it says that it saved, and did not"
+    assert not kept
+    assert len(requests) <= 2
+    assert [file.name for file in place.parent.iterdir()] == ["note"]
+    assert (place / "program.yaml").read_text() == before
+
+
+async def test_a_person_who_refuses_ends_it_with_nothing_done(stored: Path, tmp_path: Path) -> None:
+    place, questions = _renamed(stored, tmp_path), list[Question]()
+
+    async def ask(question: Question) -> Answer:
+        questions.append(question)
+        return Answer("refuse")
+
+    played, kept, _, requests = await _mended(place, lambda _: _click("Store"), ask=ask)
+    assert (played.outcome, kept, len(requests)) == ("halted before effect", False, 1)
+    assert "push button “Save” is not there" in questions[0].what
+    assert "Store" in questions[0].what
+    assert len(questions) == 1
+
+
+async def test_a_planner_that_finds_nothing_halts_it(stored: Path, tmp_path: Path) -> None:
+    place = _renamed(stored, tmp_path)
+    answer = tool_call("infeasible", "there is no such button")
+    played, kept, _, requests = await _mended(place, lambda _: answer)
+    assert (played.outcome, kept, len(requests)) == ("halted before effect", False, 1)
+    assert "there is no such button" in played.reason
+
+
+async def _led(
+    task: Mapping[str, object], programs: Path, folder: Path, answers: Answering, leads: str = ""
+) -> tuple[hisa.RunResult, Run, list[str]]:
+    """A run of a task with stored programs before its planner; and what that was asked."""
+    requests: list[str] = []
+
+    def answered(request: ModelRequest) -> str:
+        requests.append(request.text)
+        return answers(request)
+
+    settings = _settings(folder)
+    planner = settings.planner.model_copy(update={"leads": leads or f"program:{programs}"})
+    result = await hisa.run(
+        OWN.read(folder / "task.yaml", task),
+        settings=settings.model_copy(update={"planner": planner}),
+        model={"planner": FunctionModel(answered), "state": _RULES},
+    )  # fmt: skip
+    return result, load_run(result.folder), requests
+
+
+async def test_a_program_that_fits_does_a_task_without_any_call(
+    stored: Path, tmp_path: Path
+) -> None:
+    task = json.loads(json.dumps(_tree()).replace(_TEXT, "Ring twice"))
+    result, run, requests = await _led(task, stored.parent, tmp_path, lambda _: "")
+    assert result.success, result.message
+    assert not requests
+    assert not [event for event in run.events if isinstance(event, ModelCalled)]
+
+
+async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Path) -> None:
+    answers = iter([_click("Store"), tool_call("termination", "Saved.")])
+    result, run, requests = await _led(
+        _tree("Store"), stored.parent, tmp_path, lambda _: next(answers)
+    )
+    assert result.success, result.message
+    assert len(requests) == 2
+    assert "a stored program did 2 steps and ends" in requests[0]
+    assert "push button “Save” is not there" in requests[0]
+    assert "a stored program" not in requests[1], "it is told once"
+    assert _TEXT in requests[0], "the lines of what was done are there"
+    typed = [e for e in run.events if isinstance(e, Planned) and _TEXT in str(e.input)]
+    assert len(typed) == 1, "by the program alone"
+
+
+async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
+    stored: Path, tmp_path: Path
+) -> None:
+    task = {**_tree(), "instruction": "Do something else."}
+    answers = iter([tool_call("infeasible", "no")])
+    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: next(answers))
+    assert len(requests) == 1
+    notes = [event.text for event in run.events if isinstance(event, Noted)]
+    assert any("no program of" in text and "fits" in text for text in notes)
+
+
+async def test_a_lead_that_nobody_announces_is_refused_before_anything(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"planner.leads = 'nobody:x'.*there are: .*program"):
+        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads="nobody:x")
+
+
+async def test_a_program_without_a_proof_goes_before_no_planner(
+    stored: Path, tmp_path: Path
+) -> None:
+    program = read_program(stored).model_copy(update={"proof": None})
+    write_program(program, tmp_path / "note")
+    with pytest.raises(UsageError, match="no second run proved it"):
+        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=f"program:{tmp_path / 'note'}")
+    assert fitting_program(OWN.read(tmp_path / "task.yaml", _tree()), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["--repair", "auto"], "'offline' follows rules"), (["--model", "gpt-5"], "--repair"),
+     (["--repair", "ask", "--model", "gpt-5"], "no terminal")],
+)  # fmt: skip
+def test_a_repair_without_a_model_or_a_person_says_so(
+    stored: Path, options: list[str], message: str
+) -> None:
+    ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
+    assert ran.exit_code == 2
+    assert message in ran.output
