@@ -32,7 +32,7 @@ from benchmarks.replay_changes import (
     Change,
     tree_of,
 )
-from benchmarks.replay_plays import Thing, place_of, proved, settings_in, shown_once
+from benchmarks.replay_plays import place_of, proved, settings_in, shown_once
 from hisa.config import Settings
 from hisa.events import ModelCalled
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -44,6 +44,7 @@ from hisa.runs.read import load_run
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
 
+_BUTTON = "push button"
 _KNOWN = {change.name: change for change in (*CHANGES, *HELD)}
 
 
@@ -53,7 +54,7 @@ class Mend:
 
     change: Change
     right: Literal["mend", "halt"]
-    clicks: Mapping[str, Thing]
+    clicks: Mapping[str, tuple[str, str, str]]
     """By the old name: role and name now, and a text on its height; "" stands for any old name."""
 
 
@@ -62,16 +63,16 @@ def _changed(name: str, why: str) -> Change:
 
 
 MENDS = (
-    Mend(_KNOWN["renamed"], "mend", {"Ship": ("push button", "Dispatch", "1024")}),
+    Mend(_KNOWN["renamed"], "mend", {"Ship": (_BUTTON, "Dispatch", "1024")}),
     Mend(_changed("relabelled", "Note is called Remark"), "mend", {"Note": ("entry", "Remark", "")}),
-    Mend(_changed("asked", "Ship now is called Send it"), "mend", {"Ship now": ("push button", "Send it", "")}),
-    Mend(_changed("stored", "Save is called Store"), "mend", {"Save": ("push button", "Store", "")}),
-    Mend(_changed("cookies", "a dialog wants a yes first"), "mend", {"": ("push button", "Accept", "")}),
-    Mend(_KNOWN["married"], "halt", {"Ship": ("push button", "Ship", "1024")}),
-    Mend(_KNOWN["missing"], "halt", {"Ship": ("push button", "Ship", "1042")}),
-    Mend(_KNOWN["twin"], "halt", {"Ship": ("push button", "Ship", "1024")}),
+    Mend(_changed("asked", "Ship now is called Send it"), "mend", {"Ship now": (_BUTTON, "Send it", "")}),
+    Mend(_changed("stored", "Save is called Store"), "mend", {"Save": (_BUTTON, "Store", "")}),
+    Mend(_changed("cookies", "a dialog wants a yes first"), "mend", {"": (_BUTTON, "Accept", "")}),
+    Mend(_KNOWN["married"], "halt", {"Ship": (_BUTTON, "Ship", "1024")}),
+    Mend(_KNOWN["missing"], "halt", {"Ship": (_BUTTON, "Ship", "1042")}),
+    Mend(_KNOWN["twin"], "halt", {"Ship": (_BUTTON, "Ship", "1024")}),
     Mend(Change("renamed", "halt", "Ship is called Dispatch"), "halt",
-         {"Ship": ("push button", "Dispatch", "1023")}),
+         {"Ship": (_BUTTON, "Dispatch", "1023")}),
 )  # fmt: skip
 """Written down before any of them was run; the last scripts point at an order
 that says something else, or at one of two."""
