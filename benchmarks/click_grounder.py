@@ -2,6 +2,7 @@
 
     python -m benchmarks.click_grounder --jobs 2 --out clicks.json
     python -m benchmarks.click_grounder --arm click --seed 0 --updates 200
+    python -m benchmarks.click_grounder --arm click --device cuda --style plain --style square
     python -m benchmarks.click_grounder --merge first.json second.json
 
 Each arm of each seed is a process with one thread, which draws the pages of its seed once. Tests
@@ -29,6 +30,7 @@ from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.box_cleaning import clean, drawn_boxes
 
 PAGES, TESTED = 4096, 1000
+WAYS = ("updates", "pages", "channels", "batch", "rate", "device")
 ARMS: dict[str, dict[str, Any]] = {
     "click": {},
     "click+iou": {"reward": "click+iou"},
@@ -57,7 +59,13 @@ def planted(targets: Iterable[pages.Target], share: float, seed: int) -> Iterato
         yield target
 
 
-def run(arm: str, seed: int, updates: int) -> dict[str, Any]:
+def drawn(first: int, count: int, styles: list[str]) -> Iterator[pages.Target]:
+    """The targets of pages for training, the styles in turn."""
+    for place, style in enumerate(styles):
+        yield from pages.targets(range(first + place, first + count, len(styles)), style)
+
+
+def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
@@ -65,7 +73,8 @@ def run(arm: str, seed: int, updates: int) -> dict[str, Any]:
     torch.set_num_threads(1)
     started, how = time.perf_counter(), dict(ARMS[arm])
     bad, cleaned = how.pop("planted", 0.0), how.pop("clean", False)
-    train = [*planted(pages.targets(range(seed * PAGES, (seed + 1) * PAGES)), bad, seed)]
+    updates, device, count = options.updates, options.device, options.pages
+    train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
         train, dropped = clean(train, drawn_boxes)
@@ -73,19 +82,21 @@ def run(arm: str, seed: int, updates: int) -> dict[str, Any]:
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)
     held_out = range(pages.HELD_OUT_SEEDS, pages.HELD_OUT_SEEDS + TESTED)
-    tests = {s: Pool([*pages.targets(held_out, s, every=False)]) for s in pages.STYLES}
-    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train)
+    tests = {s: Pool([*pages.targets(held_out, s, every=False)], device) for s in pages.STYLES}
+    how = {name: getattr(options, name) for name in ("channels", "batch", "rate", "device")} | how
+    trainer, pool = ClickTrainer(ClickSettings(seed=seed, **how)), Pool(train, device)
     cold, curve = trainer.settings.cold_start, []
     ready = time.perf_counter()
     for step in range(cold + updates + 1):
         row = trainer.step(pool) if step else {}
-        if step in (0, cold + updates) or (step >= cold and (step - cold) % 200 == 0):
+        if step in (0, cold + updates) or (step >= cold and (step - cold) % options.every == 0):
             curve.append((step, trainer.hits(tests["plain"])))
             print(f"{arm} {seed}: {step} {curve[-1][1] / TESTED:.3f}", file=sys.stderr, flush=True)
     return {
         "arm": arm, "seed": seed, "updates": updates, "cold": cold, "counts": counts, "of": TESTED,
         "curve": curve, "hits": {style: trainer.hits(test) for style, test in tests.items()},
         "entropy": row["entropy"], "settings": str(trainer.settings),
+        "styles": options.styles, "steps a second": round(step / (time.perf_counter() - ready), 1),
         "render_s": round(ready - started, 1), "seconds": round(time.perf_counter() - started, 1),
         "torch": torch.__version__,
     }  # fmt: skip
@@ -95,8 +106,9 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
     def one(pair: tuple[str, int]) -> list[dict[str, Any]]:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             command = [sys.executable, "-m", "benchmarks.click_grounder", "--arm", pair[0]]
-            command += ["--seed", str(pair[1]), "--updates", str(options.updates)]
-            command += ["--out", file.name]
+            command += ["--seed", str(pair[1]), "--out", file.name]
+            command += [f"--{name}={getattr(options, name)}" for name in WAYS]
+            command += [f"--style={style}" for style in options.styles]
             if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
                 print(f"{pair}: FAILED, no result", file=sys.stderr)
                 return []
@@ -138,15 +150,22 @@ def main() -> None:
     parser.add_argument("--arm", action="append", choices=list(ARMS))
     parser.add_argument("--seed", action="append", type=int)
     parser.add_argument("--updates", type=int, default=1400)
+    parser.add_argument("--pages", type=int, default=PAGES)
+    parser.add_argument("--style", action="append", dest="styles", choices=list(pages.STYLES))
+    parser.add_argument("--channels", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", nargs="+", type=Path, help="print tables of such files")
     options = parser.parse_args()
+    options.styles, options.every = options.styles or ["plain"], max(200, options.updates // 10)
     arms, seeds = options.arm or list(ARMS), options.seed or [0, 1, 2]
     if options.merge:
         rows = [row for path in options.merge for row in json.loads(path.read_text())]
     elif len(arms) == len(seeds) == 1:
-        rows = [run(arms[0], seeds[0], options.updates)]
+        rows = [run(arms[0], seeds[0], options)]
     else:
         rows = run_all(arms, seeds, options)
     if options.out:

@@ -1,6 +1,6 @@
 """Step-level GRPO's loss and advantages against TRL's own code on the same tensors.
 
-python -m benchmarks.trl_agreement [--write FILE]    in an environment with trl 1.16 and torch
+python -m benchmarks.trl_agreement [--write FILE | --cuda]    where trl 1.16 and torch are
 
 A step is one token and a batch one group, so TRL's mean over sequences is 1 / sum of L. Set are
 `use_bias_correction_kl` off (it multiplies the KL by the ratio) and truncation of weights at 2. Its
@@ -60,7 +60,7 @@ def ours(case: Case) -> tuple[Any, ...]:
     return loss.value.detach(), loss.kl, loss.clipped, loss.capped, gradient, advantages
 
 
-def trainer() -> Any:
+def trainer(device: str = "cpu") -> Any:
     """TRL's trainer of a tiny random model, none of whose log-probabilities are used."""
     os.environ |= {"HF_HUB_OFFLINE": "1", "TRL_EXPERIMENTAL_SILENCE": "1"}
     trl, hub, words, data = map(import_module, ("trl", "transformers", "tokenizers", "datasets"))
@@ -70,9 +70,9 @@ def trainer() -> Any:
         tiny = hub.GPT2Config(vocab_size=2, n_embd=8, n_layer=1, n_head=1)
         hub.GPT2LMHeadModel(tiny).save_pretrained(folder)
         settings = trl.GRPOConfig(
-            folder, use_cpu=True, bf16=False, report_to=[], beta=0.1, num_iterations=2, epsilon=0.2,
-            num_generations=2, per_device_train_batch_size=2, use_bias_correction_kl=False,
-            loss_type="grpo", scale_rewards="group",
+            folder, use_cpu=device == "cpu", bf16=False, report_to=[], beta=0.1,
+            num_iterations=2, epsilon=0.2, num_generations=2, per_device_train_batch_size=2,
+            use_bias_correction_kl=False, loss_type="grpo", scale_rewards="group",
             vllm_importance_sampling_clip_max=2.0, vllm_importance_sampling_mode="token_truncate",
         )  # fmt: skip
         rows, kept = data.Dataset.from_list([{"prompt": "a"}] * 2), {"rollout_func": print}
@@ -107,7 +107,9 @@ def theirs(grpo: Any, case: Case) -> tuple[Any, ...]:
 
 def main() -> None:
     """Print the largest differences, by case; write TRL's answers if asked."""
-    grpo, golden = trainer(), {}
+    device = "cuda" if "--cuda" in sys.argv else "cpu"
+    grpo, golden = trainer(device), {}
+    torch.set_default_device(device)
     for name, case in cases().items():
         rows = [*zip(NAMES, ours(case), theirs(grpo, case), strict=True)]
         print(name, *(f"{key} {torch.as_tensor(a - b).abs().max():.0e}" for key, a, b in rows))

@@ -45,6 +45,8 @@ class ClickSettings:
         batch: targets of a step.
         members: replies to each target, N.
         seed: of weights, batches and replies.
+        channels: of the network's features.
+        device: of the network, as torch names it; losses, rewards and draws stay on the CPU.
     """
 
     reward: str = "click"
@@ -57,17 +59,18 @@ class ClickSettings:
     clip: float = 0.2
     norm: float = 1.0
     seed: int = 0
+    channels: int = 32
+    device: str = "cpu"
 
 
 class Pool:
-    """Targets as tensors; pictures that targets share are kept once."""
+    """Targets as tensors, what the network reads on its device; a shared picture is kept once."""
 
-    def __init__(self, targets: Sequence[Target]) -> None:
+    def __init__(self, targets: Sequence[Target], device: str = "cpu") -> None:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
         numbers = {key: number for number, key in enumerate(pictures)}
-        self.pixels, self.letters = net.encode(
-            list(pictures.values()), [t.description for t in targets]
-        )
+        read = net.encode(list(pictures.values()), [t.description for t in targets])
+        self.pixels, self.letters = (part.to(device) for part in read)
         scales = [(WIDTH / t.picture.width, HEIGHT / t.picture.height) * 2 for t in targets]
         boxes = torch.tensor([t.box for t in targets], dtype=torch.float32)
         self.boxes = boxes * torch.tensor(scales)
@@ -113,7 +116,7 @@ class ClickTrainer:
     def __init__(self, settings: ClickSettings) -> None:
         torch.manual_seed(settings.seed)
         self.settings, self.parts = settings, REWARDS[settings.reward]
-        self.network = net.PixelNetwork()
+        self.network = net.PixelNetwork(settings.channels).to(settings.device)
         self.version = 0
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
@@ -171,7 +174,7 @@ class ClickTrainer:
     def _log_probs(self, pool: Pool, chosen: Tensor) -> Tensor:
         pixels = pool.pixels[pool.pages[chosen]]
         logs: Tensor = self.network(pixels, pool.letters[chosen], self.parts)
-        return logs
+        return logs.cpu()
 
     def _answers(self, boxes: Tensor) -> Tensor:
         """The right reply to each target: the cell at its centre, the size nearest to its own."""

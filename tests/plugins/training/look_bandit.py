@@ -4,11 +4,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
+import pytest
 import torch
 
 from hisa.plugins.training.base import Policy
 from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
 
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+    ),
+]
 WORDS = ("red", "green", "blue", "next")
 
 

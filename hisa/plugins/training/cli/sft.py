@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
-__all__ = ["run_options", "sft", "training"]
+__all__ = ["require_device", "run_options", "sft", "training"]
 
 _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _EXAMPLES = examples(
@@ -40,6 +40,8 @@ _OPTIONS = (
                  help="Folder of the run: settings, metrics, checkpoints."),
     click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
     click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
+    click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
+                 help="Of the network (cpu)."),
     click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
 )  # fmt: skip
 
@@ -49,6 +51,14 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def require_device(device: str) -> None:
+    """Raises UsageError for a GPU that torch does not see."""
+    import torch
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: torch sees no GPU here", fix="--device cpu")
 
 
 @contextmanager
@@ -72,11 +82,13 @@ def training(
     resume, start = how.pop("resume"), how["start"]
     if resume:
         _take_settings(ctx, out, how, total)
+    require_device(how["device"])
     if not how["pages"]:
         raise UsageError("no pages", fix=f"hisa train {ctx.info_name} click-button -o {out}")
     torch.set_num_threads(1)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
+    policy.network.to(how["device"])
     rollouts = PageRollouts(how["pages"])
     folder = TrainingFolder(out, how, resume=resume)
     try:
@@ -91,15 +103,15 @@ def training(
 
 
 def _take_settings(ctx: click.Context, out: Path, how: dict[str, Any], total: str) -> None:
-    """Give `how` the settings of the run in a folder, all but `total` where that is stated."""
+    """Give `how` the settings of the run in a folder, but the device, and `total` where stated."""
     from hisa.plugins.training.training_folder import read_settings
 
     stated = {n for n in how if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
-    if stated - {total}:
-        names = ", ".join(sorted(stated - {total}))
+    if fixed := stated - {total, "device"}:
+        names = ", ".join(sorted(fixed))
         raise UsageError(f"a resumed run keeps its settings; leave out: {names}")
     kept = read_settings(out)
-    how.update({name: kept[name] for name in how if name in kept and name not in stated})
+    how.update({name: kept[name] for name in kept.keys() & how.keys() - stated - {"device"}})
 
 
 def _line(row: MetricsRow, total: int) -> str:
