@@ -92,6 +92,13 @@ async def test_found_wherever_it_is_in_the_list(rows: list[Row], at: int, late: 
     assert (call.tool, page.clicked) == ("termination", [BO])
 
 
+async def test_what_is_cut_off_is_brought_into_sight_first() -> None:
+    page = Page([*MANY[:10], BO, *MANY[10:]], at=10)
+    assert button_of(page.look(), BO).box.centre.y > BOTTOM
+    assert (await last_call(page, ship(BO))).tool == "termination"
+    assert page.clicked == [BO]
+
+
 async def test_what_is_in_sight_is_not_scrolled_to() -> None:
     page = Page([BO, *MANY])
     assert (await last_call(page, ship(BO))).tool == "termination"
