@@ -1,12 +1,7 @@
-"""Effects with figures that a machine counted: they are others the next time.
-
-Counts, sizes and status lines have figures that nobody typed and no target has. Such an effect
-counts where nothing else tells that its step was done, and then by the change of the figures.
-"""
+"""Effects with figures that nobody typed, as counts: they count where nothing else tells."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence, Set
 
@@ -28,13 +23,10 @@ def numberless(text: str) -> str:
 def without_own_figures(
     steps: Sequence[ProgramStep], looks: Sequence[Collection[Element]], words: str
 ) -> list[ProgramStep]:
-    """The steps without effects that read other figures the next time.
-
-    ``looks`` has for each step the elements before it, ``words`` is all that the task says.
-    """
+    """The steps, by the elements before each and the task's words, without such effects."""
     known = set(_NUMBER.findall("\n".join([words, *map(_words, steps)])))
     return [
-        step.model_copy(update={"effects": tuple(_weaker(step.effects, known, elements))})
+        step.model_copy(update={"effects": tuple(_kept(step.effects, known, elements))})
         for step, elements in zip(steps, looks, strict=True)
     ]
 
@@ -44,13 +36,10 @@ def _words(step: ProgramStep) -> str:
     acts = parse(step.action) if step.tool == "gui_action" else ()
     texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
     named = {"name", "label", "within", "window", "beside"}
-    known = step.model_dump(mode="json", include={"targets": {"__all__": named}, "focus": named})
-    return json.dumps([texts, known], ensure_ascii=False)
+    return f"{texts} {step.model_dump(include={'targets': {'__all__': named}, 'focus': named})}"
 
 
-def _weaker(
-    effects: Sequence[Effect], known: Set[str], before: Collection[Element]
-) -> list[Effect]:
+def _kept(effects: Sequence[Effect], known: Set[str], before: Collection[Element]) -> list[Effect]:
     texts = {e: f"{e.name}\n{e.value}" for e in effects if e.what != "window"}
     own = [e for e, text in texts.items() if not set(_NUMBER.findall(text)) <= known]
     plain = [e for e in effects if e not in own and not _was_renamed(e, own)]

@@ -55,10 +55,9 @@ __all__ = [
     "values_of",
 ]
 
-HALTED, UNKNOWN = "halted before effect", "effect unknown"
-"""How a player's word that it cannot go on begins: nothing of the step was done, or it was."""
-REFUSED = "refused by policy"
-"""How it begins where a rule or a person said no."""
+HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
+"""How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
+rule or a person said no to it."""
 _NO = r"the policy refuses this|this needs a person's word|a person refused this"
 _UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done.*)?$", re.DOTALL)
 """The result of an act that was not made, and will not be the next time either."""

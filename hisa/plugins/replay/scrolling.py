@@ -36,15 +36,12 @@ class Search:
         self._waited = False
 
     def turn(self, target: Target, look: Observation) -> tuple[Action, ...]:
-        """The next turn of the wheel, with its place in screen space, or a pause; empty: none.
-
-        It is made over the target's own window or dialog, and over nothing in front of that.
-        """
+        """The next turn over the target's own window or dialog, or a pause; empty: none helps."""
         view = _view(target, look)
         if view is None:
             return ()
         elements, (number, place) = look.elements or (), view
-        clicks = max(1, int(_PART * elements[number].box.height / _CLICK))
+        clicks = max(1, int(_PART * _shown(number, look).height / _CLICK))
         inside = (e for n, e in enumerate(elements) if lies_in(n, number, elements))
         shows = [(e.role, called(e), e.box) for e in inside]
         while self._ways:
@@ -61,10 +58,7 @@ class Search:
 
 
 def _view(target: Target, look: Observation) -> tuple[int, Point] | None:
-    """The number of what may be scrolled, and a place in it where the wheel does nothing else.
-
-    It is the one around the place that the target had once, else the largest.
-    """
+    """The number of what scrolls around the target's old place, else the largest; its place."""
     around = Surroundings(look)
     elements, once = around.elements, BoundingBox(*target.box, "screen").centre
     asks = any(e.role in DIALOGS and is_shown(e) for e in elements)
@@ -79,8 +73,8 @@ def _view(target: Target, look: Observation) -> tuple[int, Point] | None:
     }
     inner = views - {up for n in views for up in around.above(n)}
     ranks = {n: (elements[n].box.contains(once), elements[n].box.area) for n in inner}
-    places = ((n, _place(n, look)) for n in sorted(inner, key=ranks.__getitem__, reverse=True))
-    return next(((n, place) for n, place in places if place is not None), None)
+    best = sorted(ranks, key=ranks.__getitem__, reverse=True)
+    return next(((n, place) for n in best if (place := _place(n, look))), None)
 
 
 def _overflowing(elements: Sequence[Element], around: Surroundings) -> Iterator[int]:
@@ -95,9 +89,7 @@ def _overflowing(elements: Sequence[Element], around: Surroundings) -> Iterator[
 
 def _place(number: int, look: Observation) -> Point | None:
     """A place on the screen that belongs to an element, and to nothing that the wheel changes."""
-    elements = look.elements or ()
-    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
-    shown = elements[number].box.intersection(screen) or BoundingBox(0, 0, 0, 0, "screen")
+    elements, shown = look.elements or (), _shown(number, look)
     inside = {id(e) for n, e in enumerate(elements) if lies_in(n, number, elements)}
     for part in (0.5, 0.25, 0.75, 0.9):
         place = Point(shown.left + part * shown.width, shown.centre.y, "screen")
@@ -105,3 +97,11 @@ def _place(number: int, look: Observation) -> Point | None:
         if top is not None and id(top) in inside and top.role not in _TURNED:
             return Point(*place.rounded(), "screen")
     return None
+
+
+def _shown(number: int, look: Observation) -> BoundingBox:
+    """The part of an element that lies on the screen and in all that holds it."""
+    box = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
+    for up in (number, *Surroundings(look).above(number)):
+        box = box.intersection((look.elements or ())[up].box) or BoundingBox(0, 0, 0, 0, "screen")
+    return box

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hisa.actions import Action, to_source
+from hisa.actions import Action
 from hisa.plugins.replay.program_records import ProgramStep
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.screen.observation import Observation
 from hisa.tools.policy.command_parts import parts_of_line
 from hisa.tools.policy.screen_part import apps_of, screen_parts
 
-__all__ = ["act_risk", "ill_told", "tool_risk"]
+__all__ = ["act_risk", "remarks", "tool_risk"]
 
 
 def act_risk(actions: Sequence[Action], look: Observation) -> str:
     """The effects that the policy tells of an act on a look: "delete", "pay, send"; empty: none."""
-    source = to_source(actions)
-    call = GroundedCall(ToolCall("", "gui_action", source), source, tuple(actions))
+    call = GroundedCall(ToolCall("", "gui_action", ""), "", tuple(actions))
     parts = screen_parts(call, look, apps_of(call, look), home="")
     return ", ".join(sorted({effect for part in parts for effect in part.effects}))
 
@@ -31,12 +30,13 @@ def tool_risk(tool: str, given: object) -> str:
     return ", ".join(["runs a command", *effects])
 
 
-def ill_told(steps: Sequence[ProgramStep]) -> Iterator[str]:
-    """A line for each target of which no element was known, or nothing but its role and order."""
+def remarks(steps: Sequence[ProgramStep]) -> Iterator[str]:
+    """A line for each risk, and each target of which no element or only role and order is known."""
     for number, step in enumerate(steps, 1):
+        if step.risk:
+            yield f"step {number} has a risk: {step.risk}"
         for target in step.targets:
             if target.role == "picture":
-                by = "a picture alone" if target.picture else "nothing"
-                yield f"step {number}: no element lay where it acts: its target is known by {by}"
+                yield f"step {number}: no element lay there; known by {target.picture or 'nothing'}"
             elif not (target.name or target.label or target.beside or target.picture):
                 yield f"step {number}: nothing but its order tells its target, {target.role}"

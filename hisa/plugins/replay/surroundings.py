@@ -78,6 +78,19 @@ class Surroundings:
         above = self.above(self._numbers[id(element)])
         return any(self.elements[up].role in DIALOGS for up in above)
 
+    def is_cut(self, element: Element) -> bool:
+        """Whether its middle is beyond what holds it, which shows nothing that is all beyond."""
+        at = element.box.centre.y
+        for up in self.above(self._numbers[id(element)]):
+            box = self.elements[up].box
+            if not box.top <= at < box.bottom:
+                held = (
+                    e for n, e in enumerate(self.elements) if is_shown(e) if up in self.above(n)
+                )
+                if all(e.box.bottom > box.top and e.box.top < box.bottom for e in held):
+                    return True
+        return False
+
     def in_row(self, element: Element) -> bool:
         """Whether it belongs to an entry by the roles of what holds it, and that says something."""
         above = self.above(self._numbers[id(element)])

@@ -93,17 +93,19 @@ def find_target(
         folder: of the program, with its pictures.
         lax: figures in its row may be others, where no row has its own.
     """
-    known = _known(target, Surroundings(look), lax=lax)
+    around = Surroundings(look)
+    known = _known(target, around, lax=lax)
     if isinstance(known, Missing):
         point = _by_picture(target, look, folder) if target.picture and not known.like else None
         return known if point is None else Found("picture", point, None)
     rung, chosen = known
+    if around.is_cut(chosen):
+        return Missing(f"{_words(target)} is out of sight", True, target)
     if not usable(chosen, look):
         cover = element_at(chosen.box.centre, look)
         covered = cover is not None and cover is not chosen
         by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
-        unseen = None if cover else target  # nothing lies there, or it is beyond the screen
-        return Missing(f"{_words(target)} {by or 'cannot be used now'}", True, unseen)
+        return Missing(f"{_words(target)} {by or 'cannot be used now'}", like=True)
     return Found(rung, _inside(chosen, target, place), chosen)
 
 

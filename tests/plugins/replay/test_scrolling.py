@@ -36,11 +36,11 @@ class Page:
         self._told = at
 
     def look(self) -> Observation:
-        told, self._told = self._told, self.at
+        told, self._told = (self._told if self.late else self.at), self.at
         view = thing("section", "", (0, TOP, 1000, BOTTOM - TOP))
         held = thing("table", "", (0, TOP - told, 900, LINE * len(self.rows)), 0)
         elements = [view, held]
-        for row, top in self._tops(told if self.late else self.at):
+        for row, top in self._tops(told):
             if top + LINE <= TOP or top >= BOTTOM:
                 continue
             elements.append(thing("table row", "", (0, top, 900, LINE), 1))
@@ -55,9 +55,10 @@ class Page:
             if isinstance(action, Scroll) and isinstance(action.at, Point):
                 self.turned.append(action.at)
                 most = max(0, LINE * len(self.rows) - (BOTTOM - TOP))
-                self.at = min(most, max(0, self.at - 100 * action.dy))
+                self.at = min(most, max(0, self.at - 90 * action.dy))
             elif isinstance(action, Click) and isinstance(action.at, Point):
                 at = action.at.y
+                assert TOP <= at < BOTTOM, "beyond what shows"
                 self.clicked += [r for r, top in self._tops(self.at) if top <= at < top + LINE]
 
     def _tops(self, at: int) -> list[tuple[Row, int]]:
@@ -83,12 +84,19 @@ async def last_call(page: Page, target: Target) -> ToolCall:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("at", [0, 500, 1240])
+@pytest.mark.parametrize("at", [0, 385, 500, 1240])
 @pytest.mark.parametrize("rows", [[*MANY, BO], [BO, *MANY], [*MANY[:20], BO, *MANY[20:]]])
 async def test_found_wherever_it_is_in_the_list(rows: list[Row], at: int, late: bool) -> None:
     page = Page(rows, at=at, late=late)
     call = await last_call(page, ship(BO))
     assert (call.tool, page.clicked) == ("termination", [BO])
+
+
+async def test_what_is_cut_off_is_brought_into_sight_first() -> None:
+    page = Page([*MANY[:10], BO, *MANY[10:]], at=10)
+    assert button_of(page.look(), BO).box.centre.y > BOTTOM
+    assert (await last_call(page, ship(BO))).tool == "termination"
+    assert page.clicked == [BO]
 
 
 async def test_what_is_in_sight_is_not_scrolled_to() -> None:

@@ -12,7 +12,7 @@ from hisa.actions import Click, Press
 from hisa.plugins.replay.cli.replay import replay
 from hisa.plugins.replay.program_planner import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
-from hisa.plugins.replay.step_risks import act_risk, ill_told, tool_risk
+from hisa.plugins.replay.step_risks import act_risk, remarks, tool_risk
 from hisa.protocols import StateView, Task
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element
@@ -74,7 +74,7 @@ async def test_a_risky_step_is_not_done_by_its_picture(tmp_path: Path, risk: str
 @pytest.mark.parametrize(("target", "words"), [
     (Target(role="push button", name="Save"), None),
     (Target(role="text", picture="pictures/0-0.png"), None),
-    (Target(role="picture", picture="pictures/0-0.png"), "known by a picture alone"),
+    (Target(role="picture", picture="pictures/0-0.png"), "known by pictures/0-0.png"),
     (Target(role="picture"), "known by nothing"),
     (Target(role="table"), "nothing but its order tells its target, table"),
 ])  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_target_that_little_tells_is_named_with_its_step(
     target: Target, words: str | None
 ) -> None:
     (step,) = program("", target).steps
-    lines = [*ill_told([ProgramStep(action="pyautogui.press('a')"), step])]
+    lines = [*remarks([ProgramStep(action="pyautogui.press('a')"), step])]
     assert [line.startswith("step 2: ") and str(words) in line for line in lines] == [True] * bool(
         words
     )

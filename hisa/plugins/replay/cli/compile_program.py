@@ -53,7 +53,7 @@ def compile_program(
     from hisa.plugins.replay.program_records import NAME, write_program
     from hisa.plugins.replay.proving import prove
     from hisa.plugins.replay.run_families import of_family
-    from hisa.plugins.replay.step_risks import ill_told
+    from hisa.plugins.replay.step_risks import remarks
     from hisa.runs.read import load_run
 
     file, options = ctx.meta["hisa.settings"]
@@ -76,9 +76,8 @@ def compile_program(
             shutil.rmtree(part / "other", ignore_errors=True)
             program = of_family([program, *further])
         write_program(program, part)
-        for line in ill_told(program.steps):
-            say(line, err=True)
-        say(f"{len(program.steps)} steps; a second run on a clean machine", err=True)
+        words = f"{len(program.steps)} steps; a second run on a clean machine"
+        say("\n".join([*remarks(program.steps), words]), err=True)
         agree = (lambda _: True) if yes else _ask
         program = asyncio.run(prove(program, part, settings, agree=agree, take=parameters))
         write_program(program, part)
@@ -100,9 +99,6 @@ def _say_program(place: Path) -> None:
 
     program = read_program(place)
     say(f"{place / 'program.yaml'}: {len(program.steps)} steps")
-    for number, step in enumerate(program.steps, 1):
-        if step.risk:
-            say(f"  step {number} has a risk: {step.risk}")
     for name, known in program.parameters.items():
         say(f"  --set {name}=…  ({known.value[:60]!r}, {known.origin})")
     for name, known in program.proposed.items():
