@@ -91,7 +91,7 @@ class Surroundings:
         if cells := self._cells_beside(element):
             return cells
         own = list(self._own_holders(element, alike))
-        if element.role in _ROWS and len(alike) == 1:
+        if len(alike) == 1 and (element.role in _ROWS or self._is_entry(element)):
             return []
         rows = [up for up in own if self._is_row(up, element)]
         if rows:
@@ -131,6 +131,10 @@ class Surroundings:
                and other.role == element.role and other.name != element.name
                and (at := _ADDRESS.fullmatch(other.name)) and at[1] == own[1]]  # fmt: skip
         return [text for other in row if (text := " ".join(other.text.split())[:200])][:_MOST]
+
+    def _is_entry(self, element: Element) -> bool:
+        """Whether it is an icon of a folder, which the other files tell nothing of."""
+        return element.role == "icon" and bool(called(element)) and not self.in_row(element)
 
     def _above(self, number: int) -> Iterator[int]:
         at = self.elements[number].parent
