@@ -230,6 +230,20 @@ def test_a_file_in_a_folder_is_known_by_its_own_name() -> None:
     assert element_found(target, folder("april.txt", "june.txt")) is None
 
 
+def test_a_field_is_known_by_the_form_that_holds_it() -> None:
+    def forms(*titles: str) -> Observation:
+        elements = []
+        for number, title in enumerate(titles):
+            at = 100 * number
+            elements.append(thing("landmark", title, (10, 10 + at, 400, 90)))
+            elements.append(thing("entry", "Name", (20, 20 + at, 200, 24), 2 * number))
+        return look(elements)
+
+    seen, later = forms("Delivery"), forms("Billing", "Delivery")
+    target = target_of((seen.elements or ())[1], seen)
+    assert element_found(target, later) is (later.elements or ())[3]
+
+
 def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:
     def sheet(*rows: Row) -> Observation:
         cells = [thing("table", "Sheet Orders", (0, 0, 900, 600))]
