@@ -32,7 +32,7 @@ _FEW = 12  # texts of a dialog that asks or tells one thing
 _LEVELS, _PART = 3, 0.25
 """How far above a thing without its like a row or card may hold it, and its part of the screen."""
 _ADDRESS = re.compile(r"[A-Z]{1,3}(\d+)")
-"""What a spreadsheet calls a cell, whatever is written there."""
+"""The name of a cell in a spreadsheet, whatever is written there."""
 _DEEP = 60  # for trees that run in a circle
 
 
@@ -124,7 +124,7 @@ class Surroundings:
             yield self._between(element, alike)
 
     def _cells_beside(self, element: Element) -> list[str]:
-        """What the other cells of its row say, of a cell that is named by its address."""
+        """The texts of the other cells in the row of a cell that is named by its address."""
         if not (own := _ADDRESS.fullmatch(element.name)) or element.role != "table cell":
             return []
         row = [other for other in self.elements if other.parent == element.parent != -1
