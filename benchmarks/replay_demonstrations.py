@@ -374,7 +374,7 @@ def main() -> None:
         programs = asked.programs or Path(stack.enter_context(folder))
         if not asked.tables:
             asyncio.run(measured(asked, programs, kept))
-    sys.exit(0 if print_tables(kept.rows, HELD if asked.held else PERTURBATIONS) else 1)
+    sys.exit(0 if print_tables(kept.rows) else 1)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.demonstrations import Perturbation
 from hisa.plugins.benchmarks.bench.stats import wilson
 
 __all__ = ["print_tables"]
@@ -18,7 +17,7 @@ __all__ = ["print_tables"]
 Row = Mapping[str, Any]
 
 
-def print_tables(rows: Sequence[Row], common: Sequence[Perturbation]) -> bool:
+def print_tables(rows: Sequence[Row]) -> bool:
     """Print what was kept; returns whether nothing was wrong."""
     plays = [row for row in rows if "wrong" in row]
     _demonstrations(rows)

@@ -32,7 +32,7 @@ _FEW = 12  # texts of a dialog that asks or tells one thing
 _LEVELS, _PART = 3, 0.25
 """How far above a thing without its like a row or card may hold it, and its part of the screen."""
 _ADDRESS = re.compile(r"[A-Z]{1,3}(\d+)")
-"""What a spreadsheet calls a cell, whatever is written there."""
+"""The name of a cell in a spreadsheet, whatever is written there."""
 _DEEP = 60  # for trees that run in a circle
 
 
@@ -104,7 +104,7 @@ class Surroundings:
         if cells := self._cells_beside(element):
             return cells
         own = list(self._own_holders(element, alike))
-        if element.role in _ROWS and len(alike) == 1:
+        if len(alike) == 1 and (element.role in _ROWS or self._is_entry(element)):
             return []
         rows = [up for up in own if self._is_row(up, element)]
         if rows:
@@ -137,13 +137,17 @@ class Surroundings:
             yield self._between(element, alike)
 
     def _cells_beside(self, element: Element) -> list[str]:
-        """What the other cells of its row say, of a cell that is named by its address."""
+        """The texts of the other cells in the row of a cell that is named by its address."""
         if not (own := _ADDRESS.fullmatch(element.name)) or element.role != "table cell":
             return []
         row = [other for other in self.elements if other.parent == element.parent != -1
                and other.role == element.role and other.name != element.name
                and (at := _ADDRESS.fullmatch(other.name)) and at[1] == own[1]]  # fmt: skip
         return [text for other in row if (text := " ".join(other.text.split())[:200])][:_MOST]
+
+    def _is_entry(self, element: Element) -> bool:
+        """Whether it is an icon of a folder, which the other files tell nothing of."""
+        return element.role == "icon" and bool(called(element)) and not self.in_row(element)
 
     def above(self, number: int) -> Iterator[int]:
         """The numbers of what holds an element, innermost first."""

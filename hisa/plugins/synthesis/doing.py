@@ -20,7 +20,8 @@ __all__ += ["holders", "perform", "replay", "usable"]
 
 _HOLDERS = frozenset(
     {"menu", "dialog", "alert", "file chooser", "tool bar", "page tab", "list item", "table row"}
-    | {"panel", "grouping", "section", "form", "popup menu", "option pane", "internal frame"}
+    | {"panel", "grouping", "section", "form", "landmark", "popup menu", "option pane"}
+    | {"internal frame"}
 )
 """Roles whose names tell alike elements apart."""
 _DRAWN_IN = frozenset({"static", "label", "image", "icon"})

@@ -23,6 +23,6 @@ async def test_keys_stay_out_of_a_dialog_that_came_up(tmp_path: Path) -> None:
     settings = settings_in(tmp_path / "runs")
     program, known = await made(demo, tmp_path, settings)
     row = await played_once(demo, case, program, tmp_path / demo.name, known, settings)
-    assert row["outcome"] == "halted before effect", row
+    assert row["outcome"] in ("halted before effect", "effect unknown"), row
     assert "Disk" in row["reason"], "the dialog was there, and is named"
     assert (row["met"], row["ended"], row["wrong"]) == ([], False, False)

@@ -217,6 +217,33 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
 
 
+def test_a_file_in_a_folder_is_known_by_its_own_name() -> None:
+    def folder(*names: str) -> Observation:
+        pane = thing("layered pane", "", (10, 10, 400, 300))
+        icons = [thing("icon", name, (20 + 90 * at, 20, 80, 80), 0)
+                 for at, name in enumerate(names)]  # fmt: skip
+        return look([pane, *icons])
+
+    seen, later = folder("may.txt", "june.txt"), folder("april.txt", "may.txt", "july.txt")
+    target = target_of((seen.elements or ())[1], seen)
+    assert element_found(target, later) is (later.elements or ())[2]
+    assert element_found(target, folder("april.txt", "june.txt")) is None
+
+
+def test_a_field_is_known_by_the_form_that_holds_it() -> None:
+    def forms(*titles: str) -> Observation:
+        elements = []
+        for number, title in enumerate(titles):
+            at = 100 * number
+            elements.append(thing("landmark", title, (10, 10 + at, 400, 90)))
+            elements.append(thing("entry", "Name", (20, 20 + at, 200, 24), 2 * number))
+        return look(elements)
+
+    seen, later = forms("Delivery"), forms("Billing", "Delivery")
+    target = target_of((seen.elements or ())[1], seen)
+    assert element_found(target, later) is (later.elements or ())[3]
+
+
 def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:
     def sheet(*rows: Row) -> Observation:
         cells = [thing("table", "Sheet Orders", (0, 0, 900, 600))]
