@@ -30,7 +30,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
 __all__ = ["compile_run", "effects_between", "free_name", "label_of"]
-__all__ += ["proposals", "typed_text"]
+__all__ += ["proposals", "target_at", "typed_text"]
 
 _MOST = 6  # effects of a step; the first ones tell most
 _CUT = (48, 32)  # image pixels of the picture of what has no name
@@ -124,7 +124,8 @@ def _step(
     if not actions:
         return None
     places = points(actions)
-    targets = tuple(_target(point, look, part, f"{number}-{at}", folder)
+    words = part.words[0] if part.words else ""
+    targets = tuple(target_at(point, look, words, f"{number}-{at}", folder)
                     for at, point in enumerate(places)) if look else ()  # fmt: skip
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
@@ -138,8 +139,8 @@ def _step(
     )  # fmt: skip
 
 
-def _target(point: Point, look: Observation, part: _Part, name: str, folder: Path) -> Target:
-    words = part.words[0] if part.words else ""
+def target_at(point: Point, look: Observation, words: str, name: str, folder: Path) -> Target:
+    """The target at a place of a look, in screen space; its picture goes to ``folder``."""
     element = _met(point, look)
     named = element is not None and (element.name or element.label or element.text)
     picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")
