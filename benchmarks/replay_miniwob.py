@@ -74,7 +74,7 @@ class Row:
 
 def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
     tree = {
-        "run": {"folder": folder / "runs", "seed": seed, "max_steps": _STEPS},
+        "run": {"folder": folder, "seed": seed, "max_steps": _STEPS},
         "models": {"planner": {"model": model}, "state": {"model": "offline"}},
         "grounder": {"kind": "elements"}, "patterns": {"enabled": False},
     }  # fmt: skip
@@ -84,14 +84,16 @@ def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
 async def shown(page: str, seed: int, folder: Path) -> tuple[Run | None, str]:
     """The solved run of a seed, by its script or else the offline model; or why there is none."""
     kept = folder / "shown" / f"{page}-{seed}"
+    for file in kept.glob("*/run.json"):  # of a command that was stopped
+        if (run := load_run(file.parent)).success:
+            return run, ""
     async with DesktopEnvironment() as desktop:
         episode = await show(desktop, page, seed, folder=kept)
     if episode.done:
         return load_run(max(kept.glob("*/run.json")).parent), ""
     async with DesktopEnvironment() as desktop:
         task = load_task(f"miniwob:{page}", seed=seed)
-        settings = settings_in(folder, seed)
-        result = await hisa.run(task, settings=settings, environment=desktop)
+        result = await hisa.run(task, settings=settings_in(kept, seed), environment=desktop)
     reason = episode.broken or episode.reason
     return load_run(result.folder) if result.success else None, f"{seed} by its script: {reason}"
 
@@ -108,7 +110,7 @@ async def learn(page: str, folder: Path) -> str:
     try:
         program = of_family([compile_run(run, page, part) for run in runs])
         write_program(program, part)
-        settings = settings_in(folder, SHOWN[0])
+        settings = settings_in(folder / "runs", SHOWN[0])
         program = await prove(program, part, settings, agree=lambda _: False, take=True)
     except OperatorError as error:
         return f"of {len(runs)} runs: {error}"
@@ -132,7 +134,7 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
         record = TaskRecord.of(task).model_dump(mode="json", exclude_defaults=True)
         program = read_program(place).model_copy(update={"task": record})
         played = await play(
-            program, place, settings_in(folder, seed), values=values, environment=desktop
+            program, place, settings_in(folder / "runs", seed), values=values, environment=desktop
         )
         state = await episode_state(desktop)
     over = state is not None and state.reward is not None
@@ -144,7 +146,7 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
 async def by_model(page: str, seed: int, folder: Path, model: str) -> Row:
     began = time.monotonic()
     async with DesktopEnvironment() as desktop:
-        settings = settings_in(folder, seed, model)
+        settings = settings_in(folder / "runs", seed, model)
         task = load_task(f"miniwob:{page}", seed=seed)
         result = await hisa.run(task, settings=settings, environment=desktop)
     end = "solved" if result.success else "unsolved"
