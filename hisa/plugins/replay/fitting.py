@@ -86,7 +86,7 @@ def _pieces(program: Program) -> list[str]:
 
 
 def _texts(own: Sequence[str], words: str) -> list[str] | None:
-    """What stands between words of a template, in order; None: that is not one way alone.
+    """The texts between words of a template, in order; None: there is no way, or more than one.
 
     The way with the first places of its words and the one with the last bound all others.
     """
