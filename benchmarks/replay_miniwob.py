@@ -1,6 +1,6 @@
 """Programs learned on three seeds of a page of MiniWoB++, played on fresh ones, beside a model.
 
-    python -m benchmarks.replay_miniwob [PAGE...] [-n N] [--model NAME --seeds K] [--out FOLDER]
+    python -m benchmarks.replay_miniwob [PAGE...] [-n N] [--model NAME --steps K] [--out FOLDER]
 
 Each page is shown on three seeds by its script (`benchmarks.miniwob_words`), or by the offline
 model where that fails. The solved runs become one program, with its values as parameters, which is
@@ -54,7 +54,6 @@ PAGES = (
 typed follow from what the page shows, which no program can know: they count as not solved."""
 SHOWN, FRESH = (101, 102, 103), 1
 """Seeds that are learned from, and the first of those that are played."""
-_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,9 @@ class Row:
     seconds: float = 0.0
 
 
-def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
+def settings_in(folder: Path, seed: int, model: str = "offline", steps: int = 20) -> Settings:
     tree = {
-        "run": {"folder": folder, "seed": seed, "max_steps": _STEPS},
+        "run": {"folder": folder, "seed": seed, "max_steps": steps},
         "models": {"planner": {"model": model}, "state": {"model": "offline"}},
         "grounder": {"kind": "elements"}, "patterns": {"enabled": False},
     }  # fmt: skip
@@ -143,10 +142,10 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
     return row_of(page, seed, "program", end, played.folder, began, played.reason)
 
 
-async def by_model(page: str, seed: int, folder: Path, model: str) -> Row:
+async def by_model(page: str, seed: int, folder: Path, model: str, steps: int) -> Row:
     began = time.monotonic()
     async with DesktopEnvironment() as desktop:
-        settings = settings_in(folder / "runs", seed, model)
+        settings = settings_in(folder / "runs", seed, model, steps)
         task = load_task(f"miniwob:{page}", seed=seed)
         result = await hisa.run(task, settings=settings, environment=desktop)
     end = "solved" if result.success else "unsolved"
@@ -186,7 +185,7 @@ class Episodes:
               file=sys.stderr, flush=True)  # fmt: skip
 
 
-async def measured(pages: Sequence[str], n: int, model: str, folder: Path) -> list[Row]:
+async def measured(pages: Sequence[str], n: int, model: str, folder: Path, steps: int) -> list[Row]:
     episodes = Episodes(folder)
     for page in pages:
         lacking = await _lacking(page, folder)
@@ -199,7 +198,7 @@ async def measured(pages: Sequence[str], n: int, model: str, folder: Path) -> li
             if not episodes.has(page, seed, model):
                 row = Row(page, seed, model, "machine")
                 with suppress(OperatorError):
-                    row = await by_model(page, seed, folder, model)
+                    row = await by_model(page, seed, folder, model, steps)
                 episodes.add(row)
     seeds = range(FRESH, FRESH + n)
     return [r for r in episodes.rows
@@ -257,6 +256,7 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("-n", "--seeds", type=int, default=10, help="fresh seeds of a page")
     parser.add_argument("--model", default="offline", help="as for hisa run")
+    parser.add_argument("--steps", type=int, default=20, help="at most, by the model")
     parser.add_argument("--out", type=Path, help="keeps programs, runs and episodes")
     given = parser.parse_args()
     if unknown := set(given.pages) - set(PAGES):
@@ -266,7 +266,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hisa-replay-") as passing:
         folder = given.out or Path(passing)
         folder.mkdir(parents=True, exist_ok=True)
-        table(asyncio.run(measured(pages, given.seeds, given.model, folder)), pages)
+        table(asyncio.run(measured(pages, given.seeds, given.model, folder, given.steps)), pages)
 
 
 if __name__ == "__main__":
