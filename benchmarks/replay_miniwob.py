@@ -1,6 +1,6 @@
 """Programs learned on three seeds of a page of MiniWoB++, played on fresh ones, beside a model.
 
-    python -m benchmarks.replay_miniwob [PAGE...] [-n N] [--model NAME --seeds K] [--out FOLDER]
+    python -m benchmarks.replay_miniwob [PAGE...] [-n N] [--model NAME --steps K] [--out FOLDER]
 
 Each page is shown on three seeds by its script (`benchmarks.miniwob_words`), or by the offline
 model where that fails. The solved runs become one program, with its values as parameters, which is
@@ -54,7 +54,6 @@ PAGES = (
 typed follow from what the page shows, which no program can know: they count as not solved."""
 SHOWN, FRESH = (101, 102, 103), 1
 """Seeds that are learned from, and the first of those that are played."""
-_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,9 @@ class Row:
     seconds: float = 0.0
 
 
-def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
+def settings_in(folder: Path, seed: int, model: str = "offline", steps: int = 20) -> Settings:
     tree = {
-        "run": {"folder": folder / "runs", "seed": seed, "max_steps": _STEPS},
+        "run": {"folder": folder, "seed": seed, "max_steps": steps},
         "models": {"planner": {"model": model}, "state": {"model": "offline"}},
         "grounder": {"kind": "elements"}, "patterns": {"enabled": False},
     }  # fmt: skip
@@ -84,14 +83,16 @@ def settings_in(folder: Path, seed: int, model: str = "offline") -> Settings:
 async def shown(page: str, seed: int, folder: Path) -> tuple[Run | None, str]:
     """The solved run of a seed, by its script or else the offline model; or why there is none."""
     kept = folder / "shown" / f"{page}-{seed}"
+    for file in kept.glob("*/run.json"):  # of a command that was stopped
+        if (run := load_run(file.parent)).success:
+            return run, ""
     async with DesktopEnvironment() as desktop:
         episode = await show(desktop, page, seed, folder=kept)
     if episode.done:
         return load_run(max(kept.glob("*/run.json")).parent), ""
     async with DesktopEnvironment() as desktop:
         task = load_task(f"miniwob:{page}", seed=seed)
-        settings = settings_in(folder, seed)
-        result = await hisa.run(task, settings=settings, environment=desktop)
+        result = await hisa.run(task, settings=settings_in(kept, seed), environment=desktop)
     reason = episode.broken or episode.reason
     return load_run(result.folder) if result.success else None, f"{seed} by its script: {reason}"
 
@@ -108,7 +109,7 @@ async def learn(page: str, folder: Path) -> str:
     try:
         program = of_family([compile_run(run, page, part) for run in runs])
         write_program(program, part)
-        settings = settings_in(folder, SHOWN[0])
+        settings = settings_in(folder / "runs", SHOWN[0])
         program = await prove(program, part, settings, agree=lambda _: False, take=True)
     except OperatorError as error:
         return f"of {len(runs)} runs: {error}"
@@ -132,7 +133,7 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
         record = TaskRecord.of(task).model_dump(mode="json", exclude_defaults=True)
         program = read_program(place).model_copy(update={"task": record})
         played = await play(
-            program, place, settings_in(folder, seed), values=values, environment=desktop
+            program, place, settings_in(folder / "runs", seed), values=values, environment=desktop
         )
         state = await episode_state(desktop)
     over = state is not None and state.reward is not None
@@ -141,10 +142,10 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
     return row_of(page, seed, "program", end, played.folder, began, played.reason)
 
 
-async def by_model(page: str, seed: int, folder: Path, model: str) -> Row:
+async def by_model(page: str, seed: int, folder: Path, model: str, steps: int) -> Row:
     began = time.monotonic()
     async with DesktopEnvironment() as desktop:
-        settings = settings_in(folder, seed, model)
+        settings = settings_in(folder / "runs", seed, model, steps)
         task = load_task(f"miniwob:{page}", seed=seed)
         result = await hisa.run(task, settings=settings, environment=desktop)
     end = "solved" if result.success else "unsolved"
@@ -184,7 +185,7 @@ class Episodes:
               file=sys.stderr, flush=True)  # fmt: skip
 
 
-async def measured(pages: Sequence[str], n: int, model: str, folder: Path) -> list[Row]:
+async def measured(pages: Sequence[str], n: int, model: str, folder: Path, steps: int) -> list[Row]:
     episodes = Episodes(folder)
     for page in pages:
         lacking = await _lacking(page, folder)
@@ -197,7 +198,7 @@ async def measured(pages: Sequence[str], n: int, model: str, folder: Path) -> li
             if not episodes.has(page, seed, model):
                 row = Row(page, seed, model, "machine")
                 with suppress(OperatorError):
-                    row = await by_model(page, seed, folder, model)
+                    row = await by_model(page, seed, folder, model, steps)
                 episodes.add(row)
     seeds = range(FRESH, FRESH + n)
     return [r for r in episodes.rows
@@ -255,6 +256,7 @@ def main() -> None:
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("-n", "--seeds", type=int, default=10, help="fresh seeds of a page")
     parser.add_argument("--model", default="offline", help="as for hisa run")
+    parser.add_argument("--steps", type=int, default=20, help="at most, by the model")
     parser.add_argument("--out", type=Path, help="keeps programs, runs and episodes")
     given = parser.parse_args()
     if unknown := set(given.pages) - set(PAGES):
@@ -264,7 +266,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="hisa-replay-") as passing:
         folder = given.out or Path(passing)
         folder.mkdir(parents=True, exist_ok=True)
-        table(asyncio.run(measured(pages, given.seeds, given.model, folder)), pages)
+        table(asyncio.run(measured(pages, given.seeds, given.model, folder, given.steps)), pages)
 
 
 if __name__ == "__main__":

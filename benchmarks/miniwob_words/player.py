@@ -103,6 +103,7 @@ class _Player:
             return await asyncio.to_thread(by_rules, request)
         if self._waits:
             self._waits = False
+            await self._look()
             return tool_call("wait", {"seconds": 1})
         failed, self._failed = self._failed, False
         if failed and self._call is not None:

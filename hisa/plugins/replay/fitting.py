@@ -53,23 +53,24 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | None:
     Blanks and line breaks are alike. A parameter without a mark keeps its value where the template
     says that value; else nobody knows what it is to be, and the program does not fit.
     """
-    pieces = _pieces(program)
+    pieces, values = _pieces(program), dict[str, str]()
     own = "".join(pieces[::2])
-    values: dict[str, str] = {}
     words = " ".join(instruction.split()) if len(instruction) <= _LONGEST else ""
     texts = _texts(pieces[::2], words)
     if texts is None or not re.search(r"\w", own) or any(t not in instruction for t in texts):
         return None
-    marks = list(zip(pieces[1::2], texts, strict=True))
+    told = dict(zip(pieces[1::2], texts, strict=True))
+    if [told[sign] for sign in pieces[1::2]] != texts:
+        return None  # one mark, two texts
     for name, known in program.parameters.items():
-        told = [(m(known.value), m, t) for f, m in FORMS.items() for sign, t in marks
-                if sign == mark(name, f)]  # fmt: skip
-        if not told and not any(stands(made(known.value), own) for made in FORMS.values()):
+        forms = [(made, told[sign]) for form, made in FORMS.items()
+                 if (sign := mark(name, form)) in told]  # fmt: skip
+        for made, text in forms[:1]:  # the value itself, where it is told
+            head, old, tail = known.value.rpartition(made(known.value))
+            values[name] = head + text + tail if old else text
+        if any(made(values[name]) != text for made, text in forms):
             return None
-        for old, _, text in told[:1]:  # the value itself, where it is told
-            head, found, tail = known.value.rpartition(old)
-            values[name] = head + text + tail if found else text
-        if any(made(values[name]) != text for _, made, text in told):
+        if not forms and not any(stands(made(known.value), own) for made in FORMS.values()):
             return None
     around = zip(pieces[:-1:2], texts, pieces[2::2], strict=True)
     recorded = {known.value for known in program.parameters.values()}
@@ -79,32 +80,33 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | None:
 
 def _pieces(program: Program) -> list[str]:
     """The template with one kind of blanks: words of its own, a mark, words, a mark, … words."""
-    template, marks = (
-        " ".join(program.instruction.split()),
-        "|".join(re.escape(mark(name, form)) for name in program.parameters for form in FORMS),
-    )
-    return re.split(f"({marks})", template) if marks else [template]
+    template = " ".join(program.instruction.split())
+    marks = [re.escape(mark(name, form)) for name in program.parameters for form in FORMS]
+    return re.split(f"({'|'.join(marks)})", template) if marks else [template]
 
 
 def _texts(own: Sequence[str], words: str) -> list[str] | None:
-    """What stands between words of a template, in order; None: that is not one way alone.
+    """The texts between words of a template, in order; None: there is no way, or more than one.
 
     The way with the first places of its words and the one with the last bound all others.
     """
-    if len(own) == 1 or "" in own[1:-1]:
+    inner, size = own[1:-1], len(own[0]) + len(own[-1])
+    if len(own) == 1 or "" in inner:
         return [] if list(own) == [words] else None
-    size = len(own[0]) + len(own[-1])
     if len(words) <= size or not (words.startswith(own[0]) and words.endswith(own[-1])):
         return None
-    first = last = words[len(own[0]) : len(words) - len(own[-1])]
-    texts: list[str] = []
-    again: list[str] = []
-    for inner, other in zip(own[1:-1], own[-2:0:-1], strict=True):
-        text, _, first = first.partition(inner)
-        last, _, tail = last.rpartition(other)
-        texts, again = [*texts, text], [tail, *again]
-    texts, again = [*texts, first], [last, *again]
-    return texts if texts == again and all(texts) else None
+    rest = words[len(own[0]) : len(words) - len(own[-1])]
+    texts = _cut(rest, inner)
+    mirrored = _cut(rest[::-1], [part[::-1] for part in reversed(inner)])
+    return texts if all(texts) and texts == [text[::-1] for text in reversed(mirrored)] else None
+
+
+def _cut(words: str, inner: Sequence[str]) -> list[str]:
+    texts = []
+    for part in inner:
+        text, _, words = words.partition(part)
+        texts.append(text)
+    return [*texts, words]
 
 
 def _is_plain(text: str, around: str) -> bool:

@@ -6,13 +6,11 @@ run's instruction says it; what none says is left open, where the rest tells wha
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from hisa.actions import Drag, Move, Write, parse, to_source
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import free_name, label_of, typed_text
 from hisa.plugins.replay.program_records import (
@@ -50,7 +48,7 @@ def of_family(programs: Sequence[Program]) -> Program:
         for at, program in enumerate(programs)
     ]
     for words in zip_longest(*(program.instruction.split() for program in marked), fillvalue=""):
-        reason = f"no step uses what their instructions differ in: {_quoted(words)}"
+        reason = f"no step uses what their instructions differ in: {', '.join(words)}"
         _require_same(programs, words, reason)
     checks = [program.task.get("check") for program in marked]
     _require_same(programs, checks, "their checks differ in more than the values")
@@ -60,7 +58,7 @@ def of_family(programs: Sequence[Program]) -> Program:
         if not _same(texts, [typed_text(program.steps[number]) for program in marked]):
             rows[free_name(label_of(first.steps, number), rows)] = texts
     proposed = {
-        name: Parameter(value=row[0], origin=f"the other runs have {_quoted(row[1:])}")
+        name: Parameter(value=row[0], origin=f"the other runs have {row[1:]}"[:4000])
         for name, row in rows.items()
     }
     source = tuple(run for program in programs for run in program.source)
@@ -73,20 +71,12 @@ def _require_same(programs: Sequence[Program], parts: Sequence[Any], reason: str
         raise UsageError(f"{ids} make no program together: {reason}", fix="hisa compile RUN")
 
 
-def _quoted(texts: Sequence[str]) -> str:
-    return ", ".join(json.dumps(text, ensure_ascii=False)[:100] for text in texts)
-
-
 def _kind(step: ProgramStep) -> tuple[str, ...]:
     """Tells the act and what it is done to; not its places, nor what it types."""
-    if step.tool != "gui_action":
-        return (step.tool, json.dumps(step.action, sort_keys=True))
-    kinds = (
-        action.kind if isinstance(action, Write | Move | Drag)
-        else re.sub(r"\([\d., ]+", "(", to_source((action,)))
-        for action in parse(step.action)
-    )  # fmt: skip
-    return (*kinds, *(target.role for target in step.targets))
+    source = str(step.action)
+    if step.tool == "gui_action":
+        source = re.sub(r"(?<=write\().*|(?<=\()[\d., ]+", "", source)
+    return (step.tool, source, *(target.role for target in step.targets))
 
 
 def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:
@@ -132,38 +122,24 @@ def _core(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple("".join(word) for word in words)
 
 
-# ---------------------------------------------------------------- what all agree on
-
-
 def agreed(programs: Sequence[Program], marked: Sequence[Program] | None = None) -> Program:
-    """The first program with what all runs of its steps had.
-
-    Args:
-        programs: the steps as they were.
-        marked: the same with marks for values, which may differ; None: there are none.
+    """The first program with what all have, but for the values that ``marked`` ones have marks for.
 
     Raises:
-        UsageError: the runs have other steps, or an act is told by what only one of them had.
+        UsageError: they have other steps, or an act is told by what only one of them had.
     """
     marked, steps = marked or programs, []
     counts = [len(program.steps) for program in programs]
-    _require_same(programs, counts, "they have {} actions".format(", ".join(map(str, counts))))
-    for number in range(counts[0]):
-        as_was, marks = ([p.steps[number] for p in some] for some in (programs, marked))
-        try:
-            steps.append(_step(as_was, marks))
-        except ValueError as error:
-            _require_same(programs, (0, 1), f"action {number + 1} is done to {error}")
+    _require_same(programs, counts, f"they have so many actions: {counts}")
+    for number, step in enumerate(programs[0].steps):
+        all_of, marks = ([p.steps[number] for p in some] for some in (programs, marked))
+        columns = [zip(*(s.targets for s in some), strict=True) for some in (all_of, marks)]
+        focus = _focus(*([s.focus for s in some] for some in (all_of, marks)))
+        targets = tuple(map(_target, *columns))
+        effects = tuple(_in_all([s.effects for s in all_of], [s.effects for s in marks]))
+        update = {"targets": targets, "focus": focus, "effects": effects}
+        steps.append(step.model_copy(update=update))
     return programs[0].model_copy(update={"steps": tuple(steps)})
-
-
-def _step(steps: Sequence[ProgramStep], marked: Sequence[ProgramStep]) -> ProgramStep:
-    columns = zip(*(step.targets for step in steps), strict=True)
-    targets = tuple(map(_target, columns, zip(*(step.targets for step in marked), strict=True)))
-    focus = _focus([step.focus for step in steps], [step.focus for step in marked])
-    effects = _in_all([step.effects for step in steps], [step.effects for step in marked])
-    update = {"targets": targets, "focus": focus, "effects": tuple(effects)}
-    return steps[0].model_copy(update=update)
 
 
 def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
@@ -173,13 +149,14 @@ def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
         texts = ([[getattr(t, part) for part in parts] for t in some] for some in (targets, marked))
         return _same(*texts)
 
-    words = [target.name or target.label for target in targets]
+    words = f"the act on {one.role} {', '.join(target.name or target.label for target in targets)}"
     if not agree("name") or not (one.name or agree("label")):
-        raise ValueError(f"{_quoted(words)}, which no instruction tells")
+        raise UsageError(f"no instruction tells {words}", fix="hisa compile RUN")
     beside = _beside([target.beside for target in targets], [target.beside for target in marked])
     several = any(target.alike > 1 for target in targets)
     if several and set(beside) <= {OTHERS} and (beside or not agree("nth", "alike")):
-        raise ValueError(f"one of several {one.role} {_quoted(words[:1])}, told by no instruction")
+        reason = f"nothing that stays tells {words} from its like"
+        raise UsageError(reason, fix="hisa compile RUN")
     loose = [part for part in ("label", "window", "words", "within") if not agree(part)]
     update = {part: type(getattr(one, part))() for part in loose}
     return one.model_copy(update={**update, "beside": beside})

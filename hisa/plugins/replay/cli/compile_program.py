@@ -69,12 +69,9 @@ def compile_program(
     try:
         program = compile_run(first, name, part)
         if others:
-            further = [
-                compile_run(load_run(other, settings.run.folder), name, part / "other")
-                for other in others
-            ]
+            runs = [load_run(other, settings.run.folder) for other in others]
+            program = of_family([program, *(compile_run(r, name, part / "other") for r in runs)])
             shutil.rmtree(part / "other", ignore_errors=True)
-            program = of_family([program, *further])
         write_program(program, part)
         words = f"{len(program.steps)} steps; a second run on a clean machine"
         say("\n".join([*remarks(program.steps), words]), err=True)

@@ -152,6 +152,8 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     if record.before is None or record.planned is None or not record.acts:
         return None
     seen, acts = record.judged_from or record.before, record.acts
+    if not seen.elements_sha256 and record.before.elements_sha256:
+        seen = record.before  # what a slow planner decided on, and the act was held to
     before = look_of(run, seen)
     after = look_of(run, record.after) if record.after is not None else None
     if before is None:

@@ -1,0 +1,36 @@
+"""A click in a paragraph met the link in it, not the text of several lines around that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.replay.compiling import target_at
+from hisa.screen.geometry import Point
+from tests.plugins.replay.order_looks import look, thing
+
+PARAGRAPH = [
+    thing("section", "", (0, 100, 320, 100)),
+    thing("link", "vel", (188, 150, 27, 22), 0),
+    thing("static", "vel", (188, 150, 27, 22), 1),
+    thing("static", "nec viverra, on two lines", (4, 150, 248, 45), 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "name"), [(202, 161, "vel"), (60, 184, "nec viverra, on two lines")]
+)
+def test_the_part_of_a_paragraph_that_lies_there(
+    x: float, y: float, name: str, tmp_path: Path
+) -> None:
+    target = target_at(Point(x, y, "screen"), look(PARAGRAPH), "", "0", tmp_path)
+    assert target.name == name
+    assert target.role == ("link" if name == "vel" else "static")
+
+
+def test_what_lies_on_a_text_is_met(tmp_path: Path) -> None:
+    dialog = thing("dialog", "Ask", (150, 140, 150, 80))
+    shown = [*PARAGRAPH[:3], dialog, thing("static", "Sure?", (160, 150, 90, 45), 3)]
+    target = target_at(Point(202, 161, "screen"), look(shown), "", "0", tmp_path)
+    assert target.name == "Sure?"
