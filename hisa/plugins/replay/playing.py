@@ -193,8 +193,10 @@ async def play_and_mend(
             return played, False
         mended = read_program(part)
         was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
-        tell("\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm="")))
-        if ask and not (await ask(Question("files", f"keep {old} as mended"))).allows:
+        difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
+        tell(difference)
+        question = Question("files", f"keep {old} as mended\n{difference}")
+        if ask and not (await ask(question)).allows:
             tell("not kept: a person refused it")
             return played, False
         again = await play(mended, part, settings, values=values, tell=tell)

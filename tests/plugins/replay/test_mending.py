@@ -18,15 +18,19 @@ from hisa.config import Settings
 from hisa.environments.confirm import Answer, Question
 from hisa.errors import ConfigError, UsageError
 from hisa.events import ModelCalled, Noted, Planned
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.playing import Played, play, play_and_mend
 from hisa.plugins.replay.program_records import read_program, write_program
 from hisa.plugins.replay.proving import prove
-from hisa.protocols import ModelRequest
+from hisa.protocols import Environment, Model, ModelRequest, Role
+from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.runs.resume import resume_point
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
+from hisa.wiring import RunContext, open_agent
 
 pytestmark = [
     pytest.mark.desktop,
@@ -167,7 +171,7 @@ async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
     assert played.outcome == "done unverified", "it says that it saved, and did not"
     assert not kept
     assert len(requests) <= 2
-    assert [file.name for file in place.parent.iterdir()] == ["note"]
+    assert sorted(file.name for file in place.parent.iterdir()) == ["note", "runs"]
     assert (place / "program.yaml").read_text() == before
 
 
@@ -238,12 +242,40 @@ async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Pa
     assert len(typed) == 1, "by the program alone"
 
 
+async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: Path) -> None:
+    answers = iter([_click("Save"), tool_call("termination", "Saved.")])
+    models: dict[Role, Model] = {"planner": FunctionModel(lambda _: next(answers)), "state": _RULES}
+    settings = _settings(tmp_path)
+    planner = settings.planner.model_copy(update={"leads": f"program:{stored.parent}"})
+    settings = settings.model_copy(update={"planner": planner})
+    short = settings.model_copy(update={"run": settings.run.model_copy(update={"max_steps": 2})})
+    async with DesktopEnvironment() as desktop:
+
+        async def machine() -> Environment:
+            return desktop
+
+        begun = await hisa.run(
+            OWN.read(tmp_path / "task.yaml", _tree()), settings=short, model=models,
+            environment=desktop,
+        )  # fmt: skip
+        assert (begun.status, begun.steps) == ("max_steps", 2)
+        point = resume_point(load_run(begun.folder))
+        context = RunContext(environment=machine, models=models, events=point.events)
+        with RunLog.reopen(begun.folder) as log:
+            async with open_agent(settings, point.task, log, context) as agent:
+                result = await agent.run(point.task)
+    assert result.success, result.message
+    typed = [e for e in load_run(begun.folder).events if isinstance(e, Planned)]
+    assert sum(_TEXT in str(event.input) for event in typed) == 1
+    assert next(answers, None) is None
+
+
 async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
     stored: Path, tmp_path: Path
 ) -> None:
     task = {**_tree(), "instruction": "Do something else."}
-    answers = iter([tool_call("infeasible", "no")])
-    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: next(answers))
+    answer = tool_call("termination", "Something else was done.")
+    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: answer)
     assert len(requests) == 1
     notes = [event.text for event in run.events if isinstance(event, Noted)]
     assert any("no program of" in text and "fits" in text for text in notes)
@@ -273,5 +305,5 @@ def test_a_repair_without_a_model_or_a_person_says_so(
     stored: Path, options: list[str], message: str
 ) -> None:
     ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
-    assert ran.exit_code == 2
-    assert message in ran.output
+    assert isinstance(ran.exception, UsageError)
+    assert message in str(ran.exception)
