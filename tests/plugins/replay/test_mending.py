@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ Gtk.main()
 _TEXT = "Leave it at the door"
 _INSTRUCTION = f"Type “{_TEXT}” and save it."
 _RULES = FunctionModel(lambda _: "Succeeded.")
-Answering = Callable[[ModelRequest], str]
+Answering = Callable[[ModelRequest], str | Awaitable[str]]
 
 
 def _tree(button: str = "Save") -> dict[str, object]:
@@ -115,12 +115,12 @@ async def _stored(folder: Path) -> Path:
     return place
 
 
-def _renamed(stored: Path, folder: Path) -> Path:
+def _renamed(stored: Path, folder: Path, button: str = "Store") -> Path:
     """The program where its button is called Store by now."""
     place = folder / "programs" / "note"
     shutil.copytree(stored, place)
     program = read_program(place)
-    task = {**program.task, "setup": _tree("Store")["setup"]}
+    task = {**program.task, "setup": _tree(button)["setup"]}
     write_program(program.model_copy(update={"task": task}), place)
     return place
 
@@ -135,7 +135,7 @@ async def _mended(
     lines: list[str] = []
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str:
+    def answered(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
@@ -203,7 +203,7 @@ async def _led(
     """A run of a task with stored programs before its planner; and what that was asked."""
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str:
+    def answered(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
@@ -281,9 +281,15 @@ async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
     assert any("no program of" in text and "fits" in text for text in notes)
 
 
-async def test_a_lead_that_nobody_announces_is_refused_before_anything(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"planner.leads = 'nobody:x'.*there are: .*program"):
-        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads="nobody:x")
+@pytest.mark.parametrize(
+    ("leads", "message"),
+    [("nobody:x", r"planner.leads = 'nobody:x'.*there are: .*program"),
+     ("short:x", r"planner.leads = 'short:x' leads nobody")],
+)  # fmt: skip
+async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
+    assert not list(tmp_path.glob("runs/*")), "nothing was begun"
 
 
 async def test_a_program_without_a_proof_goes_before_no_planner(
@@ -307,3 +313,20 @@ def test_a_repair_without_a_model_or_a_person_says_so(
     ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
     assert isinstance(ran.exception, UsageError)
     assert message in str(ran.exception)
+
+
+async def test_a_mend_that_does_not_play_again_is_not_kept(stored: Path, tmp_path: Path) -> None:
+    place = _renamed(stored, tmp_path, button="Store-$(date +%s%N)")
+    before = (place / "program.yaml").read_text()
+    async with DesktopEnvironment() as desktop:
+
+        async def answers(_: ModelRequest) -> str:
+            look = await desktop.observe(elements=True)
+            button = next(e for e in look.elements or () if e.name.startswith("Store-"))
+            x, y = look.convert(button.box.centre, "image").rounded()
+            return tool_call("gui_action", f"pyautogui.click({x}, {y})")
+
+        played, kept, lines, requests = await _mended(place, answers, environment=desktop)
+    assert (played.outcome, kept, len(requests)) == ("verified", False, 1), played.reason
+    assert "not kept: played once more, it is halted before effect" in lines
+    assert (place / "program.yaml").read_text() == before
