@@ -125,6 +125,10 @@ def _renamed(stored: Path, folder: Path, button: str = "Store") -> Path:
     return place
 
 
+def _names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
 def _calls(run: Run) -> int:
     return sum(isinstance(e, ModelCalled) and not e.model.startswith("offline") for e in run.events)
 
@@ -171,7 +175,7 @@ async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
     assert played.outcome == "done unverified", "it says that it saved, and did not"
     assert not kept
     assert len(requests) <= 2
-    assert sorted(file.name for file in place.parent.iterdir()) == ["note", "runs"]
+    assert _names(place.parent) == ["note", "runs"]
     assert (place / "program.yaml").read_text() == before
 
 
@@ -289,7 +293,7 @@ async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
 async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
-    assert not list(tmp_path.glob("runs/*")), "nothing was begun"
+    assert not _names(tmp_path), "nothing was begun"
 
 
 async def test_a_program_without_a_proof_goes_before_no_planner(
