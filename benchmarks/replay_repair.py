@@ -65,9 +65,11 @@ def _changed(name: str, why: str) -> Change:
 MENDS = (
     Mend(_KNOWN["renamed"], "mend", {"Ship": (_BUTTON, "Dispatch", "1024")}),
     Mend(_changed("relabelled", "Note is called Remark"), "mend", {"Note": ("entry", "Remark", "")}),
-    Mend(_changed("asked", "Ship now is called Send it"), "mend", {"Ship now": (_BUTTON, "Send it", "")}),
+    Mend(_changed("asked", "Ship now is called Send it"), "mend",
+         {"Ship now": (_BUTTON, "Send it", "")}),
     Mend(_changed("stored", "Save is called Store"), "mend", {"Save": (_BUTTON, "Store", "")}),
-    Mend(_changed("cookies", "a dialog wants a yes first"), "mend", {"": (_BUTTON, "Accept", "")}),
+    Mend(_changed("cookies", "a dialog wants a yes first"), "mend",
+         {"": (_BUTTON, "Accept", "")}),
     Mend(_KNOWN["married"], "halt", {"Ship": (_BUTTON, "Ship", "1024")}),
     Mend(_KNOWN["missing"], "halt", {"Ship": (_BUTTON, "Ship", "1042")}),
     Mend(_KNOWN["twin"], "halt", {"Ship": (_BUTTON, "Ship", "1024")}),

@@ -16,19 +16,10 @@ from hisa.actions import Write, parse, points, to_source, to_space
 from hisa.environments.confirm import Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
+from hisa.plugins.replay import program_planner as player
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.compiling import target_at
 from hisa.plugins.replay.fitting import fitting_program
-from hisa.plugins.replay.program_planner import (
-    HALTED,
-    UNKNOWN,
-    ProgramPlayer,
-    lacking,
-    loosened,
-    open_program,
-    program_name,
-    values_of,
-)  # fmt: skip
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, with_parameters
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
@@ -51,23 +42,23 @@ class Reuser:
     def __init__(self, parts: PlannerParts, planner: Planner, text: str) -> None:
         self._emit, self._planner, self._begun = parts.emit, planner, False
         self._folder = Path(text.removeprefix("program:").partition("?")[0]).expanduser()
-        self._player: ProgramPlayer | None = None
+        self._player: player.ProgramPlayer | None = None
         if (self._folder / "program.yaml").exists():
             self._play(text)
 
     def _play(self, model: str) -> None:
-        program, folder = open_program(model)
+        program, folder = player.open_program(model)
         if program.proof is None:
             reason = f"{folder}: no second run proved it, so that it goes before no planner"
             raise UsageError(reason, fix="hisa compile RUN")
-        self._player, self._begun = ProgramPlayer(self._emit, program, folder), True
+        self._player, self._begun = player.ProgramPlayer(self._emit, program, folder), True
         self._note(f"the program {program.name} goes first")
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the run's own planner's."""
         if not self._begun:
             if (fit := fitting_program(task, self._folder)) is not None:
-                self._play(program_name(*fit))
+                self._play(player.program_name(*fit))
             else:
                 self._begun = True
                 self._note(f"no program of {self._folder} fits: the planner does the task")
@@ -102,7 +93,7 @@ class _Mend:
     stands: bool = True  # whether these may stand in its place, or only before it
 
 
-class Mender(ProgramPlayer):
+class Mender(player.ProgramPlayer):
     """Plays the program of ``model``, and asks the run's own planner for what cannot go on.
 
     With ``ask`` a person is asked before each act of it. The mended program goes to ``part`` once
@@ -112,9 +103,9 @@ class Mender(ProgramPlayer):
     def __init__(
         self, parts: PlannerParts, planner: Planner, model: str, *, ask: bool, part: Path
     ) -> None:
-        program, folder = open_program(model)
+        program, folder = player.open_program(model)
         super().__init__(parts.emit, program, folder)
-        self._stored, self._values = records.read_program(folder), values_of(model)
+        self._stored, self._values = records.read_program(folder), player.values_of(model)
         self._planner, self._part = planner, part
         self._ask = parts.ask if ask else None
         self._mend: _Mend | None = None
@@ -124,7 +115,7 @@ class Mender(ProgramPlayer):
         """The program's next act, or the planner's for a step of it."""
         call = self._judged(observation, view) or self.decide(observation, view)
         if call.tool == "infeasible" and not self._refusal:
-            done = call.thought.startswith(UNKNOWN) and not self._awaits_next(observation)
+            done = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(observation)
             mend = self._mend = self._mend or _Mend(self.at - done, done)
             if mend.calls < _CALLS:
                 mend.calls, mend.reason = mend.calls + 1, call.thought.split(": ", 2)[-1]
@@ -141,7 +132,7 @@ class Mender(ProgramPlayer):
             return False
         names = {(target.role, target.name) for target in self._program.steps[self.at].targets}
         rest = tuple(e for e in self._done.effects if (e.role, e.name) not in names)
-        return not lacking(self._done.model_copy(update={"effects": rest}), look)
+        return not player.lacking(self._done.model_copy(update={"effects": rest}), look)
 
     async def _asked(self, mend: _Mend, task: Task, look: Observation, view: StateView) -> ToolCall:
         self._waits = 0
@@ -200,7 +191,7 @@ class Mender(ProgramPlayer):
         mend.steps += [mend.pending] if mend.pending and not failed else []
         mend.pending, step = None, self._program.steps[mend.at]
         ahead = _edited(self._program, mend, mend.steps, replaces=True) if mend.steps else None
-        reason = lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, look)
+        reason = player.lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, look)
         looked_for = not mend.done and step.tool == "gui_action"
         places = self._places(step, look) if looked_for else Missing(mend.reason)
         lost = places.reason if isinstance(places, Missing) else ""
@@ -216,7 +207,9 @@ class Mender(ProgramPlayer):
         return mend.at + mend.done + len(mend.steps)
 
     def _halt(self, mend: _Mend, reason: str) -> ToolCall:
-        return self._end(UNKNOWN if mend.done or mend.steps else HALTED, mend.at + 1, reason)
+        return self._end(
+            player.UNKNOWN if mend.done or mend.steps else player.HALTED, mend.at + 1, reason
+        )
 
     def _take(self, mend: _Mend, *, replaces: bool) -> ToolCall | None:
         """Put the planner's acts into the program, which goes on behind them."""
@@ -240,7 +233,9 @@ class Mender(ProgramPlayer):
         known = {name: known.model_copy(update={"value": self._values.get(name, known.value)})
                  for name, known in stored.parameters.items()}  # fmt: skip
         new = with_parameters(stored.model_copy(update={"steps": tuple(mend.steps)}), known)
-        new = loosened(new.model_copy(update={"parameters": stored.parameters}), self._values)
+        new = player.loosened(
+            new.model_copy(update={"parameters": stored.parameters}), self._values
+        )
         were = {text for target in stored.steps[mend.at].targets for text in target.beside}
 
         def loose(target: Target) -> Target:

@@ -21,14 +21,9 @@ from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted, StepFinished
+from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.program_planner import HALTED, REFUSED, UNKNOWN, program_name
-from hisa.plugins.replay.program_records import (
-    Program,
-    Proof,
-    filled,
-    read_program,
-    write_program,
-)  # fmt: skip
+from hisa.plugins.replay.program_records import Program, filled
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
@@ -182,7 +177,7 @@ async def play_and_mend(
     if not settings.environment.throw_away:
         reason = f"{settings.environment.kind!r} keeps what is done to it"
         raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
-    program, old = read_program(place), place / "program.yaml"
+    program, old = records.read_program(place), place / "program.yaml"
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
         rest(place, part)
@@ -192,10 +187,12 @@ async def play_and_mend(
         )
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
-        mended = read_program(part)
+        mended = records.read_program(part)
         was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
-        tell("\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm="")))
-        if ask and not (await ask(Question("files", f"keep {old} as mended"))).allows:
+        difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
+        tell(difference)
+        question = Question("files", f"keep {old} as mended\n{difference}")
+        if ask and not (await ask(question)).allows:
             tell("not kept: a person refused it")
             return played, False
         again = await play(mended, part, settings, values=values, tell=tell)
@@ -205,12 +202,14 @@ async def play_and_mend(
         first = len(program.repaired)
         lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[first:])
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        proof = Proof(run=again.folder.name, by="check", at=at)
+        proof = records.Proof(run=again.folder.name, by="check", at=at)
         repaired = (*program.repaired, *lines)
         kept = old.with_suffix(f".yaml.{len(program.repaired) + 1}")
         shutil.copy2(old, kept)
         rest(part, place)
-        write_program(mended.model_copy(update={"repaired": repaired, "proof": proof}), place)
+        records.write_program(
+            mended.model_copy(update={"repaired": repaired, "proof": proof}), place
+        )
         tell(f"kept; the program as it was is {kept}")
     return played, True
 

@@ -40,20 +40,8 @@ from hisa.state.held_regions import letters
 from hisa.wiring.base import Lead
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
 
-__all__ = [
-    "HALTED",
-    "PROGRAM",
-    "REFUSED",
-    "UNKNOWN",
-    "ProgramModel",
-    "ProgramPlayer",
-    "holds",
-    "lacking",
-    "loosened",
-    "open_program",
-    "program_name",
-    "values_of",
-]
+__all__ = ["HALTED", "PROGRAM", "REFUSED", "UNKNOWN", "ProgramModel", "ProgramPlayer"]
+__all__ += ["holds", "lacking", "loosened", "open_program", "program_name", "values_of"]
 
 HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a

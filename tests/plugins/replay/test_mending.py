@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,19 @@ from hisa.config import Settings
 from hisa.environments.confirm import Answer, Question
 from hisa.errors import ConfigError, UsageError
 from hisa.events import ModelCalled, Noted, Planned
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.playing import Played, play, play_and_mend
 from hisa.plugins.replay.program_records import read_program, write_program
 from hisa.plugins.replay.proving import prove
-from hisa.protocols import ModelRequest
+from hisa.protocols import Environment, Model, ModelRequest, Role
+from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.runs.resume import resume_point
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
+from hisa.wiring import RunContext, open_agent
 
 pytestmark = [
     pytest.mark.desktop,
@@ -57,7 +61,7 @@ Gtk.main()
 _TEXT = "Leave it at the door"
 _INSTRUCTION = f"Type “{_TEXT}” and save it."
 _RULES = FunctionModel(lambda _: "Succeeded.")
-Answering = Callable[[ModelRequest], str]
+Answering = Callable[[ModelRequest], str | Awaitable[str]]
 
 
 def _tree(button: str = "Save") -> dict[str, object]:
@@ -111,14 +115,18 @@ async def _stored(folder: Path) -> Path:
     return place
 
 
-def _renamed(stored: Path, folder: Path) -> Path:
+def _renamed(stored: Path, folder: Path, button: str = "Store") -> Path:
     """The program where its button is called Store by now."""
     place = folder / "programs" / "note"
     shutil.copytree(stored, place)
     program = read_program(place)
-    task = {**program.task, "setup": _tree("Store")["setup"]}
+    task = {**program.task, "setup": _tree(button)["setup"]}
     write_program(program.model_copy(update={"task": task}), place)
     return place
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
 
 
 def _calls(run: Run) -> int:
@@ -131,7 +139,7 @@ async def _mended(
     lines: list[str] = []
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str:
+    def answered(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
@@ -167,7 +175,7 @@ async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
     assert played.outcome == "done unverified", "it says that it saved, and did not"
     assert not kept
     assert len(requests) <= 2
-    assert [file.name for file in place.parent.iterdir()] == ["note"]
+    assert _names(place.parent) == ["note", "runs"]
     assert (place / "program.yaml").read_text() == before
 
 
@@ -199,7 +207,7 @@ async def _led(
     """A run of a task with stored programs before its planner; and what that was asked."""
     requests: list[str] = []
 
-    def answered(request: ModelRequest) -> str:
+    def answered(request: ModelRequest) -> str | Awaitable[str]:
         requests.append(request.text)
         return answers(request)
 
@@ -238,20 +246,54 @@ async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Pa
     assert len(typed) == 1, "by the program alone"
 
 
+async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: Path) -> None:
+    answers = iter([_click("Save"), tool_call("termination", "Saved.")])
+    models: dict[Role, Model] = {"planner": FunctionModel(lambda _: next(answers)), "state": _RULES}
+    settings = _settings(tmp_path)
+    planner = settings.planner.model_copy(update={"leads": f"program:{stored.parent}"})
+    settings = settings.model_copy(update={"planner": planner})
+    short = settings.model_copy(update={"run": settings.run.model_copy(update={"max_steps": 2})})
+    async with DesktopEnvironment() as desktop:
+
+        async def machine() -> Environment:
+            return desktop
+
+        begun = await hisa.run(
+            OWN.read(tmp_path / "task.yaml", _tree()), settings=short, model=models,
+            environment=desktop,
+        )  # fmt: skip
+        assert (begun.status, begun.steps) == ("max_steps", 2)
+        point = resume_point(load_run(begun.folder))
+        context = RunContext(environment=machine, models=models, events=point.events)
+        with RunLog.reopen(begun.folder) as log:
+            async with open_agent(settings, point.task, log, context) as agent:
+                result = await agent.run(point.task)
+    assert result.success, result.message
+    typed = [e for e in load_run(begun.folder).events if isinstance(e, Planned)]
+    assert sum(_TEXT in str(event.input) for event in typed) == 1
+    assert next(answers, None) is None
+
+
 async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
     stored: Path, tmp_path: Path
 ) -> None:
     task = {**_tree(), "instruction": "Do something else."}
-    answers = iter([tool_call("infeasible", "no")])
-    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: next(answers))
+    answer = tool_call("termination", "Something else was done.")
+    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: answer)
     assert len(requests) == 1
     notes = [event.text for event in run.events if isinstance(event, Noted)]
     assert any("no program of" in text and "fits" in text for text in notes)
 
 
-async def test_a_lead_that_nobody_announces_is_refused_before_anything(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"planner.leads = 'nobody:x'.*there are: .*program"):
-        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads="nobody:x")
+@pytest.mark.parametrize(
+    ("leads", "message"),
+    [("nobody:x", r"planner.leads = 'nobody:x'.*there are: .*program"),
+     ("short:x", r"planner.leads = 'short:x' leads nobody")],
+)  # fmt: skip
+async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
+    assert not _names(tmp_path), "nothing was begun"
 
 
 async def test_a_program_without_a_proof_goes_before_no_planner(
@@ -273,5 +315,22 @@ def test_a_repair_without_a_model_or_a_person_says_so(
     stored: Path, options: list[str], message: str
 ) -> None:
     ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
-    assert ran.exit_code == 2
-    assert message in ran.output
+    assert isinstance(ran.exception, UsageError)
+    assert message in str(ran.exception)
+
+
+async def test_a_mend_that_does_not_play_again_is_not_kept(stored: Path, tmp_path: Path) -> None:
+    place = _renamed(stored, tmp_path, button="Store-$(date +%s%N)")
+    before = (place / "program.yaml").read_text()
+    async with DesktopEnvironment() as desktop:
+
+        async def answers(_: ModelRequest) -> str:
+            look = await desktop.observe(elements=True)
+            button = next(e for e in look.elements or () if e.name.startswith("Store-"))
+            x, y = look.convert(button.box.centre, "image").rounded()
+            return tool_call("gui_action", f"pyautogui.click({x}, {y})")
+
+        played, kept, lines, requests = await _mended(place, answers, environment=desktop)
+    assert (played.outcome, kept, len(requests)) == ("verified", False, 1), played.reason
+    assert "not kept: played once more, it is halted before effect" in lines
+    assert (place / "program.yaml").read_text() == before

@@ -1,0 +1,187 @@
+"""A mended step holds marks for values, and says what its look-alikes do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from hisa.actions import parse
+from hisa.config import Settings
+from hisa.errors import ActionRefused
+from hisa.events import Event, Noted
+from hisa.plugins.replay.leading import Mender
+from hisa.plugins.replay.program_planner import program_name
+from hisa.plugins.replay.program_records import (
+    Effect,
+    Parameter,
+    Program,
+    ProgramStep,
+    Target,
+    read_program,
+    write_program,
+)
+from hisa.plugins.replay.surroundings import OTHERS
+from hisa.plugins.replay.target_ladder import target_of
+from hisa.protocols import GroundedCall, StateView, Task, ToolCall
+from hisa.screen.observation import Element, Observation
+from hisa.wiring.planner_kind import PlannerParts
+from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, look, orders, thing
+
+_TASK = Task("ship", "Ship order 1022.")
+
+
+class _Points:
+    """A planner that clicks one thing, whatever it is asked; ``asked`` holds what it was."""
+
+    def __init__(self, element: Element | None) -> None:
+        self._element, self.asked = element, list[str]()
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        self.asked.append(task.instruction)
+        if self._element is None:
+            return ToolCall("", "termination", {"summary": "done"})
+        at = self._element.box.centre
+        source = f"pyautogui.click({at.x:.0f}, {at.y:.0f})"
+        return ToolCall("", "gui_action", source, actions=parse(source))
+
+
+def _stored(folder: Path, target: Target, *effects: Effect) -> Path:
+    """A program of one click whose value is the number of an order."""
+    step = ProgramStep(action="pyautogui.click(740, 110)", targets=(target,), effects=effects)
+    program = Program(
+        name="ship", instruction="Ship order {{order}}.", screen=(1280, 720), task={},
+        parameters={"order": Parameter(value="1022")}, steps=(step,),
+        proof={"run": "r", "by": "check", "at": "2026-11-26"},
+    )  # fmt: skip
+    write_program(program, folder / "ship")
+    return folder / "ship"
+
+
+def _target(*beside: str, name: str = "Ship") -> Target:
+    seen = look(orders([ANN, BO, CY]))
+    update = {"beside": beside, "name": name, "alike": 3 if beside else 1}
+    return target_of(button_of(seen, BO), seen).model_copy(update=update)
+
+
+async def mended(
+    place: Path, before: Observation, planner: _Points, values: Mapping[str, str],
+    after: Observation | None = None,
+) -> tuple[Program | None, ToolCall, list[str]]:  # fmt: skip
+    """The program that a mender writes, its last call, and its notes."""
+    notes: list[str] = []
+
+    def emit(event: Event) -> None:
+        notes.extend([event.text] if isinstance(event, Noted) else [])
+
+    nothing: Any = None
+    parts = PlannerParts(
+        Settings(), nothing, nothing, nothing, cast(Any, emit), None, None, nothing
+    )
+    part = place.parent / "part"
+    mender = Mender(parts, planner, program_name(place, values), ask=False, part=part)
+    view, seen = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
+    call = await mender.plan(_TASK, seen, StateView())
+    for _ in range(40):
+        if call.tool in ("termination", "infeasible"):
+            break
+        if call.tool == "gui_action":
+            seen = after or before
+            try:
+                await mender.allow(GroundedCall(call, call.input, call.actions), before)
+            except ActionRefused:
+                seen = before
+        call = await mender.plan(_TASK, seen, view)
+    file = part / "program.yaml"
+    return read_program(part) if file.exists() else None, call, notes
+
+
+@pytest.mark.parametrize(
+    ("order", "row", "beside"),
+    [("1022", BO, ("{{order}}", "Bo Lind", "open")), ("1023", CY, ("{{order}}", OTHERS))],
+)
+async def test_a_row_keeps_its_mark_and_what_may_be_any(
+    tmp_path: Path, order: str, row: Row, beside: tuple[str, ...]
+) -> None:
+    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"))
+    before = look(orders([ANN, BO, CY], button="Dispatch"))
+    planner = _Points(button_of(before, row, "Dispatch"))
+    program, call, notes = await mended(place, before, planner, {"order": order})
+    assert call.tool == "termination", notes
+    assert program is not None
+    (step,) = program.steps
+    assert (step.targets[0].name, step.targets[0].beside) == ("Dispatch", beside)
+    assert len(planner.asked) == 1
+    assert program.repaired
+
+
+async def test_figures_that_may_be_any_stay_so(tmp_path: Path) -> None:
+    place = _stored(tmp_path, _target("{{order}}", "{{#}} items"))
+    rows = [("1021", "3 items"), ("1022", "5 items")]
+    before = look(orders(rows, button="Dispatch"))
+    planner = _Points(button_of(before, rows[1], "Dispatch"))
+    program, call, notes = await mended(place, before, planner, {})
+    assert call.tool == "termination", notes
+    assert program is not None
+    assert program.steps[0].targets[0].beside == ("{{order}}", "{{#}} items")
+
+
+async def test_what_holds_for_one_value_alone_is_not_kept(tmp_path: Path) -> None:
+    place = _stored(tmp_path, _target(name="Ship {{order}}"))
+    before = look([thing("push button", "Dispatch", (700, 90, 80, 26))])
+    program, call, notes = await mended(
+        place, before, _Points((before.elements or ())[0]), {"order": "1022"}
+    )
+    assert call.tool == "termination"
+    assert program is None
+    assert any("this time's values alone" in text for text in notes)
+
+
+async def test_a_look_alike_halts_it(tmp_path: Path) -> None:
+    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"))
+    before = look(orders([ANN, BO, CY], button="Dispatch"))
+    planner = _Points(button_of(before, ANN, "Dispatch"))
+    program, call, _ = await mended(place, before, planner, {})
+    assert (call.tool, program) == ("infeasible", None)
+    assert call.thought.startswith("halted before effect")
+    assert "1021" in call.thought
+
+
+async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
+    tmp_path: Path,
+) -> None:
+    gone = Effect(what="value", role="push button", name="Ship", value="")
+    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"), gone)
+    before = look(orders([ANN, BO, CY], button="Dispatch"))
+    program, call, notes = await mended(
+        place, before, _Points(button_of(before, BO, "Dispatch")), {}
+    )
+    assert call.tool == "termination", notes
+    assert program is not None
+    assert program.steps[0].effects == (gone.model_copy(update={"name": "Dispatch"}),)
+
+
+async def test_an_act_without_its_effects_is_asked_for_again_and_then_halts(
+    tmp_path: Path,
+) -> None:
+    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"),
+                    Effect(what="came", role="dialog", name="Sure?"))  # fmt: skip
+    before = look(orders([ANN, BO, CY], button="Dispatch"))
+    planner = _Points(button_of(before, BO, "Dispatch"))
+    program, call, _ = await mended(place, before, planner, {})
+    assert (call.tool, program, len(planner.asked)) == ("infeasible", None, 2)
+    assert call.thought.startswith("effect unknown")
+
+
+async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Path) -> None:
+    sure = Effect(what="came", role="dialog", name="Sure?")
+    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"), sure)
+    before = look(orders([ANN, BO, CY], button="Dispatch"))
+    _, call, _ = await mended(place, before, _Points(None), {})
+    assert call.tool == "infeasible"
+    dialog = thing("dialog", "Sure?", (100, 100, 200, 100), None)
+    there = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
+    _, call, _ = await mended(place, there, _Points(None), {})
+    assert call.tool == "termination"
