@@ -134,7 +134,7 @@ def rules_of(body: str) -> list[str]:
             continue
         for piece in textwrap.wrap(re.sub(r"^[-*+>|]\s*", "", text), RULE_CHARS - len(heading)):
             if begun and len(rules[-1]) + len(piece) + 2 <= RULE_CHARS:
-                rules[-1] += f"; {piece}"
+                rules[-1] += f"{'' if rules[-1].endswith(':') else ';'} {piece}"
             else:
                 rules.append(heading + piece)
             begun = True

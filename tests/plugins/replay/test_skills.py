@@ -71,6 +71,8 @@ license: Complete terms in LICENSE.txt
 
 ## Fonts
 
+Take these:
+
 - **Headings**: Poppins
 - MUST use Lora for everything else
 
@@ -423,6 +425,7 @@ def test_the_text_of_a_skill_reaches_the_planner_where_it_fits(tmp_path: Path) -
     assert not any(rule.startswith("MUST") for rule in sop.rules)
     prompt = first_prompt(tmp_path, "Give the slides our branding.", rules)
     assert "Colors: Ink: `#101820`, for all text; Paper: `#fbf7ef`, for backgrounds" in prompt
+    assert "Fonts: Take these: Headings: Poppins; " in prompt
     assert "INK =" not in prompt
     other = first_prompt(tmp_path, "Empty the bin.", rules)
     assert "#101820" not in other
