@@ -163,7 +163,7 @@ def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
 
 
 def _focus(steps: Sequence[Target | None], marked: Sequence[Target | None]) -> Target | None:
-    """Where keys go, by the runs that looked: the window, where one of them knew no more."""
+    """The place of keys, by the runs that looked: a window, where one of them knew no more."""
     known = [(s, m) for s, m in zip(steps, marked, strict=True) if s is not None and m is not None]
     windows = [(as_was, letters(own.name)) for as_was, own in known if as_was.role == WINDOW]
     if not known or len({title for _, title in windows}) > 1:
