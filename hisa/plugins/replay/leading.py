@@ -118,7 +118,7 @@ class Mender(player.ProgramPlayer):
             done = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(observation)
             mend = self._mend = self._mend or _Mend(self.at - done, done)
             if mend.calls < _CALLS:
-                mend.calls, mend.reason = mend.calls + 1, call.thought.split(": ", 2)[-1]
+                mend.calls, mend.reason = mend.calls + 1, one_line(call.thought.split(": ", 2)[-1])
                 return await self._asked(mend, task, observation, view)
         if call.tool == "termination" and self._unkept:
             self._note(f"the mended program is not kept: {self._unkept}")
@@ -140,8 +140,10 @@ class Mender(player.ProgramPlayer):
         step = self._program.steps[mend.at]
         gui = step.tool == "gui_action"
         act = re.sub(r"\([\d., ]+", "(", step.action) if gui else f"{step.tool} {step.action}"
-        told = render("mend_step", program=self._program, mend=mend, step=step, act=act[:300])
-        asked = replace(task, instruction=told)
+        instruction = render(
+            "mend_step", program=self._program, mend=mend, step=step, act=act[:300]
+        )
+        asked = replace(task, instruction=instruction)
         newest = StateView(steps=view.steps[-1:], lines=view.lines[-1:], output=view.output)
         call = await self._planner.plan(asked, look, newest)
         if call.tool == "gui_action" and not call.following:
