@@ -31,7 +31,7 @@ OUTCOMES: Mapping[Outcome, int] = {
 }  # fmt: skip
 """What a replay can come to, and the exit status of each."""
 _BROKEN = ("environment_error", "agent_broke_machine", "model_error")
-_WAITS = 36  # steps that a program's step may take: itself, waits and turns of the wheel
+_WAITS = 60  # steps that a program's step may take: itself, waits and turns of the wheel
 
 
 @dataclass(frozen=True)
