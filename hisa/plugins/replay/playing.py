@@ -41,7 +41,7 @@ OUTCOMES: Mapping[Outcome, int] = {
 """What a replay can come to, and the exit status of each."""
 _BROKEN = ("environment_error", "agent_broke_machine", "model_error")
 _DONE = ("succeeded", "ended")  # the last one by a page that takes no more
-_WAITS = 36  # steps that a program's step may take: itself, waits and turns of the wheel
+_WAITS = 60  # steps that a program's step may take: itself, waits and turns of the wheel
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hisa.screen.observation import Element, Observation
 
 __all__ = ["Search"]
 
-_ACTS = 8  # forwards; back twice as many, past where the search began
+_ACTS = 16  # forwards; back twice as many, past where the search began
 _CLICK, _PART = 120, 0.8
 """Pixels of the longest turn by one click, Chromium's, and how much of a view a turn may pass."""
 _MOVES = 0.7  # seconds until contents are at rest and the tree tells of it; where not, once more

@@ -119,11 +119,13 @@ def _described(
         for answer in bus.gather(asked, limit)
     ]
     placed = gtk2.placed_items(bus, refs, states, owners, limit) if owners else set()
+    # GTK 3 says of a viewport that is scrolled by more than its height that it is nowhere.
+    in_panes = {n for n, owner in enumerate(owners) if owner.role == "scroll pane" and owner.shown}
     shown = [
         index
         for index, (name, _) in enumerate(refs)
         if "visible" in states[index]
-        and ("showing" in states[index] or index in placed or gtk4.is_gtk4(bus, name))
+        and ("showing" in states[index] or index in placed | in_panes or gtk4.is_gtk4(bus, name))
     ]
     fragile = _fragile(bus, {refs[index][0] for index in shown}, limit)
     asks = [_questions(bus, refs[index], refs[index][0] in fragile) for index in shown]
@@ -134,7 +136,12 @@ def _described(
         if role and interfaces and all(said):
             values = [one[0] for one in said]
             known = values[0] if len(values) == 1 else dict(zip(_SAID, values, strict=True))
-            nodes[index] = _node(refs[index], states[index], role, interfaces, known, extents)
+            node = _node(refs[index], states[index], role, interfaces, known, extents)
+            if index in in_panes - placed and not node.shown:
+                if node.role != "viewport":
+                    continue
+                node.states, node.box = node.states | {"showing"}, owners[index].box
+            nodes[index] = node
     return gtk4.keep_drawn(bus, nodes, limit)
 
 
