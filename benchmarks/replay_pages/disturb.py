@@ -217,8 +217,10 @@ def settings(dark=False, font="", dpi=0):
                 'text[NORMAL]="#eee" } class "*" style "d"\n'
             )
     resources = "XTerm*background: black\nXTerm*foreground: white\n" if dark else ""
-    resources += "XTerm*font: 10x20\n" if font else ""
-    resources += f"Xft.dpi: {dpi}\nXTerm*font: 9x15\n" if dpi else ""
+    resources += "XTerm*faceName: DejaVu Sans Mono\nXTerm*faceSize: 16\n" if font else ""
+    resources += (
+        f"Xft.dpi: {dpi}\nXTerm*faceName: DejaVu Sans Mono\nXTerm*faceSize: 12\n" if dpi else ""
+    )
     subprocess.run(["xrdb", "-merge"], input=resources, text=True)
     ready()
 
