@@ -18,7 +18,7 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Element
+from hisa.screen.observation import Element, Observation
 from hisa.testing.scripted import FunctionModel, tool_call
 
 __all__ = ["Episode", "by_rules", "play"]
@@ -55,13 +55,15 @@ class Episode:
 class _Player:
     """Answers the planner's requests from a script; hears the run's events."""
 
-    def __init__(self, desktop: DesktopEnvironment, episode: Episode, *, waits: bool) -> None:
-        self._desktop, self._episode, self._waits = desktop, episode, waits
+    def __init__(self, desktop: DesktopEnvironment, episode: Episode, *, shows: bool) -> None:
+        self._desktop, self._episode = desktop, episode
+        self._shows = self._waits = shows
         self._seen = Seen("")
         self._calls: Iterator[Call] | None = None
         self._call: Call | None = None
         self._wording = 0
         self._failed = False
+        self._found: Observation | None = None
 
     def hear(self, event: Event) -> None:
         """Note the instruction and what came of the last description."""
@@ -117,7 +119,19 @@ class _Player:
         except Exception as error:  # noqa: BLE001 - a script that misreads its page ends that page alone
             self._episode.broken = f"{type(error).__name__}: {error}"
             return tool_call("infeasible", "the script cannot read the page")
-        return _said(self._call, 0) if self._call else tool_call("termination", "All done.")
+        if self._call is None:
+            return tool_call("termination", "All done.")
+        return (self._pointed(self._call) if self._shows else "") or _said(self._call, 0)
+
+    def _pointed(self, call: Call) -> str:
+        """The call with the places of what is meant; empty where one of them is not known."""
+        source = call.source
+        for truth, end in ((call.truth, ""), (call.truth_to, "_2")):
+            meant = truth(self._seen.on_page()) if truth is not None else []
+            if meant and self._found is not None:
+                x, y = self._found.convert(meant[0].box.centre, "image").rounded()
+                source = source.replace(f"X_COORD{end}, Y_COORD{end}", f"{x}, {y}")
+        return "" if "X_COORD" in source else tool_call(call.tool, source)
 
     def _next(self) -> Call | None:
         if self._calls is None:
@@ -129,7 +143,7 @@ class _Player:
         for _ in range(_LOOKS if self._calls is None else 1):
             before = len(self._seen.on_page())
             found = await self._desktop.observe(elements=True, settle=1.0)
-            self._seen.elements = _shown(found.elements or ())
+            self._found, self._seen.elements = found, _shown(found.elements or ())
             if before > 1 and len(self._seen.on_page()) == before:
                 return
             await asyncio.sleep(0.1)
@@ -172,11 +186,12 @@ async def play(
         page: one that has a script.
         seed: what the page draws.
         on_event: gets each event of the run.
-        folder: keeps its run, which begins with a wait, so that a browser has told its tree when
-            the first act is decided on; None: it is not kept.
+        folder: keeps its run, as one that shows the page: it points at what is meant where that is
+            known, and begins with a wait, so that a browser has told its tree when the first act
+            is decided on; None: it is not kept, and only describes.
     """
     episode = Episode(page, seed, half(page))
-    player = _Player(desktop, episode, waits=folder is not None)
+    player = _Player(desktop, episode, shows=folder is not None)
 
     def hear(event: Event) -> None:
         player.hear(event)

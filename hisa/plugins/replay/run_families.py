@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from hisa.actions import parse, points
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import free_name, label_of, typed_text
 from hisa.plugins.replay.program_records import (
@@ -25,12 +26,16 @@ from hisa.plugins.replay.program_records import (
 )
 from hisa.plugins.replay.surroundings import OTHERS, figureless
 from hisa.plugins.replay.target_ladder import WINDOW
+from hisa.screen.roles import CONTAINERS, LAYOUT
 from hisa.state.held_regions import letters
 
 __all__ = ["agreed", "of_family"]
 
 _PASSED = frozenset({"action", "purpose", "words", "picture", "box", "app", "role", "what"})
 """Parts of a step in which no values are looked for."""
+
+_AREAS = CONTAINERS | LAYOUT | {"image", "canvas"}
+"""Roles of what may be large, and is another thing at another spot."""
 
 
 def of_family(programs: Sequence[Program]) -> Program:
@@ -71,12 +76,19 @@ def _require_same(programs: Sequence[Program], parts: Sequence[Any], reason: str
         raise UsageError(f"{ids} make no program together: {reason}", fix="hisa compile RUN")
 
 
-def _kind(step: ProgramStep) -> tuple[str, ...]:
-    """Tells the act and what it is done to; not its places, nor what it types."""
-    source = str(step.action)
-    if step.tool == "gui_action":
-        source = re.sub(r"(?<=write\().*|(?<=\()[\d., ]+", "", source)
-    return (step.tool, source, *(target.role for target in step.targets))
+def _kind(step: ProgramStep) -> tuple[object, ...]:
+    """Tells the act, what it is done to and where in an area; not what it types."""
+    source, roles = str(step.action), [target.role for target in step.targets]
+    if step.tool != "gui_action":
+        return (step.tool, source)
+    spots = []
+    for (left, top, right, bottom), role, at in zip(
+        (target.box for target in step.targets), roles, points(parse(source)), strict=False
+    ):
+        wide, high = max(1, right - left), max(1, bottom - top)
+        if role in _AREAS and wide * high >= 10_000:
+            spots.append((round((at.x - left) / wide, 1), round((at.y - top) / high, 1)))
+    return (re.sub(r"(?<=write\().*|(?<=\()[\d., ]+", "", source), *roles, *spots)
 
 
 def _values(programs: Sequence[Program]) -> dict[str, tuple[str, ...]]:

@@ -114,6 +114,13 @@ def test_one_letter_is_a_value_too() -> None:
         ),
         (click("Save"), click("Save", role="link"), "action 1 is not the same"),
         (
+            click("", role="image", box=(0, 0, 400, 300)),
+            click("", role="image", box=(0, 0, 400, 300)).model_copy(
+                update={"action": "pyautogui.click(200, 150)"}
+            ),
+            "action 1 is not the same",
+        ),
+        (
             ProgramStep(action="pyautogui.press('a')"),
             ProgramStep(action="pyautogui.press('b')"),
             "action 1 is not the same",
