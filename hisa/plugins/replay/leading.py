@@ -201,9 +201,10 @@ class Mender(player.ProgramPlayer):
             return self._take(mend, replaces=True)
         if not lost:
             return self._take(mend, replaces=False)
+        why = (reason if mend.steps or mend.done else lost) or lost
         if failed or self._waits >= _WAITS:
-            return self._halt(mend, newest if failed else reason or lost)
-        return self._wait(reason or lost)
+            return self._halt(mend, newest if failed else why)
+        return self._wait(why)
 
     def _behind(self, mend: _Mend) -> int:
         return mend.at + mend.done + len(mend.steps)

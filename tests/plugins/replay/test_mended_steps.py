@@ -179,8 +179,11 @@ async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Pa
     sure = Effect(what="came", role="dialog", name="Sure?")
     place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"), sure)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
-    _, call, _ = await mended(place, before, _Points(None), {})
+    planner = _Points(None)
+    _, call, _ = await mended(place, before, planner, {})
     assert call.tool == "infeasible"
+    assert len(planner.asked) == 2
+    assert all("“Ship”" in asked and "is not there" in asked for asked in planner.asked)
     dialog = thing("dialog", "Sure?", (100, 100, 200, 100), None)
     there = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
     _, call, _ = await mended(place, there, _Points(None), {})
