@@ -64,7 +64,8 @@ def _changed(name: str, why: str) -> Change:
 
 MENDS = (
     Mend(_KNOWN["renamed"], "mend", {"Ship": (_BUTTON, "Dispatch", "1024")}),
-    Mend(_changed("relabelled", "Note is called Remark"), "mend", {"Note": ("entry", "Remark", "")}),
+    Mend(_changed("relabelled", "Note is called Remark"), "mend",
+         {"Note": ("entry", "Remark", "")}),
     Mend(_changed("asked", "Ship now is called Send it"), "mend",
          {"Ship now": (_BUTTON, "Send it", "")}),
     Mend(_changed("stored", "Save is called Store"), "mend", {"Save": (_BUTTON, "Store", "")}),
