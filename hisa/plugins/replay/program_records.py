@@ -36,6 +36,8 @@ The mark of a form is its name: ``{{name|file}}``."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _COMMANDS = frozenset({"command", "run", "script", "execute", "launch", "python"})
 """Keys of a task's setup and check whose texts a shell reads."""
+_KINDS = frozenset({"role", "what", "tool", "risk", "picture"})
+"""Keys of steps whose words are of a program's own, and no values."""
 _PLAIN = re.compile(r"[\w .,/~-]*")
 _LARGEST = 4 << 20  # bytes of a program; a step takes about 1 KiB
 Text = Annotated[str, StringConstraints(max_length=4000)]
@@ -234,7 +236,7 @@ def with_mark(tree: Any, value: str, mark: str) -> Any:
     if isinstance(tree, str):
         return _word(value).sub(lambda _: mark, tree)
     if isinstance(tree, Mapping):
-        return {key: with_mark(part, value, mark) for key, part in tree.items()}
+        return {k: v if k in _KINDS else with_mark(v, value, mark) for k, v in tree.items()}
     return (
         [with_mark(part, value, mark) for part in tree] if isinstance(tree, list | tuple) else tree
     )

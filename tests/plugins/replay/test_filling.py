@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hisa.actions import Write, parse
 from hisa.errors import UsageError
 from hisa.plugins.replay.program_records import (
+    Effect,
     Parameter,
     Program,
     ProgramStep,
+    Target,
     filled,
     with_parameters,
 )
@@ -47,6 +49,19 @@ def test_keys_and_commands_hold_no_marks() -> None:
     program = taken("enter")
     assert program.steps[1].action == "pyautogui.press('enter')"
     assert taken().steps[2].action == "echo milk"
+
+
+@pytest.mark.parametrize("value", ["text", "came", "a", "gui_action"])
+def test_words_of_the_program_itself_hold_no_marks(value: str) -> None:
+    step = ProgramStep(
+        action=f"pyautogui.write({value!r})", risk="sends a mail", focus=Target(role="text"),
+        effects=(Effect(what="came", role="text", name=value),),
+    )  # fmt: skip
+    program = PROGRAM.model_copy(update={"steps": (step,)})
+    (marked,) = with_parameters(program, {"own": Parameter(value=value)}).steps
+    expected = {"action": "pyautogui.write('{{own}}')",
+                "effects": (step.effects[0].model_copy(update={"name": "{{own}}"}),)}  # fmt: skip
+    assert marked == step.model_copy(update=expected)
 
 
 def test_a_value_that_a_shell_would_read_is_refused() -> None:
