@@ -15,7 +15,7 @@ from hisa.errors import UsageError
 from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.own_figures import without_own_figures
-from hisa.plugins.replay.program_planner import holds
+from hisa.plugins.replay.program_player import holds
 from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
 from hisa.plugins.replay.target_ladder import WINDOW, target_of

@@ -16,7 +16,7 @@ from hisa.actions import Write, parse, points, to_source, to_space
 from hisa.environments.confirm import Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
-from hisa.plugins.replay import program_planner as player
+from hisa.plugins.replay import program_player as player
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.compiling import target_at
 from hisa.plugins.replay.fitting import fitting_program

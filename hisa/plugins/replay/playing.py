@@ -22,7 +22,7 @@ from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted, StepFinished
 from hisa.plugins.replay import program_records as records
-from hisa.plugins.replay.program_planner import HALTED, REFUSED, UNKNOWN, program_name
+from hisa.plugins.replay.program_player import HALTED, REFUSED, UNKNOWN, program_name
 from hisa.plugins.replay.program_records import Program, filled
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord

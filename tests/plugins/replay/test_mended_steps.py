@@ -13,7 +13,7 @@ from hisa.config import Settings
 from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
 from hisa.plugins.replay.leading import Mender
-from hisa.plugins.replay.program_planner import program_name
+from hisa.plugins.replay.program_player import program_name
 from hisa.plugins.replay.program_records import (
     Effect,
     Parameter,

@@ -9,7 +9,7 @@ import pytest
 
 from hisa.plugins.replay.compiling import effects_between
 from hisa.plugins.replay.own_figures import numberless, without_own_figures
-from hisa.plugins.replay.program_planner import ProgramPlayer, holds
+from hisa.plugins.replay.program_player import ProgramPlayer, holds
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Proof
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import StateView, Task

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.plugins.replay.program_planner import ProgramPlayer
+from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Proof
 from hisa.protocols import StateView, Task
 from hisa.screen.observation import Observation, Window

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Click, Scroll
-from hisa.plugins.replay.program_planner import ProgramPlayer
+from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import StateView, Task, ToolCall

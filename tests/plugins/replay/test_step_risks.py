@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from hisa.actions import Click, Press
 from hisa.plugins.replay.cli.replay import replay
-from hisa.plugins.replay.program_planner import ProgramPlayer
+from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
 from hisa.plugins.replay.step_risks import act_risk, remarks, tool_risk
 from hisa.protocols import StateView, Task

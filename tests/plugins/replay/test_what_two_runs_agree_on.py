@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hisa.plugins.replay.compiling import effects_between
-from hisa.plugins.replay.program_planner import open_program, program_name
+from hisa.plugins.replay.program_player import open_program, program_name
 from hisa.plugins.replay.program_records import (
     Effect,
     Parameter,

@@ -1,0 +1,289 @@
+"""A planner that does what a program says, and asks no model.
+
+Before each step the step before is looked at: what it changed once must have changed again. Then
+the targets are found, and known from their like, before anything is done. Where either fails for
+longer than 20 seconds, the run ends and says which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.errors import ModelUnavailable
+from hisa.events import Planned
+from hisa.plugins.replay.own_figures import numberless
+from hisa.plugins.replay.program_records import (
+    FORMS,
+    Effect,
+    Program,
+    ProgramStep,
+    Target,
+    filled,
+    mark,
+    read_program,
+)
+from hisa.plugins.replay.scrolling import Search
+from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
+from hisa.plugins.replay.target_ladder import Missing, find_target, focus_is
+from hisa.plugins.synthesis.doing import called
+from hisa.protocols import Emit, StateView, Task, ToolCall
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Observation
+from hisa.screen.roles import PASSWORD
+from hisa.state.held_regions import letters
+
+__all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
+__all__ += ["holds", "lacking", "loosened", "open_program", "program_name", "values_of"]
+
+HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
+"""How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
+rule or a person said no to it."""
+_NO = r"the policy refuses this|this needs a person's word|a person refused this"
+_UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done.*)?$", re.DOTALL)
+"""The result of an act that was not made, and will not be the next time either."""
+_WAIT, _WAITS, _UNPROVED = 2, 10, 2
+"""Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+_AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
+_RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
+
+
+def program_name(place: Path, values: Mapping[str, str]) -> str:
+    """The model that plays the program of a folder with these values."""
+    return f"program:{place}" + (f"?{urlencode(values)}" if values else "")
+
+
+def open_program(model: str) -> tuple[Program, Path]:
+    """The program with its values, and its folder."""
+    folder = Path(model.removeprefix("program:").partition("?")[0]).expanduser()
+    program, values = read_program(folder), values_of(model)
+    return filled(loosened(program, values), values), folder
+
+
+def values_of(model: str) -> dict[str, str]:
+    """The values in the name of a model that plays a program."""
+    return dict(parse_qsl(model.partition("?")[2], keep_blank_values=True))
+
+
+def loosened(program: Program, values: Mapping[str, str]) -> Program:
+    """The program without the other texts of rows that are chosen by another value by now."""
+    other = [
+        n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
+    ]
+    marks = [mark(name, form) for name in other for form in FORMS]
+
+    def loose(target: Target) -> Target:
+        telling = [text for text in target.beside if any(known in text for known in marks)]
+        own = any(known in target.name + target.label for known in marks)
+        if not target.beside or not (telling or own):
+            return target
+        return target.model_copy(update={"beside": (*telling, OTHERS)})
+
+    steps = [
+        step.model_copy(update={"targets": tuple(map(loose, step.targets)),
+                                "focus": loose(step.focus) if step.focus else None})
+        for step in program.steps
+    ]  # fmt: skip
+    return program.model_copy(update={"steps": tuple(steps)})
+
+
+class ProgramPlayer:
+    """A planner that does the steps of a program, one after the other."""
+
+    def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
+        self._emit, self._program, self._folder = emit, program, folder
+        self.at = 0  # the step that comes next, which is how many were done
+        self._done: ProgramStep | None = None  # the one whose effects are still to be seen
+        self._waits = self._again = 0
+        self._search = Search()
+        self._before: Observation | None = None  # the look that it was decided on
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        """The next act, a wait, or the end.
+
+        Raises:
+            ModelUnavailable: another process began to play it.
+        """
+        if view.lines and not (self.at or self._waits):
+            raise ModelUnavailable("a program is played from its start", fix="hisa replay")
+        return self.announced(self.decide(observation, view))
+
+    def decide(self, look: Observation, view: StateView) -> ToolCall:
+        """The next act, a wait, or the end, which nobody is told of yet."""
+        call = self._settle(look, view)
+        if call is None:
+            self._before, call = look, self._next(look)
+        return call
+
+    def announced(self, call: ToolCall) -> ToolCall:
+        """Write down that this is the step's call; returns it."""
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        return call
+
+    def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
+        """A wait or an end that the step before still needs; None: nothing."""
+        step = self._done
+        if step is None:
+            return None
+        result = view.lines[-1].rpartition(" | Result: ")[2] if view.lines else ""
+        if (undone := _UNDONE.match(result)) and not self._waits:
+            outcome = REFUSED if re.match(_NO, undone[1]) else HALTED
+            return self._end(outcome, self.at, undone[1])
+        if "nothing was done" in result:
+            if self._again >= _AGAIN:
+                return self._end(HALTED, self.at, result)
+            self._again += 1
+            self.at, self._done = self.at - 1, None
+            return None
+        reason = lacking(step, look, self._before)
+        if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
+            return self._wait(reason)
+        if reason and self._program.proof:
+            return self._end(UNKNOWN, self.at, reason)
+        self._done, self._waits, self._again = None, 0, 0
+        return None
+
+    def _next(self, look: Observation) -> ToolCall:
+        """The next step where its targets are there; a wait, or the end."""
+        if self.at >= len(self._program.steps):
+            summary = f"All {self.at} steps were done"
+            summary += " and came to what they came to before." if self._program.proof else "."
+            return ToolCall(summary, "termination", {"summary": summary})
+        step = self._program.steps[self.at]
+        thought = step.purpose or f"Step {self.at + 1} of {self._program.name}."
+        if step.tool != "gui_action":
+            self._go(step)
+            return ToolCall(thought, step.tool, step.action)
+        places = self._places(step, look)
+        if isinstance(places, Missing):
+            lost = places.unseen if self._waits else None
+            if lost and (turn := self._search.turn(lost, look)):
+                return _gui(f"Look for it: {places.reason}.", turn, look)
+            if self._waits < _WAITS:
+                return self._wait(places.reason)
+            return self._end(HALTED, self.at + 1, places.reason)
+        self._go(step)
+        return _gui(thought, _moved(parse(step.action), places), look)
+
+    def _places(self, step: ProgramStep, look: Observation) -> list[Point] | Missing:
+        """The places of a step's action on this look, or why it goes nowhere."""
+        recorded = points(parse(step.action))
+        if len(recorded) != len(step.targets):
+            return Missing("the program does not say what it acts on")
+        lax = self._program.proof is None  # the second run tells which figures stay
+        if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
+            return Missing(reason)
+        places: list[Point] = []
+        for target, point in zip(step.targets, recorded, strict=True):
+            found = find_target(target, look, point, self._folder, lax=lax)
+            if isinstance(found, Missing):
+                return found
+            if step.risk and found.rung not in ("element", "text"):
+                return Missing(f"a step with a risk ({step.risk}) is not done by {found.rung}")
+            places.append(found.point)
+        return places
+
+    def _go(self, step: ProgramStep) -> None:
+        self.at, self._done, self._waits, self._search = self.at + 1, step, 0, Search()
+
+    def _wait(self, reason: str) -> ToolCall:
+        self._waits += 1
+        return ToolCall(f"Wait: {reason}.", "wait", {"seconds": _WAIT})
+
+    def _end(self, outcome: str, step: int, reason: str) -> ToolCall:
+        of = len(self._program.steps)
+        words = f"{outcome}: step {step} of {of}: {reason}"
+        return ToolCall(words, "infeasible", {"reason": words})
+
+
+def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ...]:
+    """The actions with other places, in order."""
+    left = iter(places)
+    return tuple(map_points(actions, lambda _: next(left)))
+
+
+def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCall:
+    """A call of actions, whose places are brought to the picture that a planner sees."""
+    seen = to_space(actions, "image", screen=look.screen, image=look.image)
+    return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
+
+
+# ---------------------------------------------------------------- what a step came to
+
+
+def holds(effect: Effect, look: Observation, before: Observation | None = None) -> bool:
+    """Whether a look shows what a step was to change since the look ``before`` it."""
+    if FIGURES in effect.name + effect.value:
+        return _counted(effect, look) - (_counted(effect, before) if before else set()) != set()
+    if effect.what == "window":
+        title = look.active.title if look.active is not None else ""
+        return letters(title) == letters(effect.value)
+    same = [
+        element
+        for element in look.elements or ()
+        if (element.role, called(element)) == (effect.role, effect.name)
+        and {"showing", "visible"} & element.states
+    ]
+    if effect.what in ("came", "went"):
+        return bool(same) == (effect.what == "came")
+    if effect.what == "value":
+        return any(element.text.strip() == effect.value.strip() for element in same)
+    return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def _counted(effect: Effect, look: Observation) -> set[str]:
+    """The texts of a look in the words of an effect, with numbers of their own."""
+    same = [e for e in look.elements or () if e.role == effect.role and is_shown(e)]
+    if effect.what == "came":
+        return {e.name for e in same if numberless(called(e)) == effect.name}
+    texts = {e.text.strip() for e in same if called(e) == effect.name}
+    return {text for text in texts if numberless(text) == effect.value.strip()}
+
+
+def lacking(step: ProgramStep, look: Observation, before: Observation | None = None) -> str:
+    """Returns what a step was to change since the look ``before`` it and did not; empty: nothing.
+
+    It tells only what the look tells.
+    """
+    missing = next((effect for effect in step.effects if not holds(effect, look, before)), None)
+    return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
+
+
+def _effect_in_words(effect: Effect, look: Observation) -> str:
+    if effect.what == "window":
+        title = look.active.title if look.active is not None else "none"
+        return f"the window in front is “{title[:60]}”, not “{effect.value[:60]}”"
+    thing = f"{effect.role} “{effect.name[:60]}”"
+    if effect.what in ("came", "went"):
+        return f"{thing} is {'not there' if effect.what == 'came' else 'still there'}"
+    return f"{thing} does not have {effect.what} “{effect.value[:60]}”"
+
+
+def _unlike_typed(step: ProgramStep, look: Observation) -> str:
+    """Returns how what a field reads differs from what was typed into it; empty: it is the same.
+
+    Fields that were typed into are known by the keyboard; windows behind keep theirs. Passwords
+    are never read.
+    """
+    if step.tool != "gui_action":
+        return ""
+    typed = "".join(action.text for action in parse(step.action) if isinstance(action, Write))
+    if not typed or "{{secret:" in typed:
+        return ""
+    front = look.active.title if look.active is not None else ""
+    focused = [
+        element
+        for element in look.elements or ()
+        if {"focused", "editable"} <= element.states
+        and (not front or element.window in (front, ""))
+    ]
+    if not focused or focused[0].role == PASSWORD or not focused[0].text:
+        return ""
+    shown = "".join(focused[0].text.split())
+    if "".join(typed.split()) in shown or len(shown) >= 500:
+        return ""
+    field = called(focused[0])[:40] or "the field"
+    return f"{field} reads “{focused[0].text[:60]}”, not “{typed[:60]}”"
