@@ -59,12 +59,12 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | None:
     texts = _texts(pieces[::2], words)
     if texts is None or not re.search(r"\w", own) or any(t not in instruction for t in texts):
         return None
-    told = dict(zip(pieces[1::2], texts, strict=True))
-    if [told[sign] for sign in pieces[1::2]] != texts:
+    by_mark = dict(zip(pieces[1::2], texts, strict=True))
+    if [by_mark[sign] for sign in pieces[1::2]] != texts:
         return None  # one mark, two texts
     for name, known in program.parameters.items():
-        forms = [(made, told[sign]) for form, made in FORMS.items()
-                 if (sign := mark(name, form)) in told]  # fmt: skip
+        forms = [(made, by_mark[sign]) for form, made in FORMS.items()
+                 if (sign := mark(name, form)) in by_mark]  # fmt: skip
         for made, text in forms[:1]:  # the value itself, where it is told
             head, old, tail = known.value.rpartition(made(known.value))
             values[name] = head + text + tail if old else text

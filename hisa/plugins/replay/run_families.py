@@ -177,10 +177,13 @@ def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
 def _focus(steps: Sequence[Target | None], marked: Sequence[Target | None]) -> Target | None:
     """The place of keys, by the runs that looked: a window, where one of them knew no more."""
     known = [(s, m) for s, m in zip(steps, marked, strict=True) if s is not None and m is not None]
-    windows = [(as_was, letters(own.name)) for as_was, own in known if as_was.role == WINDOW]
-    if not known or len({title for _, title in windows}) > 1:
-        return None
-    return windows[0][0] if windows else _target(*zip(*known, strict=True))
+    windows = {letters(own.name): as_was for as_was, own in reversed(known) if own.role == WINDOW}
+    if len(windows) > 1:
+        titles = ", ".join(f"“{target.name[:60]}”" for target in windows.values())
+        raise UsageError(f"the same keys go to other windows: {titles}", fix="hisa compile RUN")
+    if windows or not known:
+        return next(iter(windows.values()), None)
+    return _target(*zip(*known, strict=True))
 
 
 def _same(texts: Sequence[Any], marked: Sequence[Any]) -> bool:

@@ -31,10 +31,12 @@ def tool_risk(tool: str, given: object) -> str:
 
 
 def remarks(steps: Sequence[ProgramStep]) -> Iterator[str]:
-    """A line for each risk, and each target of which no element or only role and order is known."""
+    """A line for each risk, and each place of which no element or little is known."""
     for number, step in enumerate(steps, 1):
         if step.risk:
             yield f"step {number} has a risk: {step.risk}"
+        if step.tool == "gui_action" and not step.targets and step.focus is None:
+            yield f"step {number}: nothing tells where its keys go"
         for target in step.targets:
             if target.role == "picture":
                 yield f"step {number}: no element lay there; known by {target.picture or 'nothing'}"

@@ -82,7 +82,8 @@ def test_a_target_that_little_tells_is_named_with_its_step(
     target: Target, words: str | None
 ) -> None:
     (step,) = program("", target).steps
-    lines = [*remarks([ProgramStep(action="pyautogui.press('a')"), step])]
+    first, *lines = remarks([ProgramStep(action="pyautogui.press('a')"), step])
+    assert first == "step 1: nothing tells where its keys go"
     assert [line.startswith("step 2: ") and str(words) in line for line in lines] == [True] * bool(
         words
     )

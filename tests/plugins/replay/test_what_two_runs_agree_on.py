@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import effects_between
 from hisa.plugins.replay.program_player import open_program, program_name
 from hisa.plugins.replay.program_records import (
@@ -45,7 +46,6 @@ _FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Sav
         (None, _SAVE, _SAVE),
         (_SAVE, _FIELD, _SAVE),
         (Target(role=WINDOW, name="*Save As 2"), _SAVE, Target(role=WINDOW, name="*Save As 2")),
-        (Target(role=WINDOW, name="Export"), _SAVE, None),
         (_FIELD, None, _FIELD),
         (None, None, None),
     ],
@@ -53,11 +53,17 @@ _FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Sav
 def test_keys_are_held_to_what_had_the_keyboard_in_either_run(
     first: Target | None, second: Target | None, kept: Target | None
 ) -> None:
-    def typed(focus: Target | None) -> Program:
-        step = ProgramStep(action="pyautogui.write('a')", focus=focus)
-        return _program().model_copy(update={"steps": (step,)})
+    assert agreed([_typed(first), _typed(second)]).steps[0].focus == kept
 
-    assert agreed([typed(first), typed(second)]).steps[0].focus == kept
+
+def test_keys_that_go_to_other_windows_make_no_program() -> None:
+    with pytest.raises(UsageError, match="other windows: “Save As”, “Export”"):
+        agreed([_typed(Target(role=WINDOW, name="Export")), _typed(_SAVE)])
+
+
+def _typed(focus: Target | None) -> Program:
+    step = ProgramStep(action="pyautogui.write('a')", focus=focus)
+    return _program().model_copy(update={"steps": (step,)})
 
 
 def test_an_effect_is_what_the_player_will_read_so() -> None:

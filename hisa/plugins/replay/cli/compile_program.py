@@ -53,7 +53,6 @@ def compile_program(
     from hisa.plugins.replay.program_records import NAME, write_program
     from hisa.plugins.replay.proving import prove
     from hisa.plugins.replay.run_families import of_family
-    from hisa.plugins.replay.step_risks import remarks
     from hisa.runs.read import load_run
 
     file, options = ctx.meta["hisa.settings"]
@@ -73,8 +72,7 @@ def compile_program(
             program = of_family([program, *(compile_run(r, name, part / "other") for r in runs)])
             shutil.rmtree(part / "other", ignore_errors=True)
         write_program(program, part)
-        words = f"{len(program.steps)} steps; a second run on a clean machine"
-        say("\n".join([*remarks(program.steps), words]), err=True)
+        say(f"{len(program.steps)} steps; a second run on a clean machine", err=True)
         agree = (lambda _: True) if yes else _ask
         program = asyncio.run(prove(program, part, settings, agree=agree, take=parameters))
         write_program(program, part)
@@ -93,8 +91,11 @@ def _ask(lines: list[str]) -> bool:
 
 def _say_program(place: Path) -> None:
     from hisa.plugins.replay.program_records import read_program
+    from hisa.plugins.replay.step_risks import remarks
 
     program = read_program(place)
+    for line in remarks(program.steps):
+        say(line, err=True)
     say(f"{place / 'program.yaml'}: {len(program.steps)} steps")
     for name, known in program.parameters.items():
         say(f"  --set {name}=…  ({known.value[:60]!r}, {known.origin})")
