@@ -22,6 +22,8 @@ _ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
 DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _BARS = frozenset({"tool bar", "menu bar", "page tab list", "status bar", "menu", "navigation"})
 """Roles of what is low and wide, and no row of a list."""
+_POPPED = frozenset({"menu", "popup menu", "combo box", "tool tip"})
+"""Roles of what shows its contents in a window of its own, which may be larger than the other."""
 _CONTENT = frozenset(
     {"table cell", "list item", "label", "static", "text", "heading", "paragraph", "link"}
     | {"tree item", "icon", "image", "column header", "row header", "caption"}
@@ -83,6 +85,8 @@ class Surroundings:
         at = element.box.centre.y
         for up in self.above(self._numbers[id(element)]):
             box = self.elements[up].box
+            if self.elements[up].role in _POPPED:
+                return False
             if not box.top <= at < box.bottom:
                 held = (
                     e for n, e in enumerate(self.elements) if is_shown(e) if up in self.above(n)

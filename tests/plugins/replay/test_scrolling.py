@@ -10,7 +10,7 @@ import pytest
 from hisa.actions import Click, Scroll
 from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target
-from hisa.plugins.replay.target_ladder import target_of
+from hisa.plugins.replay.target_ladder import Found, find_target, target_of
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
@@ -139,3 +139,15 @@ async def test_the_wheel_is_not_turned_over_what_it_changes() -> None:
     assert (await last_call(page, ship(BO))).tool == "termination"
     assert page.turned
     assert not any(field.box.contains(Point(at.x, at.y, "screen")) for at in page.turned)
+
+
+def test_a_menu_may_reach_beyond_its_window() -> None:
+    elements = [
+        thing("frame", "Notes", (319, 106, 642, 507)),
+        thing("menu", "Edit", (366, 128, 52, 31), 0),
+        thing("menu item", "Find", (366, 500, 472, 31), 1),
+        thing("menu item", "Preferences", (366, 600, 472, 31), 1),
+    ]
+    screen = look(elements)
+    target = target_of(elements[-1], screen)
+    assert isinstance(find_target(target, screen, None, Path()), Found)
