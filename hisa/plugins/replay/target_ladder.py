@@ -106,7 +106,18 @@ def find_target(
         covered = cover is not None and cover is not chosen
         by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
         return Missing(f"{_words(target)} {by or 'cannot be used now'}", like=True)
+    if front := _in_front_of(chosen, look):
+        return Missing(f"{_words(target)} lies behind the window “{front[:60]}”", like=True)
     return Found(rung, _inside(chosen, target, place), chosen)
+
+
+def _in_front_of(element: Element, look: Observation) -> str:
+    """The title of the active window where it covers an element of another: it may tell none."""
+    front = look.active
+    if front is None or front.box is None or element.window == front.title:
+        return ""
+    other = element.window in {window.title for window in look.windows}
+    return front.title if other and front.box.contains(element.box.centre) else ""
 
 
 def focus_is(target: Target, look: Observation, *, lax: bool = False) -> str:

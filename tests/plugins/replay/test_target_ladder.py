@@ -300,3 +300,18 @@ def test_no_button_of_another_row_is_ever_taken(
     assert frozenset(after[number]) == frozenset(row)
     same = [other for other in after if frozenset(other) == frozenset(row)]
     assert len(same) == 1, "of two that say the same none is taken"
+
+
+@pytest.mark.parametrize(("corner", "behind"), [((0, 0), True), ((900, 500), False)])
+def test_what_lies_behind_a_window_that_tells_nothing_is_not_met(
+    corner: tuple[int, int], behind: bool
+) -> None:
+    shown = look(orders([ANN, BO]))
+    target = target_of(button_of(shown, ANN), shown)
+    box = BoundingBox(*corner, 1280, 720, "screen")
+    slides = Window("2", "Slides", "", box=box, active=True)
+    covered = replace(shown, windows=(replace(shown.windows[0], active=False), slides))
+    if behind:
+        assert reason(target, covered) == "push button “Ship” lies behind the window “Slides”"
+    else:
+        assert element_found(target, covered) is not None
