@@ -258,15 +258,15 @@ def main() -> None:
     parser.add_argument("--model", default="offline", help="as for hisa run")
     parser.add_argument("--steps", type=int, default=20, help="at most, by the model")
     parser.add_argument("--out", type=Path, help="keeps programs, runs and episodes")
-    given = parser.parse_args()
-    if unknown := set(given.pages) - set(PAGES):
+    asked = parser.parse_args()
+    if unknown := set(asked.pages) - set(PAGES):
         parser.error(f"not among the pages: {sorted(unknown)}; there are: {', '.join(PAGES)}")
-    pages = [page for page in PAGES if not given.pages or page in given.pages]
+    pages = [page for page in PAGES if not asked.pages or page in asked.pages]
     print(f"programs of three seeds on pages of MiniWoB++; {machine()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="hisa-replay-") as passing:
-        folder = given.out or Path(passing)
+        folder = asked.out or Path(passing)
         folder.mkdir(parents=True, exist_ok=True)
-        table(asyncio.run(measured(pages, given.seeds, given.model, folder, given.steps)), pages)
+        table(asyncio.run(measured(pages, asked.seeds, asked.model, folder, asked.steps)), pages)
 
 
 if __name__ == "__main__":

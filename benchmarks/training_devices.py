@@ -137,7 +137,7 @@ def rates(seconds: float) -> dict[str, dict[str, float]]:
 
 def clicked(device: str) -> dict[str, torch.Tensor]:
     """Loss and gradient of the grounder's two losses, one vector of each."""
-    found = {}
+    measured = {}
     trainer = ClickTrainer(ClickSettings(device=device, seed=5))
     pool = Pool(list(pages.targets(range(40))), device)
     drawn = torch.Generator().manual_seed(1)
@@ -151,13 +151,13 @@ def clicked(device: str) -> dict[str, torch.Tensor]:
         else:
             new = logs.gather(1, replies).flatten()
             loss = click_grpo_loss(new, torch.full_like(new, -4.38), advantages).value
-        found[f"grounder, {name}"] = both(loss, trainer.network)
-    return found
+        measured[f"grounder, {name}"] = both(loss, trainer.network)
+    return measured
 
 
 def pointed(device: str) -> dict[str, torch.Tensor]:
     """The same of the pointer's two losses; old log-probabilities and reference are another's."""
-    found, draws = {}, random.Random(2)
+    measured, draws = {}, random.Random(2)
     steps = [sample(draws) for _ in range(128)]
     with torch.no_grad():
         old = PointerPolicy.fresh(8).log_probs(steps)[0]
@@ -171,8 +171,8 @@ def pointed(device: str) -> dict[str, torch.Tensor]:
         if name != "cloning":
             weights = torch.full_like(new, 1 / len(new)).detach()
             loss = step_grpo_loss(new, old, old, advantages, weights, kl=0.05).value
-        found[f"pointer, {name}"] = both(loss, policy.network)
-    return found
+        measured[f"pointer, {name}"] = both(loss, policy.network)
+    return measured
 
 
 def both(loss: torch.Tensor, network: torch.nn.Module) -> torch.Tensor:
@@ -188,8 +188,8 @@ def agreement() -> dict[str, dict[str, list[float]]]:
     first: dict[str, torch.Tensor] = {}
     for name, way in ways().items():
         with within(way):
-            found = clicked(way[0]) | pointed(way[0])
-        for loss, vector in found.items():
+            measured = clicked(way[0]) | pointed(way[0])
+        for loss, vector in measured.items():
             right = first.setdefault(loss, vector)
             apart = (vector - right).abs()
             gradient = apart[1:].norm() / right[1:].norm()
@@ -204,20 +204,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3, help="for each step that is timed")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    there = torch.cuda.is_available()
-    print(f"torch {torch.__version__}, {torch.cuda.get_device_name() if there else 'no GPU'}")
-    found: dict[str, Any] = {"agreement": agreement()}
-    for loss, row in found["agreement"].items():
+    has_gpu = torch.cuda.is_available()
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name() if has_gpu else 'no GPU'}")
+    measured: dict[str, Any] = {"agreement": agreement()}
+    for loss, row in measured["agreement"].items():
         print(loss, f"of {next(iter(row.values()))[2]:.4f}: loss, gradient differ by")
         for name, (apart, gradient, _) in row.items():
             print(f"    {name}: {apart:.0e}, {gradient:.0e}")
-    found["rates"] = rates(options.seconds)
+    measured["rates"] = rates(options.seconds)
     names = [name for name in ways() if "TF32" not in name]
     print(" | ".join(["steps a second", *names]))
-    for step, rate in found["rates"].items():
+    for step, rate in measured["rates"].items():
         print(" | ".join([step, *(f"{rate[name]:.3g}" for name in names)]))
     if options.out:
-        options.out.write_text(json.dumps(found))
+        options.out.write_text(json.dumps(measured))
 
 
 if __name__ == "__main__":

@@ -103,6 +103,6 @@ class _LedGrounder:
         """
         if call is not self._led.newest:
             return await self._own.resolve(call, observation)
-        found = await self._grounder.resolve(call, observation)
-        await self._lead.allow(found, found.found or observation)
-        return found
+        grounded = await self._grounder.resolve(call, observation)
+        await self._lead.allow(grounded, grounded.found or observation)
+        return grounded

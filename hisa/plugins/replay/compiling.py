@@ -207,7 +207,7 @@ def effects_between(
 ) -> list[Effect]:
     """Effects that hold on the second look and not on the first, as a player reads them, by rank.
 
-    What only came back counts where nothing else changed: it may be out of sight the next time.
+    What was there before counts where nothing else changed: it may be out of sight the next time.
 
     Args:
         one: with elements.

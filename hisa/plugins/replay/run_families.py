@@ -155,14 +155,14 @@ def agreed(programs: Sequence[Program], marked: Sequence[Program] | None = None)
 
 
 def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
-    one = targets[0]
+    first = targets[0]
 
     def agree(*parts: str) -> bool:
         texts = ([[getattr(t, part) for part in parts] for t in some] for some in (targets, marked))
         return _same(*texts)
 
-    words = f"the act on {one.role} {', '.join(target.name or target.label for target in targets)}"
-    if not agree("name") or not (one.name or agree("label")):
+    words = f"the act on {first.role} {', '.join(t.name or t.label for t in targets)}"
+    if not agree("name") or not (first.name or agree("label")):
         raise UsageError(f"no instruction tells {words}", fix="hisa compile RUN")
     beside = _beside([target.beside for target in targets], [target.beside for target in marked])
     several = any(target.alike > 1 for target in targets)
@@ -170,8 +170,8 @@ def _target(targets: Sequence[Target], marked: Sequence[Target]) -> Target:
         reason = f"nothing that stays tells {words} from its like"
         raise UsageError(reason, fix="hisa compile RUN")
     loose = [part for part in ("label", "window", "words", "within") if not agree(part)]
-    update = {part: type(getattr(one, part))() for part in loose}
-    return one.model_copy(update={**update, "beside": beside})
+    update = {part: type(getattr(first, part))() for part in loose}
+    return first.model_copy(update={**update, "beside": beside})
 
 
 def _focus(steps: Sequence[Target | None], marked: Sequence[Target | None]) -> Target | None:

@@ -21,11 +21,11 @@ def act_risk(actions: Sequence[Action], look: Observation) -> str:
     return ", ".join(sorted({effect for part in parts for effect in part.effects}))
 
 
-def tool_risk(tool: str, given: object) -> str:
+def tool_risk(tool: str, input_: object) -> str:
     """The same of a tool's call, whose reach nobody sees."""
     if tool != "bash_execution":
         return f"calls {tool}"
-    line = str(given.get("command", "") if isinstance(given, dict) else given)
+    line = str(input_.get("command", "") if isinstance(input_, dict) else input_)
     effects = sorted({effect for part in parts_of_line(line) for effect in part.effects})
     return ", ".join(["runs a command", *effects])
 

@@ -27,6 +27,7 @@ from hisa.plugins.replay.proving import prove
 from hisa.protocols import Environment, Model, ModelRequest, Role
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.runs.report import render_report
 from hisa.runs.resume import resume_point
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -229,6 +230,7 @@ async def test_a_program_that_fits_does_a_task_without_any_call(
     assert result.success, result.message
     assert not requests
     assert not [event for event in run.events if isinstance(event, ModelCalled)]
+    assert "<dt>planner.leads</dt><dd>program:" in render_report(run)
 
 
 async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Path) -> None:
