@@ -138,8 +138,7 @@ class Progress:
             case RuleEntered():
                 self._line("advice", event.rule, "cyan")
             case PromptCut():
-                told = ", ".join(f"{n} tokens of {name}" for name, n in event.tokens.items())
-                self._line("prompt", f"too long, left out: {told}", "yellow")
+                self._line("prompt", event.message, "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

@@ -216,7 +216,7 @@ def _outcome(record: StepRecord) -> Iterator[str]:
     for failure in record.model_failures:
         yield f"failed call: {failure.role} {failure.kind} {printable(failure.message)}"
     for each in record.cuts:
-        yield "prompt cut: " + ", ".join(f"{n} tokens of {name}" for name, n in each.tokens.items())
+        yield f"prompt: {printable(each.message)}"
     for reply in record.rejected:
         yield f"rejected reply {reply.attempt}: {printable(reply.error)}"
         yield f"  {printable(reply.reply)}"
