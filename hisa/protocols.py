@@ -469,6 +469,8 @@ class StateView:
     steps: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     """Every step's line, those that the summary stands for too."""
+    notes: str = ""
+    """What the planner noted for later, in its own words."""
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
     output: str = ""

@@ -38,6 +38,8 @@ class ToolCall:
     actions: tuple[Action, ...] = ()
     following: tuple[ToolCall, ...] = ()
     """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
+    note: str | None = None
+    """What is to be kept for later; None: nothing new, empty: nothing any more."""
 
     @property
     def sequence(self) -> tuple[ToolCall, ...]:

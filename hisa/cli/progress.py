@@ -174,6 +174,8 @@ class Progress:
             ((f"step {event.step} of at most {self._max_steps}", "bold"),),
             _labelled("thought", event.thought),
         ]
+        if event.note is not None:
+            lines.append(_labelled("note", event.note or "(all dropped)"))
         self._ends = event.tool in _ENDING
         for call in event.sequence:
             shown = f"{call.tool}  {'' if self._ends else _flat(call.input)}"

@@ -128,6 +128,8 @@ class Planned(EventBase):
     description_2: str = ""
     following: tuple[PlannedCall, ...] = ()
     """Further calls that were decided on the same look."""
+    note: str | None = None
+    """What the planner wants to keep; see `hisa.state.notes`."""
 
     @property
     def sequence(self) -> tuple[PlannedCall, ...]:

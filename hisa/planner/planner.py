@@ -206,6 +206,7 @@ class GlobalPlanner:
                 description=call.description,
                 description_2=call.description_2,
                 following=planned_calls(call.following),
+                note=call.note,
             )
         )
 

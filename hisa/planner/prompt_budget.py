@@ -18,7 +18,7 @@ from hisa.protocols import Emit, Task
 
 __all__ = ["PROMPT_TOKENS", "PromptBudget", "PromptRoom", "prompt_budget"]
 
-PROMPT_TOKENS = 3500
+PROMPT_TOKENS = 3600
 """Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
 
 The elements are not counted, which stand for the picture where a model gets none.
@@ -45,7 +45,8 @@ class PromptBudget:
 
     Args:
         total: the limit.
-        rules, lessons, summary: most tokens of these.
+        rules, lessons: most tokens of these.
+        summary: most tokens of it and of the notes, which take of its room.
         lines: steps that are told, at most.
         line: most tokens of one.
         fixed: whether a task that does not fit is refused; else the limit grows with it.
@@ -125,7 +126,7 @@ class PromptRoom:
 def prompt_budget(settings: Settings) -> PromptBudget:
     """The shares that the settings ask for.
 
-    Without ``planner.prompt_tokens`` the limit is 3,500 tokens for lines of up to five steps, and
+    Without ``planner.prompt_tokens`` the limit is 3,600 tokens for lines of up to five steps, and
     more for what the settings add: further lines, raw ones, sequences, a numbered list.
     """
     state, planner = settings.state, settings.planner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -137,6 +137,7 @@ def _state(task: Task, view: StateView, tools: str) -> str:
         _section("advice", view.advice),
         _section("tools", tools),
         _section("refined_context", view.refined),
+        _section("notes", view.notes),
         _section("execution_history", "\n".join(view.steps)),
         _section(untrusted("last_output"), view.output),
         _section("notice", view.notice),
@@ -148,9 +149,9 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> tuple[StateVi
     """The state and the tools within ``room``, as far as the task leaves any.
 
     The last output gives way first, then what the summary tells of steps, then the oldest lines,
-    then the summary's last sections, the tools for the step, and the last lines of the advice,
-    which says how many. Task, newest line and notice stay; beside a task that is longer than
-    ``room`` by itself, tools and advice too.
+    then the summary's last sections, the tools for the step, and the last lines of notes and
+    advice, which say how many. Task, newest line and notice stay; beside a task that is longer
+    than ``room`` by itself, tools, notes and advice too.
     """
 
     def fits(**fields: Any) -> bool:
@@ -172,19 +173,22 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> tuple[StateVi
     view = replace(view, refined="")
     if fits():
         return view, tools
-    lines = view.advice.split("\n") if view.advice else []
-    advised = [*(_first(lines, count) for count in range(len(lines))), view.advice]
-
-    def holds(count: int) -> bool:
-        return estimate_tokens(_state(task, replace(view, advice=advised[count]), "")) <= room
-
-    size = longest(len(advised) - 1, holds)
-    return (replace(view, advice=advised[size]), "") if holds(size) else (view, tools)
+    unfit, tools = (view, tools), ""
+    view = replace(view, notes=_whole_lines(view.notes, lambda text: fits(notes=text)))
+    view = replace(view, advice=_whole_lines(view.advice, lambda text: fits(advice=text)))
+    return (view, tools) if fits() else unfit
 
 
-def _first(lines: Sequence[str], count: int) -> str:
-    """The first lines, and how many there are more: a rule is told whole, or is said to be."""
-    return "\n".join([*lines[:count], f"({len(lines) - count} more lines do not fit here)"])
+def _whole_lines(text: str, fits: Callable[[str], bool]) -> str:
+    """The most of its first lines, and how many there are more: a rule is whole, or said to be."""
+    if not text or fits(text):
+        return text
+    lines = text.split("\n")
+
+    def first(count: int) -> str:
+        return "\n".join([*lines[:count], f"({len(lines) - count} more lines do not fit here)"])
+
+    return first(longest(len(lines) - 1, lambda count: fits(first(count))))
 
 
 def _parted(summary: str) -> tuple[str, str]:
@@ -200,6 +204,7 @@ def _left_out(whole: StateView, fitted: StateView) -> dict[str, int]:
         **_less("last_output", whole.output, fitted.output),
         **_less("refined_context", whole.refined, fitted.refined),
         **_less("execution_history", *steps),
+        **_less("notes", whole.notes, fitted.notes),
         **_less("advice", whole.advice, fitted.advice),
     }
 

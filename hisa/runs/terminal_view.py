@@ -182,6 +182,8 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
         yield printable(line)
     if record.planned is not None:
         yield f"thought: {printable(record.planned.thought)}"
+        if record.planned.note is not None:
+            yield f"note: {printable(record.planned.note) or '(all dropped)'}"
         yield f"tool: {printable(record.tool)}"
         for call in record.planned.sequence:
             if call.description:
@@ -283,6 +285,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "finished": record.finished is not None,
         "interrupted": record.interrupted,
         "thought": planned.thought if planned else "",
+        "note": planned.note if planned else None,
         "tool": planned.tool if planned else "",
         "input": acted.input if acted else planned.input if planned else "",
         "description": planned.description if planned else "",

@@ -36,12 +36,13 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
-from hisa.state.base import Abstractor, Memory, Refiner
+from hisa.state.base import Abstractor, Memory, NewSteps, Refiner
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
 from hisa.state.inspection import StepInspector
 from hisa.state.loops import Attempt, Loop, action_key, find_loop
+from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
@@ -104,12 +105,15 @@ class HierarchicalState:
         loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
         *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
         self._shown, self._moved = look, _differ(self._judged, look)
+        notes = self._notes()
+        refused = _REFUSED if self.withdrawn() else loop.notice if loop else ""
         return StateView(
             advice=self._advice,
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notice=_REFUSED if self.withdrawn() else loop.notice if loop else "",
+            notes=notes.text,
+            notice="\n".join(filter(None, (refused, notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
@@ -177,9 +181,14 @@ class HierarchicalState:
         if not due or self._settings.refine == "window":
             return
         last = len(self._kept)
-        lines = tuple(kept.seen.line for kept in self._kept[self._refined_to :])
+        new = self._kept[self._refined_to :]
+        steps = NewSteps(
+            lines=tuple(kept.seen.line for kept in new),
+            thoughts=tuple(kept.call.thought for kept in new),
+            notes=self._notes().text,
+        )
         self._refined = await self._refiner.refine(
-            task, self._refined, lines=lines, first=1, last=last
+            task, self._refined, steps=steps, first=1, last=last
         )
         self._refined_to = last
         self._emit(Refined(text=self._refined, first=1, last=last))
@@ -286,6 +295,9 @@ class HierarchicalState:
             return ""
         newest = self._kept[-1]
         return "" if one_line(newest.output) in newest.seen.line else newest.output
+
+    def _notes(self) -> Notes:
+        return take_notes(kept.call.note for kept in self._kept)
 
     def _loop(self) -> Loop | None:
         return find_loop(self._kept[-_LOOP_WINDOW:])
@@ -409,7 +421,9 @@ def _deed(
     call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
         first, *following = (ToolCall(thought="", **dict(each)) for each in planned.sequence)
-        call = replace(first, thought=planned.thought, following=tuple(following))
+        call = replace(
+            first, thought=planned.thought, following=tuple(following), note=planned.note
+        )
     ran = held.inputs if held else [each.input for each in acted] or [call.input]
     last = acted[-1] if acted else Outcome(ok=True)
     return _attempt(call, ran, event, last, output=_printed_by(acted), held=held is not None)

@@ -42,6 +42,7 @@ SECTION_TAGS = (
     "last_output",
     "lessons",
     "new_steps",
+    "notes",
     "notice",
     "outcome",
     "previous_summary",

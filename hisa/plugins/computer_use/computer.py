@@ -149,7 +149,7 @@ class ComputerPlanner:
         return answer
 
     def _record(self, call: ToolCall) -> None:
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input, note=call.note))
 
 
 def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:
