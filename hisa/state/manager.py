@@ -294,7 +294,9 @@ class HierarchicalState:
         if not self._kept:
             return ""
         newest = self._kept[-1]
-        return "" if one_line(newest.output) in newest.seen.line else newest.output
+        has_columns = "\t" in newest.output or "  " in newest.output
+        known = one_line(newest.output) in newest.seen.line and not has_columns
+        return "" if known else newest.output
 
     def _notes(self) -> Notes:
         return take_notes(kept.call.note for kept in self._kept)
@@ -351,8 +353,9 @@ def _untold(call: GroundedCall, outcome: Outcome) -> GroundedCall:
 
 def _printed(output: str, error: str) -> str:
     """Output and error of a tool: beginning and end, where there is too much of them."""
-    told = (ends(part, _READ) for part in (output, error) if part.strip())
-    return ends(clean("\n".join(told)), _OUTPUT_CHARS)
+    told = "\n".join(ends(part, _READ) for part in (output, error) if part.strip())
+    text = clean(told, laid_out=True)
+    return text if len(text) <= _OUTPUT_CHARS else ends(clean(told), _OUTPUT_CHARS)
 
 
 _READ = 20_000

@@ -227,3 +227,34 @@ async def test_the_schema_is_sent_once() -> None:
         assert request.schema is not None
         assert "additionalProperties" not in request.text
         assert json.dumps(request.schema) not in request.text
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Sheet1.A1:D3\n\tA\tB\tC\tD\n1\tPump\t\t\tbar\n2\t\t7\t\t4.02\n3\tEast",
+        "Name    Qty  Note\nPump         leaks\nValve   3",
+        "if x:\n    y = 1\n\tz = 2",
+    ],
+)
+async def test_empty_cells_stand_in_the_last_output(output: str) -> None:
+    model = FunctionModel(lambda request: "Succeeded. Read.")
+    state = build_state(model, StateSettings(), emit=lambda event: None)
+    outcome = Outcome(ok=True, output=output, exit_code=0)
+    await state.abstract(tool("bash_execution", "cat rows"), look(), look(), outcome)
+    bench = Bench(GOOD)
+    await bench.planner.plan(Task("t", "List."), observation(), state.view())
+    assert f"<last_output untrusted>\n{output}\n</last_output>" in bench.model.requests[0].text
+
+
+async def test_a_wide_table_keeps_its_tabs_where_it_has_to_be_cut() -> None:
+    rows = "\n".join(f"{number}\tPump {number}\t\t\t{'wide    text ' * 4}" for number in range(90))
+    model = FunctionModel(lambda request: "Succeeded. Read.")
+    state = build_state(model, StateSettings(), emit=lambda event: None)
+    outcome = Outcome(ok=True, output=rows, exit_code=0)
+    await state.abstract(tool("bash_execution", "cat rows"), look(), look(), outcome)
+    shown = state.view().output
+    assert len(shown) < 2100
+    assert shown.startswith("0\tPump 0\t\t\twide text")
+    assert shown.endswith("text wide text")
+    assert "89\tPump 89\t\t\t" in shown

@@ -110,7 +110,7 @@ async def test_a_note_without_room_is_not_taken_and_the_planner_hears_of_it(
 
 def test_a_reply_with_a_huge_note_is_refused_with_the_limit() -> None:
     reply = {"thought": "x", "tool": "wait", "input": "1", "note": "x" * 1001}
-    with pytest.raises(InvalidReply, match="'note': .* 1000 characters"):
+    with pytest.raises(InvalidReply, match=r"'note': .* 1000 characters"):
         parse_reply(json.dumps(reply))
     with pytest.raises(InvalidReply, match="note of 1001 characters"):
         read_computer_reply(function_call("wait", thought=f"Note: {'x' * 1001}", seconds=1))
