@@ -8,6 +8,7 @@ that is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 from PIL import Image, ImageChops
@@ -38,10 +39,11 @@ def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:
-        case [Click(at=Point() as at) | MouseDown(at=Point() as at), *_]:
-            arriving.append(Move(at))
-        case [Drag(start=Point() as start), *_]:
-            arriving.append(Move(start))
+        case [Click(at=Point() as at) | MouseDown(at=Point() as at), *_] | [
+            Drag(start=Point() as at),
+            *_,
+        ]:  # what came under a pointer at rest does not know of it until it moves
+            arriving += [Move(replace(at, x=abs(at.x - 1))), Move(at)]
     return arriving, rest
 
 

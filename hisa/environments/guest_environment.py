@@ -187,7 +187,7 @@ class GuestEnvironment(ABC):
                 await asyncio.sleep(REACTION_SECONDS)
             now = await self.observe()
             require_unchanged(held, now)
-            await self._transport.act(rest, held=Held(now, held.boxes, follows=held.follows))
+            await self._transport.act(rest, held=Held(now, held.boxes, follows=True))
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000

@@ -136,7 +136,8 @@ class Actor:
             place = self._place(at) or self._pointer.position()
             if apart and kind == "click":
                 self._pointer.separate(place)
-            self._pointer.arrive(place)
+            if apart or place != self._pointer.position():
+                self._pointer.arrive(place)
         if kind in _KEYBOARD and self._clicked:
             self._manager.wait()
             self._clicked = False

@@ -67,11 +67,15 @@ class Pointer:
         self._display.sync()
 
     def arrive(self, at: tuple[int, int]) -> None:
-        """Go there and wait for what a window paints under a pointer that has come."""
-        if self.position() != at:
-            self.move(at)
-            self._read()
-            time.sleep(_REACTION_SECONDS)
+        """Go there and wait for what a window paints under a pointer that has come.
+
+        What came under a pointer at rest does not know of it until it moves.
+        """
+        if self.position() == at:
+            self.move((at[0] - 1 if at[0] else 1, at[1]))
+        self.move(at)
+        self._read()
+        time.sleep(_REACTION_SECONDS)
 
     def click(self, button: str, count: int) -> None:
         """Press and release where it is."""
