@@ -21,12 +21,13 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.similarity import outlines_alike
 
-__all__ = ["REACTION_SECONDS", "arrival", "require_unchanged"]
+__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
 """What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
-_SAME_DRAWING = 0.5
-"""How alike the outlines in a thing that lit up must stay: as on a button, see `hisa.state`."""
+SAME_DRAWING = 0.5
+"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
+the same one 0.9."""
 _RING = 4
 """Screen pixels around a thing in which it may light up too: a frame, a ring of focus."""
 _POINTER = (16, 28)
@@ -89,7 +90,7 @@ def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
         drawn = [each.screenshot.pixels.crop(_corners(own)) for each in looks]
         for picture, pointer in product(drawn, filter(None, pointers)):
             _blacken(picture, pointer, own)
-        if outlines_alike(*map(Screenshot, drawn)) >= _SAME_DRAWING:
+        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
             _blacken(changed, _grown(own, _RING), part)
     return not _is_small(changed)
 

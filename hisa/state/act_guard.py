@@ -25,6 +25,7 @@ from hisa.actions import (
     Write,
     presses,
 )
+from hisa.actions.unchanged_look import SAME_DRAWING
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
@@ -61,9 +62,6 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
-_DRAWN = 0.5
-"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
-the same one 0.9."""
 _BORDER = 3
 """Image pixels at a button's rim that are no part of its label: a border that is drawn wider has
 longer outlines than the words."""
@@ -366,7 +364,11 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     own = now.convert_box(element.box, "image").intersection(box)
     if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
-        return "" if alike >= _DRAWN else f"{called(element)} around ({x}, {y}) shows another thing"
+        return (
+            ""
+            if alike >= SAME_DRAWING
+            else f"{called(element)} around ({x}, {y}) shows another thing"
+        )
     inside = tuple(
         round(side)
         for side in (
@@ -385,4 +387,6 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
         return ""
     label = grown(own, -_BORDER) if min(own.width, own.height) > 6 * _BORDER else own
     alike = outlines_alike(before.screenshot.crop(label), now.screenshot.crop(label))
-    return "" if alike >= _DRAWN else f"what is drawn on {called(element)} is another thing now"
+    return (
+        "" if alike >= SAME_DRAWING else f"what is drawn on {called(element)} is another thing now"
+    )

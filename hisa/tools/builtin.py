@@ -11,7 +11,7 @@ from pydantic import Field
 
 from hisa.actions import Action, KeyDown, KeyUp, points, presses, to_space
 from hisa.actions.action_records import kinds
-from hisa.actions.unchanged_look import require_unchanged
+from hisa.actions.unchanged_look import arrival, require_unchanged
 from hisa.actions.values import MAX_SECONDS
 from hisa.errors import ActionRefused, ScreenChanged
 from hisa.protocols import ActsWhereUnchanged, Environment, GroundedCall, Held, Outcome
@@ -38,28 +38,46 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     Examples:
         pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)
     """
-    call, look = context.call, context.observation
-
-    async def press(part: GroundedCall, environment: Environment) -> None:
-        there = to_space(part.actions, "screen", screen=look.screen, image=look.image)
-        await _act(there, part.held, environment)
-
+    call, done = context.call, 0
     parts = presses(call.actions) if call.press_next else [call.actions]
-    await press(replace(call, actions=parts[0]), context.environment)
-    done = len(parts[0])
-    for part in parts[1:]:
+    for part, following in zip(parts, [*parts[1:], ()], strict=True):
         before, after = call.actions[:done], call.actions[done:]
+        # The pointer goes on to where it presses next, so that what opens under it is seen.
+        way = arrival(following)[0][-1:]
         try:
-            assert call.press_next is not None, "only then there are several parts"
-            await call.press_next(call.part(before), call.part(part), press)
+            await _make(call, before, part, way, context=context)
         except (ScreenChanged, ActionRefused) as error:
+            if not done:
+                raise
             if released := list(_released(before)):
                 await context.environment.act(released)
-            count, total = len(kinds(before)), len(kinds(before)) + len(kinds(after))
-            message = f"{count} of {total} acts were done, the rest was not: {error}"
+            count, rest = len(kinds(before)), len(kinds(after))
+            message = f"{count} of {count + rest} acts were done, the rest was not: {error}"
             return Outcome(ok=False, error=message, points=tuple(points(before)))
         done += len(part)
     return Outcome(ok=True, points=tuple(points(call.actions)))
+
+
+async def _make(
+    call: GroundedCall,
+    before: Sequence[Action],
+    part: Sequence[Action],
+    way: Sequence[Action],
+    *,
+    context: ToolContext,
+) -> None:
+    """Do a part of a call after those ``before``, then move the pointer on its ``way``."""
+    look = context.observation
+
+    async def act(held: GroundedCall, environment: Environment, /) -> None:
+        actions = (*held.actions, *way)
+        there = to_space(actions, "screen", screen=look.screen, image=look.image)
+        await _act(there, held.held, environment)
+
+    if before and call.press_next is not None:
+        await call.press_next(call.part(before), call.part(part), act)
+    else:
+        await act(replace(call, actions=tuple(part)), context.environment)
 
 
 async def _act(actions: Sequence[Action], held: Held | None, environment: Environment) -> None:

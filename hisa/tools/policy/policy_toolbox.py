@@ -15,7 +15,7 @@ from typing import Literal
 from hisa.actions import Move, Scroll, Sleep, presses
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Acted, Decided
-from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, PressNext, Toolbox
+from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, Toolbox
 from hisa.screen.observation import Observation
 from hisa.tools.base import AsksItself, BaseTool, ToolContext
 from hisa.tools.catalogue import Catalogue
@@ -100,47 +100,37 @@ class PolicyToolbox(Catalogue):
             facts, ruling = await self._judged(call, tool, observation, environment)
             if facts.acts or ruling.verdict != "allow":
                 word = _Word(ruling.verdict == "allow")
-                decided = _decided(call, facts, ruling, word=word, dry=True)
-                self._emit(decided)
-                return _dry(f"make {decided.tool}: {decided.what}", _verdict(ruling))
-        first = call
-        if tool.always and tool.name == "gui_action":
-            first = self._first_press(call)
-            call = replace(call, press_next=self._deciding(call.press_next, tool, environment))
-        word = await self._decide(first, tool, observation, environment)
+                event = _decided(call, facts, ruling, word=word, dry=True)
+                self._emit(event)
+                return _dry(f"make {event.tool}: {event.what}", _verdict(ruling))
+        decided = call
+        if call.press_next is not None:
+            first, *more = presses(call.actions)
+            decided = call.part(first) if more else call
+            call = replace(call, press_next=self._deciding(call.press_next, tool))
+        word = await self._decide(decided, tool, observation, environment)
         if not word.allowed:
             self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
             return Outcome(ok=False, error=word.refusal, refused=True)
         return await self._inner.execute(call, observation, _unasked(environment, word))
 
-    def _first_press(self, call: GroundedCall) -> GroundedCall:
-        """What is decided before anything is done: a call up to its second press."""
-        first, *more = presses(call.actions)
-        return call.part(first) if more else call
-
     def _deciding(
-        self,
-        press_next: Callable[..., Awaitable[None]] | None,
-        tool: BaseTool,
-        environment: Environment,
-    ) -> PressNext:
-        """Returns a way to make later presses in which each is decided on a look of its own."""
+        self, press_next: Callable[..., Awaitable[None]], tool: BaseTool
+    ) -> Callable[..., Awaitable[None]]:
+        """Makes later presses as `hisa.protocols.PressNext`, each decided on a look of its own."""
 
-        async def decided(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
-            async def act_decided(part: GroundedCall, machine: Environment, /) -> None:
-                look = part.held.look if part.held else await machine.observe()
-                look = await self._seen(part, look, machine)
-                word = await self._decide(part, tool, look, machine)
+        async def decide(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
+            async def act_decided(part: GroundedCall, environment: Environment, /) -> None:
+                assert part.held is not None, "a later press is held"
+                look = await self._seen(part, part.held.look, environment)
+                word = await self._decide(part, tool, look, environment)
                 if not word.allowed:
                     raise ActionRefused(word.refusal)
-                await act(part, _unasked(machine, word))
+                await act(part, _unasked(environment, word))
 
-            if press_next is None:
-                await act_decided(press, environment)
-            else:
-                await press_next(done, press, act_decided)
+            await press_next(done, press, act_decided)
 
-        return decided
+        return decide
 
     async def _judged(
         self, call: GroundedCall, tool: BaseTool, look: Observation, environment: Environment
