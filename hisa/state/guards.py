@@ -14,16 +14,23 @@ from PIL import Image
 
 from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, points
 from hisa.errors import ScreenChanged
-from hisa.protocols import GroundedCall, Held, MadeCall
+from hisa.protocols import Environment, GroundedCall, Held, MadeCall
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import PASSWORD
-from hisa.state.act_guard import ActGuard, redrawn
+from hisa.screen.roles import FIELDS, PASSWORD
+from hisa.state.act_guard import (
+    ActGuard,
+    in_another_row,
+    new_dialog,
+    own_boxes,
+    pressed,
+    redrawn,
+    row_boxes,
+)
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.state.held_regions import (
     CONTROLS,
-    DIALOGS,
     called,
     grown,
     is_same,
@@ -46,6 +53,11 @@ _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
+_TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
+"""Roles of what a click switches; it brings up nothing."""
+_OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
+_ENTRIES = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
+"""Roles of what opens a menu or a list, and of what that holds."""
 _MOVES_FOCUS = frozenset({"tab", "enter", "return", "esc", "escape", "up", "down", "left", "right"})
 _Looks = tuple[Observation, Observation, Observation]
 
@@ -53,11 +65,14 @@ _Looks = tuple[Observation, Observation, Observation]
 class SequenceGuard(ActGuard):
     """Checks the screen before each later action too; see `hisa.tools.base.Guard`."""
 
-    async def reference(self, planned: Observation) -> Observation:
-        """Returns a look from before the first action, with elements where they can be had."""
-        if self._reader is None or planned.all_elements is not None:
+    async def reference(self, planned: Observation, environment: Environment) -> Observation:
+        """Returns a look from right before the first act; see `hisa.tools.base.Guard`."""
+        if self._reader is None:
             return planned
-        return await self._reader.recent(planned)
+        if planned.all_elements is None:
+            return await self._reader.recent(planned)
+        same = changed_mask(planned, await environment.observe()) is None
+        return planned if same else await self._reader.read()
 
     async def allow(
         self, call: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
@@ -68,31 +83,81 @@ class SequenceGuard(ActGuard):
             ScreenChanged: why it must not be made now.
             EnvironmentFailed: the machine does not answer.
         """
-        if reason := await self._after(call, made, looks):
-            raise ScreenChanged(reason)
-        _, reference, now = looks
-        boxes = [region(point, reference) for point in _targets(call, made)]
-        held = tuple(now.convert_box(box, "screen") for box in boxes if box.width > 0 < box.height)
-        return replace(call, held=Held(now, held))
+        found = await self._found(call, made, looks)
+        return self._held_to(call, _targets(call, made, looks[2]), found, looks)
 
-    async def _after(self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks) -> str:
-        """Returns why an action must not be made now; empty where it may."""
+    async def next_press(
+        self, press: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
+    ) -> GroundedCall:
+        """A later press of one call; see `hisa.tools.base.Guard`.
+
+        Keys are meant for what keys and clicks of the same call bring up, but fields, boxes that
+        are ticked, and text bring up nothing. An entry is meant of the menu that was opened.
+        """
+        planned, reference, now = looks
+        points = tuple(pressed(press.actions, now))
+        if not points:
+            if not _brings(made, reference) and (reason := await self._came_up(looks)):
+                raise ScreenChanged(reason)
+            return replace(press, held=Held(now, ()), found=now)
+        if not press.places and _opens(made, reference) and self._reader is not None:
+            read = await self._reader.read()
+            there = [element_at(point, read) for point in points]
+            if all(element is not None and element.role in _ENTRIES for element in there):
+                return self._held_to(press, points, read, (planned, read, now))
+        press = await self.allow(press, made, looks=looks)
+        return replace(press, held=press.held and replace(press.held, follows=True))
+
+    def _held_to(
+        self, call: GroundedCall, points: Iterable[Point], found: Observation, looks: _Looks
+    ) -> GroundedCall:
+        """The call held to the look of now; its targets are known from ``found``."""
+        _, reference, now = looks
+        points = tuple(points)
+        boxes = [region(point, reference) for point in points]
+        held = [now.convert_box(box, "screen") for box in boxes if box.width > 0 < box.height]
+        held += [box for point in points for box in row_boxes(point, found)]
+        own = own_boxes(points, replace(found, cursor=now.cursor))
+        return replace(call, held=Held(now, tuple(held), own), found=found)
+
+    async def _came_up(self, looks: _Looks) -> str:
+        """Returns the window or dialog that came up since the first act; empty: none is seen."""
+        _, reference, now = looks
+        told = other_window(reference, now)
+        if told or self._reader is None or changed_mask(reference, now) is None:
+            return told
+        return new_dialog(reference, await self._reader.read())
+
+    async def _found(
+        self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks
+    ) -> Observation:
+        """Returns the look of now with the elements that a call is about, as far as they are known.
+
+        Raises:
+            ScreenChanged: why it must not be made now.
+        """
         planned, reference, now = looks
         if told := other_window(planned, now):
-            return told
+            raise ScreenChanged(told)
+        known = replace(now, elements=reference.elements, complete=reference.complete)
         acted = list(_acted_boxes(made, reference))
         left = _unexplained(planned, now, acted)
-        if left is None:
-            return ""
-        targets = _targets(call, made)
+        targets = _targets(call, made, now)
         for point in targets:
-            if reason := self._differs(point, region(point, reference), left, looks):
-                return reason
-        if self._reader is None or reference.elements is None:
-            return ""
-        seen = reference, await self._reader.read()
+            if left and (reason := self._differs(point, region(point, reference), left, looks)):
+                raise ScreenChanged(reason)
+        again = [point for point in targets if any(box.contains(point) for box in acted)]
+        relabelled = any(_is_relabelled(point, reference, planned, now) for point in again)
+        nothing = left is None and not relabelled
+        if nothing or self._reader is None or reference.elements is None:
+            return known
+        read = await self._reader.read()
+        meant = planned if planned.all_elements is not None else reference
         moved = any(True for _ in _on_focus(made))
-        return _other_elements(targets, call, acted, moved=moved, looks=seen)
+        told = _other_elements(targets, call, acted, moved=moved, looks=(meant, reference, read))
+        if told:
+            raise ScreenChanged(told)
+        return read
 
     def _differs(self, point: Point, box: BoundingBox, left: Image.Image, looks: _Looks) -> str:
         """Returns how the region around a target differs from the look it was planned on.
@@ -159,12 +224,12 @@ def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[B
 # ---------------------------------------------------------------- elements
 
 
-def _targets(call: GroundedCall, made: Sequence[MadeCall]) -> tuple[Point, ...]:
+def _targets(call: GroundedCall, made: Sequence[MadeCall], now: Observation) -> tuple[Point, ...]:
     """The image-space points that an action is about.
 
     Keys go to what was clicked last, as long as no key has moved the focus since.
     """
-    if found := tuple(dict.fromkeys(points(call.actions))):
+    if found := tuple(pressed(call.actions, now)) or tuple(dict.fromkeys(points(call.actions))):
         return found
     newest = next(_on_focus(made), None)
     return (newest,) if isinstance(newest, Point) else ()
@@ -196,19 +261,24 @@ def _other_elements(
     acted: Sequence[BoundingBox],
     *,
     moved: bool,
-    looks: tuple[Observation, Observation],
+    looks: _Looks,
 ) -> str:
-    """Returns what speaks against an action by the elements before the first one and now.
+    """Returns what speaks against an action by the elements.
 
-    With ``moved`` earlier actions have put the focus somewhere else.
+    Args:
+        targets: the points that it is about.
+        call: the action.
+        acted: what earlier ones were about.
+        moved: earlier ones have put the focus somewhere else.
+        looks: those that its targets and what came up are known from, and one of now.
     """
-    reference, now = looks
+    meant, reference, now = looks
     if not is_complete(now):
         return "the screen changed, and not all elements could be read to check it"
-    if told := _appeared(reference, now, acted):
+    if told := _appeared(reference, now, acted, keys=not points(call.actions)):
         return told
     for point in targets:
-        if told := _other_element(point, reference, now, acted):
+        if told := _other_element(point, meant, now, acted):
             return told
     if points(call.actions) or (moved and not targets):
         return ""
@@ -230,6 +300,8 @@ def _other_element(
         return f"{called(was)} at ({x}, {y}) has moved"
     if is_usable(was) and not is_usable(there):
         return f"{called(was)} at ({x}, {y}) is disabled now"
+    if in_another_row(was, reference, there, now):
+        return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
     its_own = any(box.contains(point) for box in acted)
     if not its_own and was.text != there.text and was.role != PASSWORD:
         return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
@@ -250,20 +322,69 @@ def _other_focus(targets: Sequence[Point], reference: Observation, now: Observat
     return f"the focus is on {called(focused)}, no longer on {called(was)}"
 
 
-def _appeared(reference: Observation, now: Observation, acted: Sequence[BoundingBox]) -> str:
-    """Returns a dialog or a control that was not there before, outside of what was acted on."""
-    if not is_complete(reference):
-        return ""
+def _appeared(
+    reference: Observation, now: Observation, acted: Sequence[BoundingBox], *, keys: bool
+) -> str:
+    """Returns a dialog that was not there before, or where keys go a control.
+
+    What a click meets is told by its place. What was acted on may bring up a control by itself,
+    and those around a document, as a browser's own, are nothing to what has the focus in it.
+    """
+    told = new_dialog(reference, now)
+    if told or not keys or not is_complete(reference):
+        return told
     known = {(e.role, e.name, e.label) for e in reference.elements or ()}
-    for element in now.elements or ():
-        if element.role not in CONTROLS | DIALOGS:
-            continue
-        if (element.role, element.name, element.label) in known:
+    elements, focused = now.elements or (), smallest_focused(now.elements or ())
+    page = next((n for n, e in enumerate(elements) if focused and _holds(n, focused, now)), None)
+    for number, element in enumerate(elements):
+        new = (element.role, element.name, element.label) not in known
+        if element.role not in CONTROLS or not new:
             continue
         middle = now.convert_box(element.box, "image").centre
-        if element.role in DIALOGS or not any(box.contains(middle) for box in acted):
+        outside = page is not None and not lies_in(number, page, elements)
+        if not outside and not any(box.contains(middle) for box in acted):
             return f"{called(element)} came up"
     return ""
+
+
+def _holds(number: int, focused: Element, look: Observation) -> bool:
+    """Whether the element of a number is a document that holds the one with the focus."""
+    elements = look.elements or ()
+    own = next(n for n, element in enumerate(elements) if element is focused)
+    return elements[number].role.startswith("document") and lies_in(own, number, elements)
+
+
+# ---------------------------------------------------------------- what acts of one call bring
+
+
+def _clicked(made: Sequence[MadeCall], reference: Observation) -> Iterator[Element | None]:
+    """Yields what the pointer pressed in the call that is being made; None: not known."""
+    for point in pressed(made[-1].call.actions, reference):
+        yield element_at(point, reference)
+
+
+def _brings(made: Sequence[MadeCall], reference: Observation) -> bool:
+    """Whether what was done of a call may be meant to bring up a window or a dialog."""
+    keyed = any(isinstance(a, Press | Hotkey | KeyDown) for a in made[-1].call.actions)
+    quiet = FIELDS | _TICKED
+    return keyed or any(e is None or e.role not in quiet for e in _clicked(made, reference))
+
+
+def _opens(made: Sequence[MadeCall], reference: Observation) -> bool:
+    """Whether the last click of a call was on what opens a menu or a list."""
+    clicked = [*_clicked(made, reference)]
+    last = clicked[-1] if clicked else None
+    return last is not None and (last.role in _OPENING or "has-popup" in last.states)
+
+
+def _is_relabelled(
+    point: Point, reference: Observation, planned: Observation, now: Observation
+) -> bool:
+    """Whether another label is drawn on a button that is pressed once more."""
+    known = element_at(point, reference)
+    if known is None or known.role not in CONTROLS - FIELDS:
+        return False
+    return bool(redrawn(point, known, planned, now))
 
 
 def _at_same_place(one: Element, other: Element) -> bool:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
-from hisa.actions import points, to_space
+from hisa.actions import Action, KeyDown, KeyUp, points, presses, to_space
+from hisa.actions.action_records import kinds
+from hisa.actions.unchanged_look import require_unchanged
 from hisa.actions.values import MAX_SECONDS
-from hisa.protocols import ActsWhereUnchanged, Outcome
+from hisa.errors import ActionRefused, ScreenChanged
+from hisa.protocols import ActsWhereUnchanged, Environment, GroundedCall, Held, Outcome
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
-from hisa.tools.unchanged_look import require_unchanged
 
 __all__ = ["bash_execution", "gui_action", "infeasible", "termination", "wait"]
 
@@ -34,19 +38,45 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     Examples:
         pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)
     """
-    observation = context.observation
-    actions = context.call.actions
-    there = to_space(actions, "screen", screen=observation.screen, image=observation.image)
-    environment, held = context.environment, context.call.held
-    can = "unchanged" in environment.capabilities
+    call, look = context.call, context.observation
+
+    async def press(part: GroundedCall, environment: Environment) -> None:
+        there = to_space(part.actions, "screen", screen=look.screen, image=look.image)
+        await _act(there, part.held, environment)
+
+    parts = presses(call.actions) if call.press_next else [call.actions]
+    await press(replace(call, actions=parts[0]), context.environment)
+    done = len(parts[0])
+    for part in parts[1:]:
+        before, after = call.actions[:done], call.actions[done:]
+        try:
+            assert call.press_next is not None, "only then there are several parts"
+            await call.press_next(call.part(before), call.part(part), press)
+        except (ScreenChanged, ActionRefused) as error:
+            if released := list(_released(before)):
+                await context.environment.act(released)
+            count, total = len(kinds(before)), len(kinds(before)) + len(kinds(after))
+            message = f"{count} of {total} acts were done, the rest was not: {error}"
+            return Outcome(ok=False, error=message, points=tuple(points(before)))
+        done += len(part)
+    return Outcome(ok=True, points=tuple(points(call.actions)))
+
+
+async def _act(actions: Sequence[Action], held: Held | None, environment: Environment) -> None:
     if held is None:
-        await environment.act(there)
-    elif can and isinstance(environment, ActsWhereUnchanged):
-        await environment.act_where_unchanged(there, held)
+        await environment.act(actions)
+    elif isinstance(environment, ActsWhereUnchanged):
+        await environment.act_where_unchanged(actions, held)
     else:
         require_unchanged(held, await environment.observe())
-        await environment.act(there)
-    return Outcome(ok=True, points=tuple(points(actions)))
+        await environment.act(actions)
+
+
+def _released(done: Sequence[Action]) -> Iterator[Action]:
+    """Yields what lets go of the keys that are still down after some actions."""
+    down = [action.key for action in done if isinstance(action, KeyDown)]
+    up = [action.key for action in done if isinstance(action, KeyUp)]
+    yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
 
 
 async def bash_execution(command: str, context: ToolContext) -> Outcome:

@@ -102,7 +102,8 @@ class HisaTransport:
         """One request under one id, however often it has to be sent."""
         asked: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
         if held is not None and "unchanged" in self._announced:
-            asked["unchanged"] = {"look": held.look.name, "boxes": list(map(_whole, held.boxes))}
+            boxes = list(map(_whole, held.boxes))
+            asked["unchanged"] = {"look": held.look.name, "boxes": boxes, "follows": held.follows}
         seconds = 60.0 + acting_seconds(actions)
         response = await self._client.request("POST", "/hisa/act", json=asked, seconds=seconds)
         if response.status_code == 422:

@@ -207,7 +207,9 @@ class TypedRoutes:
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
         try:
-            return json_response({"done": self._actor.act(actions, self._difference(unchanged))})
+            follows = isinstance(unchanged, dict) and unchanged.get("follows") is True
+            done = self._actor.act(actions, self._difference(unchanged), follows=follows)
+            return json_response({"done": done})
         except Changed as error:
             return json_response({"status": "changed", "error": str(error), "done": 0}, 409)
         except ActionError as error:
