@@ -184,7 +184,7 @@ TUNED_ON = (
     AppList(
         "endnote, then its text",
         [line(LINES[1]), END, click('push button "Endnote"'), write("at the end")],
-        ("at the end",),
+        ("t the end",),
         shown,
     ),
     AppList(

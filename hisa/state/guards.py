@@ -341,7 +341,8 @@ def _other_focus(
     for element in focused:
         if _is_among(element, before) or _lies_on(element, clicked, acted, now):
             continue
-        stays = not answer or any(_is_part(element, other) for other in answer)
+        opened = element.role not in CONTROLS and not _is_among(element, reference.elements or ())
+        stays = not answer or opened or any(_is_part(element, other) for other in answer)
         if not stays or element.role in _PRESSED or element.role == PASSWORD:
             return f"the focus is on {called(element)}"
     return ""
