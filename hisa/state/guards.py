@@ -53,6 +53,8 @@ _FRAME = 3
 """Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
 _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
+_DRAWN = 0.5
+"""How alike the outlines on something must stay, as in `hisa.state.act_guard`."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
 _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
@@ -60,6 +62,8 @@ _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
 _OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
 _ENTRIES = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
 """Roles of what opens a menu or a list, and of what that holds."""
+_PRESSED = CONTROLS - FIELDS
+"""Roles of what Enter or Space presses."""
 _MOVES_FOCUS = frozenset({"tab", "enter", "return", "esc", "escape", "up", "down", "left", "right"})
 _Looks = tuple[Observation, Observation, Observation]
 
@@ -143,22 +147,23 @@ class SequenceGuard(ActGuard):
             raise ScreenChanged(told)
         known = replace(now, elements=reference.elements, complete=reference.complete)
         acted = list(_acted_boxes(made, reference))
-        targets = _targets(call, made, now)
+        by_elements = self._reader is not None and reference.elements is not None
+        keys = by_elements and not _aims(call, now)
+        targets = () if keys else _targets(call, made, now)
         left = _unexplained(planned, now, [*acted, *_lit_boxes(targets, reference, planned, now)])
         for point in targets:
             if left and (reason := self._differs(point, region(point, reference), left, looks)):
                 raise ScreenChanged(reason)
         again = [point for point in targets if any(box.contains(point) for box in acted)]
         relabelled = any(_is_relabelled(point, reference, planned, now) for point in again)
-        nothing = left is None and not relabelled
-        if nothing or self._reader is None or reference.elements is None:
+        if (left is None and not relabelled) or self._reader is None or not by_elements:
             return known
         read = await self._reader.read()
         meant = planned if planned.all_elements is not None else reference
-        moved = any(True for _ in _on_focus(made))
-        told = _other_elements(targets, call, acted, moved=moved, looks=(meant, reference, read))
-        if told:
-            raise ScreenChanged(told)
+        reason = _other_elements(targets, acted, looks=(meant, reference, read))
+        reason = reason or (_other_focus(made, acted, reference, read) if keys else "")
+        if reason:
+            raise ScreenChanged(reason)
         return read
 
     def _differs(self, point: Point, box: BoundingBox, left: Image.Image, looks: _Looks) -> str:
@@ -178,7 +183,7 @@ class SequenceGuard(ActGuard):
         if known.box.area > _LARGE * reference.screen.width * reference.screen.height:
             return reason
         own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
-        covered = own is not None and own.area and _is_covered(own, planned, now)
+        covered = own is not None and own.area > 0 and _is_covered(own, planned, now)
         return reason if covered or redrawn(point, known, reference, now) else ""
 
 
@@ -186,13 +191,15 @@ class SequenceGuard(ActGuard):
 
 
 def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> bool:
-    """Whether most of an image-space box changed."""
+    """Whether most of an image-space box changed, and not its color alone, as a tab's does."""
     mask = changed_mask(planned, now)
     if mask is None:
         return False
     left, top, right, bottom = (round(side) for side in _sides(box))
     part = mask.crop((left, top, right, bottom))
-    return part.histogram()[255] > _COVERED * part.width * part.height
+    if part.histogram()[255] <= _COVERED * part.width * part.height:
+        return False
+    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < _DRAWN
 
 
 def _unexplained(
@@ -242,10 +249,14 @@ def _targets(call: GroundedCall, made: Sequence[MadeCall], now: Observation) -> 
 
     Keys go to what was clicked last, as long as no key has moved the focus since.
     """
-    if found := tuple(pressed(call.actions, now)) or tuple(dict.fromkeys(points(call.actions))):
-        return found
+    if aims := _aims(call, now):
+        return aims
     newest = next(_on_focus(made), None)
     return (newest,) if isinstance(newest, Point) else ()
+
+
+def _aims(call: GroundedCall, now: Observation) -> tuple[Point, ...]:
+    return tuple(pressed(call.actions, now)) or tuple(dict.fromkeys(points(call.actions)))
 
 
 def _on_focus(made: Sequence[MadeCall]) -> Iterator[Point | None]:
@@ -269,33 +280,22 @@ def _moves_focus(action: Action) -> bool:
 
 
 def _other_elements(
-    targets: Sequence[Point],
-    call: GroundedCall,
-    acted: Sequence[BoundingBox],
-    *,
-    moved: bool,
-    looks: _Looks,
+    targets: Sequence[Point], acted: Sequence[BoundingBox], *, looks: _Looks
 ) -> str:
     """Returns what speaks against an action by the elements.
 
     Args:
         targets: the points that it is about.
-        call: the action.
         acted: what earlier ones were about.
-        moved: earlier ones have put the focus somewhere else.
         looks: those that its targets and what came up are known from, and one of now.
     """
     meant, reference, now = looks
     if not is_complete(now):
         return "the screen changed, and not all elements could be read to check it"
-    if told := _appeared(reference, now, acted, keys=not points(call.actions)):
-        return told
-    for point in targets:
-        if told := _other_element(point, meant, now, acted):
-            return told
-    if points(call.actions) or (moved and not targets):
-        return ""
-    return _other_focus(targets, reference, now)
+    if reason := new_dialog(reference, now):
+        return reason
+    reasons = (_other_element(point, meant, now, acted) for point in targets)
+    return next((reason for reason in reasons if reason), "")
 
 
 def _other_element(
@@ -321,50 +321,118 @@ def _other_element(
     return ""
 
 
-def _other_focus(targets: Sequence[Point], reference: Observation, now: Observation) -> str:
-    """Returns where the focus is, if not where keys are meant to go; empty where not known."""
-    focused = smallest_focused(now.elements or ())
-    if focused is None:
-        return ""
-    if targets:
-        held = focused.box.contains(now.convert(targets[-1], "screen"))
-        return "" if held else f"the focus is on {called(focused)}"
-    was = smallest_focused(reference.elements or ())
-    if was is None or (is_same(was, focused) and _at_same_place(was, focused)):
-        return ""
-    return f"the focus is on {called(focused)}, no longer on {called(was)}"
-
-
-def _appeared(
-    reference: Observation, now: Observation, acted: Sequence[BoundingBox], *, keys: bool
+def _other_focus(
+    made: Sequence[MadeCall],
+    acted: Sequence[BoundingBox],
+    reference: Observation,
+    now: Observation,
 ) -> str:
-    """Returns a dialog that was not there before, or where keys go a control.
+    """Returns where the focus is, if keys are not meant to go there; empty where not known.
 
-    What a click meets is told by its place. What was acted on may bring up a control by itself,
-    and those around a document, as a browser's own, are nothing to what has the focus in it.
+    It may be where it was before, where something was clicked, and where the application put it in
+    answer to a click on what holds no text itself: a button, a tab, a menu. An answer is nothing
+    that a key would press, and it asks for no password.
     """
-    told = new_dialog(reference, now)
-    if told or not keys or not is_complete(reference):
-        return told
-    known = {(e.role, e.name, e.label) for e in reference.elements or ()}
-    elements, focused = now.elements or (), smallest_focused(now.elements or ())
-    page = next((n for n, e in enumerate(elements) if focused and _holds(n, focused, now)), None)
-    for number, element in enumerate(elements):
-        new = (element.role, element.name, element.label) not in known
-        if element.role not in CONTROLS or not new:
+    before, focused = _innermost_focused(reference), _innermost_focused(now)
+    if not focused:
+        return _new_control(now.elements or (), reference, now, acted)
+    moves = list(_on_focus(made))
+    if moves and moves[0] is None:  # a key moved it to what was there, or to what takes text
+        return _new_control((e for e in focused if e.role in _PRESSED), reference, now, acted)
+    if not moves:
+        moved = [e for e in focused if before and not _is_among(e, before)]
+        if not moved:
+            return ""
+        return f"the focus is on {called(moved[-1])}, no longer on {called(before[-1])}"
+    clicked = [point for point in moves if point is not None]
+    target = element_at(clicked[0], reference)
+    if target is not None and _holds_text(target):
+        held = any(_is_at(element, clicked[0], target, now) for element in focused)
+        return "" if held else f"the focus is on {called(focused[-1])}"
+    answer = _focused_by_answer(made, reference)
+    for element in focused:
+        if _is_among(element, before) or _lies_on(element, clicked, acted, now):
             continue
-        middle = now.convert_box(element.box, "image").centre
-        outside = page is not None and not lies_in(number, page, elements)
-        if not outside and not any(box.contains(middle) for box in acted):
-            return f"{called(element)} came up"
+        opened = element.role not in CONTROLS and not _is_among(element, reference.elements or ())
+        stays = not answer or opened or any(_is_part(element, other) for other in answer)
+        if not stays or element.role in _PRESSED or element.role == PASSWORD:
+            return f"the focus is on {called(element)}"
     return ""
 
 
-def _holds(number: int, focused: Element, look: Observation) -> bool:
-    """Whether the element of a number is a document that holds the one with the focus."""
+def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list[Element]:
+    """What had the focus when keys were allowed after the newest click; empty where not known."""
+    for each in reversed(made):
+        look = each.call.found
+        if points(each.call.actions):
+            break
+        if look is not None and look.elements and look.elements is not reference.elements:
+            return _innermost_focused(look)
+    return []
+
+
+def _is_part(element: Element, other: Element) -> bool:
+    """Whether an element is another one, or drawn in it, as the text of a cell is."""
+    return is_same(element, other) or other.box.contains(element.box.centre)
+
+
+def _innermost_focused(look: Observation) -> list[Element]:
+    """The elements that have the focus and hold no other that has it.
+
+    A program may leave the mark on a button that was clicked, while the keys go to its document.
+    """
     elements = look.elements or ()
-    own = next(n for n, element in enumerate(elements) if element is focused)
-    return elements[number].role.startswith("document") and lies_in(own, number, elements)
+    front = (look.active.title, "") if look.active is not None else None
+    marked = [
+        number
+        for number, element in enumerate(elements)
+        if "focused" in element.states and (front is None or element.window in front)
+    ]
+    holding = {
+        outer for outer in marked for n in marked if n != outer and lies_in(n, outer, elements)
+    }
+    return [elements[number] for number in marked if number not in holding]
+
+
+def _is_among(element: Element, others: Iterable[Element]) -> bool:
+    return any(is_same(other, element) and _at_same_place(other, element) for other in others)
+
+
+def _holds_text(element: Element) -> bool:
+    return "editable" in element.states or element.role in FIELDS
+
+
+def _is_at(element: Element, point: Point, target: Element, now: Observation) -> bool:
+    """Whether an element lies where something was clicked."""
+    place = now.convert(point, "screen")
+    return element.box.contains(place) or target.box.contains(element.box.centre)
+
+
+def _lies_on(
+    element: Element, clicked: Iterable[Point], acted: Iterable[BoundingBox], now: Observation
+) -> bool:
+    """Whether an element lies where an earlier act was made."""
+    middle = now.convert_box(element.box, "image").centre
+    at = any(element.box.contains(now.convert(point, "screen")) for point in clicked)
+    return at or any(box.contains(middle) for box in acted)
+
+
+def _new_control(
+    elements: Iterable[Element],
+    reference: Observation,
+    now: Observation,
+    acted: Sequence[BoundingBox],
+) -> str:
+    """Returns which of some elements is a control that came up outside of what was acted on."""
+    if not is_complete(reference):
+        return ""
+    known = {(e.role, e.name, e.label) for e in reference.elements or ()}
+    for element in elements:
+        new = (element.role, element.name, element.label) not in known
+        middle = now.convert_box(element.box, "image").centre
+        if new and element.role in CONTROLS and not any(box.contains(middle) for box in acted):
+            return f"{called(element)} came up"
+    return ""
 
 
 # ---------------------------------------------------------------- what acts of one call bring
