@@ -124,15 +124,7 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
 
 def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     """Claims on what came, went, was said and has the focus."""
-    for hit in _NEW.finditer(result):
-        for text in filter(_flat, _NAMED.findall(hit[1])):
-            if not (_own(text, before, after) or _cut(text, before, after)):
-                yield f"new {text}", _came(text, before, after)
-    for hit in _GONE.finditer(result):
-        for text in _NAMED.findall(hit[1]):
-            if _own(text, before, after) or _cut(text, before, after):
-                continue
-            yield f"gone {text}", _came(text, after, before)
+    yield from _listed(result, before, after)
     for pattern, one, other in ((_APPEARED, before, after), (_WINDOW_GONE, after, before)):
         for hit in pattern.finditer(result):
             if hit[1] in ("", "(none)") or not (one.windows or other.windows):
@@ -154,6 +146,19 @@ def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, 
     if "The focus is on" in result:
         other = after.own is not None and _content(before) != _content(after)
         yield "verdict: focus" if other else "focus", _focus(result, after)
+
+
+def _listed(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+    """Claims on what came and went, but for what goes on by itself and what an edge cuts."""
+    for hit in _NEW.finditer(result):
+        for text in filter(_flat, _NAMED.findall(hit[1])):
+            if not (_own(text, before, after) or _cut(text, before, after)):
+                yield f"new {text}", _came(text, before, after)
+    for hit in _GONE.finditer(result):
+        for text in _NAMED.findall(hit[1]):
+            if _own(text, before, after) or _cut(text, before, after):
+                continue
+            yield f"gone {text}", _came(text, after, before)
 
 
 def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:

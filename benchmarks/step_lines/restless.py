@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.step_lines.page import Act
@@ -138,7 +137,8 @@ dialog {{ width: 360px; margin-top: 220px }}</style><script>{_SCRIPT}</script>
 <ul id=o>{"".join(f"<li>{task}" for task in tasks)}</ul>
 <p><button onclick="{html.escape(first)}">{names["first"]}</button>
 <button onclick="d.showModal(); scrollTo(0, {jump})">{names["ask"]}</button></p>
-<p class=t id=words>{lines[0]}</p><div class=h id=row>Row one <button>{names["hover"]}</button></div>
+<p class=t id=words>{lines[0]}</p>
+<div class=h id=row>Row one <button>{names["hover"]}</button></div>
 <ul id=notes></ul>{"".join(f"<p>Paragraph {n}: {chance.choice(_LINES)}</p>" for n in range(30))}
 <dialog id=d><p>{said}</p><button onclick="d.close()">Close it</button></dialog>
 <script>{"; ".join(moving[key] for key in running)}</script>"""
