@@ -59,8 +59,9 @@ class HisaTransport:
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
         """One request; a response that is cut short is asked for again."""
         encoding = "raw" if self._client.near else "png"
-        settle = min(settle * self._client.patience, _MOST_SETTLE)
-        asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
+        # What never stands still does so on a busy machine too: its limit does not grow.
+        asked: dict[str, Any] = {"elements": elements, "format": encoding, "restless": settle}
+        settle = asked["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
         within = 0.0
         if elements:
             asked["patience"] = self._client.patience * longer
