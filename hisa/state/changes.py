@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from hisa.actions import Hotkey, Press, Write, points
+from hisa.actions import Click, Drag, Hotkey, Press, Sleep, Write, points
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
@@ -70,10 +70,10 @@ def describe_changes(
     What the step acted on comes first, then windows and the focus, then all else.
 
     Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``order: role "A" before role "B"``
-    (they changed places), ``~ role "name": "old" -> "new"``
-    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of
-    these did, ``look: role "name"`` for the element whose pixels changed. Windows are compared
-    wherever they are known, elements only where both looks have all of them.
+    (they changed places), ``selection: "text"``, ``~ role "name": "old" -> "new"`` (``!`` where the
+    step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of these did,
+    ``look: role "name"`` for the element whose pixels changed. Windows are compared wherever they
+    are known, elements only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -95,7 +95,9 @@ def describe_changes(
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
         lines += [*_order_lines(old, new), *_listed("+", come), *_listed("-", gone)]
-        if not any(line[0] in "!~+-o" for line in lines):
+        if call is not None and not pairs:
+            lines += _selection_lines(call, before, after)
+        if not any(line[0] in "!~+-os" for line in lines):
             lines += _painted_lines(before, after, old) or (
                 [] if lines else _look_lines(after, roi)
             )
@@ -162,6 +164,15 @@ def _painted_lines(before: Observation, after: Observation, elements: list[Eleme
         if was and now and was != now and not lines:
             lines.append(f'! {_named(element)}: "{was}" -> "{now}"')
     return lines
+
+
+def _selection_lines(call: GroundedCall, before: Observation, after: Observation) -> list[str]:
+    """The text that a step selected: with nothing typed after that, it still is."""
+    last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
+    selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
+    if not selects or after.selection in ("", before.selection):
+        return []
+    return [f"selection: {_quoted(after.selection, _ROW_CHARS)}"]
 
 
 def _order_lines(before: list[Element], after: list[Element]) -> list[str]:

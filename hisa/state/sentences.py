@@ -45,6 +45,8 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
     if order := next((hit for line in lines if (hit := _ORDER_LINE.match(line))), None):
         first, second = (f"{order[at]} “{short(order[at + 1], 40)}”" for at in (1, 3))
         yield f"{first[:1].upper()}{first[1:]} now stands before {second}."
+    if chosen := next((line for line in lines if line.startswith("selection: ")), ""):
+        yield f"The text “{short(chosen[12:-1], 100)}” is selected."
     told = " ".join(values)
     shown = [pair for pair in added if pair[0] not in _WINDOWS | {"terminal"} and pair[1]]
     if shown := [pair for pair in shown if f"“{pair[1]}”" not in told]:

@@ -19,6 +19,7 @@ from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
+from .in_step import Selected
 from .lying import lying_at
 from .sandbox import Wrap, make_beneath, opened_beneath
 from .settle import Steady, Work, settle
@@ -96,6 +97,7 @@ class TypedRoutes:
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
         self._steady = Steady()
+        self._selected = Selected(screen)
         self._answered_at = 0.0
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
@@ -144,6 +146,7 @@ class TypedRoutes:
             "elements": seen.elements,
             "complete": seen.complete,
             "settled": seen.settled,
+            "selection": self._selected.text() if options is not None else "",
             "look": self._looks.keep(frame, seen.windows),
             "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
         }
