@@ -121,6 +121,7 @@ class GuestEnvironment(ABC):
             under_pointer=under,
             complete=look.complete,
             undrawn=look.undrawn,
+            selection=look.selection,
             windows_known=look.windows_known,
             name=look.name,
         )

@@ -219,9 +219,11 @@ class SecretEnvironment(WrappedEnvironment):
         windows, told = self._cleaned(look.windows, look.elements or ())
         elements = None if look.elements is None else told
         undrawn = tuple(map(self._scrub.text, look.undrawn))
-        if (windows, elements, undrawn) == (look.windows, look.elements, look.undrawn):
-            return look
-        return replace(look, windows=windows, elements=elements, undrawn=undrawn)
+        selection = self._scrub.text(look.selection)
+        clean = replace(
+            look, windows=windows, elements=elements, undrawn=undrawn, selection=selection
+        )
+        return look if clean == look else clean
 
     def _cleaned(
         self, windows: Iterable[Window], elements: Iterable[Element]

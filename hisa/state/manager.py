@@ -37,6 +37,7 @@ from hisa.protocols import (
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 from hisa.state.base import Abstractor, Memory, NewSteps, Refiner
+from hisa.state.by_itself import ByItself, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
@@ -64,6 +65,7 @@ class HierarchicalState:
         emit: gets `Abstracted`, `Refined` and `LoopDetected`.
         memory: level 3; None: nothing is recalled or learned.
         settings: limits and the refinement interval.
+        again: looks once more, to tell what goes on by itself; None: nobody does.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class HierarchicalState:
         emit: Emit,
         memory: Memory | None = None,
         settings: StateSettings | None = None,
+        again: LookAgain | None = None,
     ) -> None:
+        self._by_itself = ByItself(again)
         self._abstractor = abstractor
         self._refiner = refiner
         self._emit = emit
@@ -104,7 +108,8 @@ class HierarchicalState:
         self._take_rules(look)
         loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
         *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
-        self._shown, self._moved = look, _differ(self._judged, look)
+        self._by_itself.watch(self._judged, look)
+        self._shown, self._moved = look, self._differ(self._judged, look)
         notes = self._notes()
         refused = _REFUSED if self.withdrawn() else loop.notice if loop else ""
         return StateView(
@@ -123,9 +128,11 @@ class HierarchicalState:
     ) -> str:
         """Level 1; see `hisa.protocols.StateManager`."""
         number = len(self._kept) + 1  # of the line: steps that were cut off have none
-        moved = self._moved if before is self._shown else _differ(self._judged, before)
+        self._by_itself.watch(self._shown, before)
+        moved = self._moved if before is self._shown else self._differ(self._judged, before)
         self._judged = after
         self._meanwhile = self._while_planned(before)
+        before = await self._by_itself.look_before(call, before, after)
         told = _untold(call, outcome)
         made = tuple(replace(m, call=_untold(m.call, m.outcome)) for m in outcome.made)
         looks = before, after
@@ -279,14 +286,14 @@ class HierarchicalState:
 
         The result tells what came after that: a page that came meanwhile is not the step's doing.
         """
-        told = _changed(self._shown, before)
+        told = _changed(self._by_itself.without(self._shown, before), before)
         return f" While it was planned, the screen had changed. {told}" if told else ""
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
         if not self._moved:
             return ""
-        told = _changed(self._judged, look)
+        told = _changed(look and self._by_itself.without(self._judged, look), look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
 
     def _newest_output(self) -> str:
@@ -301,6 +308,13 @@ class HierarchicalState:
     def _notes(self) -> Notes:
         return take_notes(kept.call.note for kept in self._kept)
 
+    def _differ(self, one: Observation | None, other: Observation | None) -> bool:
+        """Whether two looks are seen to differ; a look that is not there is not known to."""
+        if one is None or other is None or one is other:
+            return False
+        calm = self._by_itself.without(one, other)
+        return calm is not None and whole_pair(calm, other) is not None
+
     def _loop(self) -> Loop | None:
         return find_loop(self._kept[-_LOOP_WINDOW:])
 
@@ -310,13 +324,6 @@ def _words_of(look: Observation) -> str:
     told = [f"{window.title} {window.app}" for window in look.windows]
     told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
     return "\n".join(told).casefold()
-
-
-def _differ(one: Observation | None, other: Observation | None) -> bool:
-    """Whether two looks are seen to differ; a look that is not there is not known to."""
-    if one is None or other is None or one is other:
-        return False
-    return whole_pair(one, other) is not None
 
 
 def _refocused(before: Observation, after: Observation) -> bool:
@@ -372,6 +379,7 @@ def build_state(
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     led: Callable[[], bool] = lambda: False,
+    again: LookAgain | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -384,6 +392,7 @@ def build_state(
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         led: whether what is done now needs no model, so that none writes of it either.
+        again: as for `HierarchicalState`.
     """
     small = profile is not None and profile.small
 
@@ -408,6 +417,7 @@ def build_state(
         emit=emit,
         memory=memory,
         settings=settings,
+        again=again,
     )
 
 
