@@ -14,7 +14,9 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["Lying", "cover_at", "covered", "element_at", "focused_element", "lies_in"]
+__all__ = [
+    "Lying", "cover_at", "covered", "element_at", "focused_element", "laid_over", "lies_in",
+]  # fmt: skip
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
 """Roles of what is drawn in a control: who clicks it clicks the control."""
@@ -79,23 +81,35 @@ def cover_at(element: Element, point: Point, look: Observation) -> Element | Non
 
 
 def covered(look: Observation) -> list[int]:
-    """The numbers of the elements that another one lies over at their middle; see `cover_at`.
+    """The numbers of the elements that another one lies over at their middle; see `cover_at`."""
+    elements = look.elements or ()
+    return [
+        number
+        for number, over in laid_over(look).items()
+        if any(elements[row].box.contains(elements[number].box.centre) for row in over)
+        and cover_at(elements[number], elements[number].box.centre, look) is not None
+    ]
 
-    None of a look that does not tell what holds what.
+
+def laid_over(look: Observation) -> dict[int, list[int]]:
+    """By the number of an element: the later ones that overlap it and are no part of it.
+
+    Empty for a look that does not tell what holds what.
     """
     import numpy as np  # which a start need not wait for
 
     elements = look.elements or ()
     if not elements or any(element.parent is None for element in elements):
-        return []
-    sides = np.array([(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements])
-    ends = _ends(elements)
-    found = []
-    for number, element in enumerate(elements):
-        at, rest = element.box.centre, sides[ends[number] :]
-        over = (rest[:, 0] <= at.x) & (at.x < rest[:, 2]) & (rest[:, 1] <= at.y)
-        if (over & (at.y < rest[:, 3])).any() and cover_at(element, at, look) is not None:
-            found.append(number)
+        return {}
+    boxes = [(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements]
+    left, top, right, bottom = np.array(boxes, dtype=float).T
+    shows = np.array([_shows(element) for element in elements])
+    found = {}
+    for number, first in enumerate(_ends(elements)):
+        over = (left[first:] < right[number]) & (right[first:] > left[number]) & shows[first:]
+        over &= (top[first:] < bottom[number]) & (bottom[first:] > top[number])
+        if over.any():
+            found[number] = [int(row) + first for row in np.flatnonzero(over)]
     return found
 
 
