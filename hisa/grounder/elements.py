@@ -10,7 +10,6 @@ from contextlib import suppress
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.evidence import lacks_control
 from hisa.grounder.pick import (
     ALIKE,
     BEHIND,
@@ -90,8 +89,7 @@ class ElementsGrounder:
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
-        words = choice.chosen is not None and lacks_control(queries[-1], choice.chosen.thing)
-        if (words or not _is_sure(choice)) and drawn != self._shapes:
+        if not _is_sure(choice) and drawn != self._shapes:
             choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
         reason = choice.reason
         if not _is_sure(choice):

@@ -28,6 +28,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
+_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+(?:required\W*)?$", re.I)
 _LABELLED = (
     FIELDS
     | {"toggle button"}
@@ -355,6 +356,8 @@ def _in_menu(element: Element) -> bool:
 def _clean(element: Element) -> Element:
     """Without signs that stand for what is embedded, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
+    if "required" in element.states:  # which pages write behind the name as well
+        name = _REQUIRED.sub("", name)
     if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
         plain = " ".join(_MARKUP.sub(" ", element.description).split())
         element = replace(element, description=plain)

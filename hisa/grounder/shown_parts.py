@@ -64,18 +64,18 @@ def coverings(look: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Cove
     holders = {element.parent for element in elements}
     for number, rows in laid_over(look).items():
         element, box = elements[number], boxes[number]
-        above = [row for row in rows if elements[row].window == element.window]
-        over = [row for row in above if elements[row].box.contains(box.centre)]
-        if not over:
+        over = [row for row in rows if elements[row].box.contains(box.centre)]
+        top = cover_at(element, box.centre, look) if over else None
+        if top is not None and top.window != element.window:
+            found[number] = Covering(top, None, is_certain=True)
             continue
-        top = cover_at(element, box.centre, look)
+        above = [row for row in rows if elements[row].window == element.window]
+        over = [row for row in above if row in over]
         certain = top is not None
-        if top is None and not _says(elements[over[-1]]):
-            top = elements[over[-1]]
-            certain = _is_painted(top.box, box, look)
+        if over and top is None and not _says(elements[over[-1]]):
             veiled = any(row in holders or _is_something(elements[row]) for row in over)
-            if not certain and not (veiled and _says(element)):
-                continue
+            certain = _is_painted(elements[over[-1]].box, box, look)
+            top = elements[over[-1]] if certain or (veiled and _says(element)) else None
         if top is not None:
             found[number] = Covering(top, _rest(box, [elements[row].box for row in above]), certain)
     return found
