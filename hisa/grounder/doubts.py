@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hisa.grounder.description import Query
+from hisa.grounder.evidence import lacks_control
 from hisa.grounder.pick import Choice
-from hisa.grounder.scene import Scene, Thing
+from hisa.grounder.scene import READ, SHOWS_TEXT, Scene, Thing
 from hisa.text.words import tokens
 
 __all__ = ["doubt", "doubted"]
@@ -40,6 +42,10 @@ def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
     """Reason that a thing may not be meant though it fits best; empty where nothing speaks so."""
     if query.kind is not None and query.kind.word == "arrow" and _is_no_arrow(query, chosen):
         return "what fits best is no arrow"
+    if _only_shows_text(query, chosen):
+        return "what fits best only shows text"
+    if _is_called_otherwise(query, chosen, scene):
+        return "what fits best is not called so"
     if any(box.contains(chosen.box.centre) for _, box in scene.opened):
         return ""
     said = _INSIDE.search(query.context)
@@ -48,6 +54,32 @@ def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
     placed = query.relations or query.where or query.window  # which may be outside
     rival = None if placed else _as_good_inside(query, chosen, scene)
     return f"{rival.element.name[:60]!r} in what is open over it fits as well" if rival else ""
+
+
+def _only_shows_text(query: Query, thing: Thing) -> bool:
+    """Whether a control that takes a value or a tick is asked for, and this takes none.
+
+    What was read may be such a value, where it is not the name.
+    """
+    kind, page = query.kind, thing.role == "document web"
+    shows = (page or thing.role in SHOWS_TEXT) and "editable" not in thing.element.states
+    if kind is None or thing.is_made_control or not shows:
+        return False
+    if thing.role in kind.roles:
+        return page and kind.holds_value and not tokens("web page, document") & tokens(query.context)
+    is_value = thing.role == READ and not tokens(thing.element.name) & tokens(query.name)
+    return (kind.holds_value and not is_value) or lacks_control(query, thing)
+
+
+def _is_called_otherwise(query: Query, thing: Thing, scene: Scene) -> bool:
+    """Whether a field is asked for by its name alone, of which no word stands on it or beside it."""
+    alone = replace(Query(query.name, query.quoted, query.kind), literals=query.literals)
+    plain = replace(query, head="", context="", labelled=False) == alone
+    if not (plain and query.name and query.kind and query.kind.holds_value):
+        return False
+    e = thing.element
+    own = (e.name, e.text, e.label, e.description, *(text for text, _ in thing.labels))
+    return not tokens(query.name) & (tokens(" ".join(own)) | scene.around(thing))
 
 
 def _is_no_arrow(query: Query, thing: Thing) -> bool:

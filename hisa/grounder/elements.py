@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hisa.errors import NotFound
 from hisa.grounder.common import resolve
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.evidence import lacks_control
 from hisa.grounder.pick import (
     ALIKE,
     BEHIND,
@@ -23,9 +23,9 @@ from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import cover_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
+from hisa.text.words import tokens
 
 __all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "place_of", "spot"]
 
@@ -89,12 +89,12 @@ class ElementsGrounder:
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
-        words = choice.chosen is not None and lacks_control(queries[-1], choice.chosen.thing)
-        if (words or not _is_sure(choice)) and drawn != self._shapes:
+        if not _is_sure(choice) and drawn != self._shapes:
             choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
         reason = choice.reason
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
+        choice, reason = self._unveiled(choice, reason, observation)
         if choice.chosen is not None:
             return place_of(description, choice.chosen, observation)
         raise _not_found(description, reason, choice.others, observation)
@@ -115,6 +115,23 @@ class ElementsGrounder:
         if choice.ambiguous or choice.blocked:  # what fits may be written too
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
+
+
+    def _unveiled(
+        self, choice: Choice, reason: str, observation: Observation
+    ) -> tuple[Choice, str]:
+        """The choice and its reason, or none of a thing beneath another whose words do not show."""
+        chosen = choice.chosen
+        if chosen is None or chosen.thing.cover is None or chosen.thing.cover.is_certain:
+            return choice, reason
+        e, box = chosen.element, observation.convert_box(chosen.box, "image")
+        with suppress(OcrUnavailable):
+            lines = self._read(observation.without_pointer.screenshot, box)
+            if tokens(" ".join(line.text for line in lines)) & tokens(f"{e.name} {e.text}"):
+                return choice, reason
+        words = f"{chosen.thing.cover.words} {called(chosen.thing.cover.element)}"
+        others = (chosen, *(other for other in choice.others if other.thing is not chosen.thing))
+        return Choice(None, words, others), f"what fits is {words}"
 
 
 def names_a_part(description: str) -> bool:
@@ -179,8 +196,8 @@ def _named(candidate: Candidate, observation: Observation) -> str:
     elsewhere = title and (observation.active is None or observation.active.title != title)
     window = f" in {title[:40]!r}" if elsewhere else ""
     behind = f", {BEHIND}" if is_behind(candidate.thing) else ""
-    if over := cover_at(candidate.element, candidate.box.centre, observation):
-        behind = f", covered by {called(over)}"
+    if cover := candidate.thing.cover:
+        behind = f", {cover.words} {called(cover.element)}"
     return f"{called(candidate.element)} at ({x}, {y}){window}{behind}"
 
 
@@ -188,8 +205,8 @@ def _not_found(
     description: str, reason: str, others: Sequence[Candidate], observation: Observation
 ) -> NotFound:
     known = tuple(_named(c, observation) for c in others)
-    if others and (over := cover_at(others[0].element, others[0].box.centre, observation)):
-        reason = reason.replace(BEHIND, f"covered by {called(over)}")
+    if others and (cover := others[0].thing.cover):
+        reason = reason.replace(BEHIND, f"{cover.words} {called(cover.element)}")
     told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"
     closest = f". {told}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:

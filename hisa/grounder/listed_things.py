@@ -272,6 +272,8 @@ def states_of(thing: Thing) -> Iterator[str]:
         yield "not checked"
     if thing.element.states and thing.role not in SHOWS_TEXT and _is_disabled(thing):
         yield "disabled"
+    if thing.cover:
+        yield "perhaps hidden"
 
 
 def _is_disabled(thing: Thing) -> bool:

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hisa.grounder.lists import with_lists
+from hisa.grounder.shown_parts import Covering, coverings, within_holders
 from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
 from hisa.machine.made_once import made_once
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.lies_at import covered
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
 from hisa.text.words import tokens
@@ -28,6 +28,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
+_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+(?:required\W*)?$", re.I)
 _LABELLED = (
     FIELDS
     | {"toggle button"}
@@ -110,9 +111,9 @@ class Scene:
         """Everything that can be seen."""
         shown = [
             (element, box)
-            for element in self._elements
+            for element, part in zip(self._elements, self._parts_shown, strict=True)
             if self._shown(element)
-            and (box := self._seen_box(element).intersection(self.screen))
+            and (box := self._seen_box(element, part).intersection(self.screen))
             and box.area >= 4
         ]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
@@ -126,31 +127,37 @@ class Scene:
             if e.role in _LABELLED:
                 near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
                 labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
-            found.append(Thing(e, box, labels, self._front(element, box)))
+            cover = self._cover(element)
+            found.append(Thing(e, box, labels, self._front(element, box), cover=cover))
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
         return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
     def _shown(self, element: Element) -> bool:
         return not self._tells_showing or bool(element.states & {"showing", "visible"})
 
-    def _seen_box(self, element: Element) -> BoundingBox:
+    def _seen_box(self, element: Element, box: BoundingBox) -> BoundingBox:
         """The box of an element; of a field as narrow as its caret, that of what holds it.
 
         Pages that draw drop-downs of their own keep such a field for what is typed.
         """
-        box = element.box
         if element.role not in FIELDS | {"combo box"} or box.width > _CARET:
             return box
         told = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
         holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
         return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
+    def _cover(self, element: Element) -> Covering | None:
+        """What lies over an element and leaves no part of it bare."""
+        cover = self._coverings.get(id(element))
+        return None if cover is None or cover.rest else cover
+
     def _front(self, element: Element, box: BoundingBox) -> float:
         """Enabled, in the active window, not behind it."""
         usable = bool(element.states & {"enabled", "sensitive"}) or not self._tells_enabled
         factor = 1.0 if usable else 0.93
         active = self.observation.active
-        factor *= self._beneath(element, box) * (0.5 if id(element) in self._covered else 1.0)
+        cover = self._cover(element)
+        factor *= self._beneath(element, box) * (0.5 if cover and cover.is_certain else 1.0)
         if any(over.contains(box.centre) for over in self._menus) and not _in_menu(element):
             return factor * 0.6
         if active is None or not element.window or element.window in self._bubbles:
@@ -200,9 +207,21 @@ class Scene:
         return 0.5 if self._popup[0].contains(box.centre) else 0.8
 
     @made_once
-    def _covered(self) -> frozenset[int]:
-        """The elements that a layer of their own page or window hides, as far as the tree tells."""
-        return frozenset(id(self._elements[number]) for number in covered(self.observation))
+    def _cut(self) -> list[BoundingBox]:
+        return [element.box for element in within_holders(self._elements)]
+
+    @made_once
+    def _coverings(self) -> dict[int, Covering]:
+        """What lies over elements in their own page or window, as far as the tree tells."""
+        look = replace(self.observation, elements=self._elements)
+        return {id(self._elements[n]): over for n, over in coverings(look, self._cut).items()}
+
+    @made_once
+    def _parts_shown(self) -> list[BoundingBox]:
+        """The part of each element that shows, the whole of what nothing lies over."""
+        over = (self._coverings.get(id(element)) for element in self._elements)
+        pairs = zip(over, self._cut, strict=True)
+        return [cover.rest if cover and cover.rest else box for cover, box in pairs]
 
     @made_once
     def _menus(self) -> list[BoundingBox]:
@@ -337,6 +356,8 @@ def _in_menu(element: Element) -> bool:
 def _clean(element: Element) -> Element:
     """Without signs that stand for what is embedded, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
+    if "required" in element.states:  # which pages write behind the name as well
+        name = _REQUIRED.sub("", name)
     if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
         plain = " ".join(_MARKUP.sub(" ", element.description).split())
         element = replace(element, description=plain)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hisa.grounder.shown_parts import Covering
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
@@ -44,6 +45,8 @@ class Thing:
     """How surely the picture shows it, 0..1; None where it is told or written."""
     handle: BoundingBox | None = None
     """The part that is clicked, such as a slider's handle; None: the whole."""
+    cover: Covering | None = None
+    """What lies over it and leaves no part of it bare."""
 
     @property
     def role(self) -> str:

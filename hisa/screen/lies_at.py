@@ -14,7 +14,9 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["Lying", "cover_at", "covered", "element_at", "focused_element", "lies_in"]
+__all__ = [
+    "Lying", "cover_at", "covered", "element_at", "focused_element", "laid_over", "lies_in",
+]  # fmt: skip
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
 """Roles of what is drawn in a control: who clicks it clicks the control."""
@@ -80,26 +82,39 @@ def cover_at(element: Element, point: Point, look: Observation) -> Element | Non
 
 
 def covered(look: Observation) -> list[int]:
-    """The numbers of the elements that another one lies over at their middle; see `cover_at`.
+    """The numbers of the elements that another one lies over at their middle; see `cover_at`."""
+    elements = look.elements or ()
+    return [
+        number
+        for number, over in laid_over(look).items()
+        if any(elements[row].box.contains(elements[number].box.centre) for row in over)
+        and cover_at(elements[number], elements[number].box.centre, look) is not None
+    ]
 
-    None of a look that does not tell what holds what.
+
+def laid_over(look: Observation) -> dict[int, list[int]]:
+    """By the number of an element: those that overlap it from above and are no part of it.
+
+    Empty for a look that does not tell what holds what.
     """
     import numpy as np  # which a start need not wait for
 
     elements = look.elements or ()
     if not elements or any(element.parent is None for element in elements):
-        return []
-    sides = np.array([(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements])
-    ends = _ends(elements)
-    above = np.array([_is_popped_up(number, elements) for number in range(len(elements))])
-    places, found = np.arange(len(elements)), []
-    for number, element in enumerate(elements):
-        at = element.box.centre
-        over = (sides[:, 0] <= at.x) & (at.x < sides[:, 2]) & (sides[:, 1] <= at.y)
-        over &= (at.y < sides[:, 3]) & (above | (places >= ends[number]))
-        if over.any() and cover_at(element, at, look) is not None:
-            found.append(number)
-    return found
+        return {}
+    boxes = [(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements]
+    left, top, right, bottom = np.array(boxes, dtype=float).T
+    rows, ends = np.arange(len(elements)), np.array(_ends(elements))
+    shows = np.array([_shows(element) for element in elements])
+    popped_up = np.array([_is_popped_up(row, elements) for row in range(len(elements))])
+    over_by_number = {}
+    for number, first in enumerate(ends):
+        over = (rows >= first) | (popped_up & ((rows > number) | (ends <= number)))
+        over &= (left < right[number]) & (right > left[number]) & shows & (rows != number)
+        over &= (top < bottom[number]) & (bottom > top[number])
+        if over.any():
+            over_by_number[number] = [int(row) for row in np.flatnonzero(over)]
+    return over_by_number
 
 
 def _ends(elements: Sequence[Element]) -> list[int]:

@@ -55,8 +55,9 @@ MENU = tuple(
 
 async def test_a_cell_beside_an_open_calendar_is_no_day_of_it() -> None:
     description = "day 28 in the calendar of March 2017"
-    assert (await find(description, column_and())).label == 'table cell "28"'
-    with pytest.raises(NotFound, match="outside the calendar that is open"):
+    with pytest.raises(NotFound, match="in no calendar"):
+        await find(description, column_and())
+    with pytest.raises(NotFound, match="calendar"):
         await find(description, column_and(shown("calendar", "", (300, 200, 240, 180))))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
 
-__all__ = ["Day", "day_asked", "day_fit"]
+__all__ = ["Day", "day_asked", "day_fit", "days_shown"]
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july",
@@ -90,6 +90,19 @@ def day_fit(table: Table, day: Day) -> Floats:
         there = 1.0 if wanted == 0 else _BESIDE
         fit[sheet.rows[same]] = np.where(offsets[same] == wanted, there, _OTHER)
     return fit
+
+
+def days_shown(table: Table, day: Day) -> tuple[Ints, Ints]:
+    """The rows of all days of calendars, and of those that are certainly the one asked for.
+
+    None is certain by its number alone where a month is asked for that no title shows.
+    """
+    sheets, fit = _sheets(table), day_fit(table, day)
+    titled = [sheet.rows for sheet in sheets if sheet.month or not day.month]
+    every = [sheet.rows for sheet in sheets]
+    none = np.zeros(0, dtype=int)
+    certain = np.concatenate([none, *titled])
+    return np.concatenate([none, *every]), certain[fit[certain] == 1.0]
 
 
 def _sheets(table: Table) -> list[_Sheet]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from hisa.grounder.description import Query, Relation
@@ -15,7 +16,7 @@ from hisa.grounder.pick import (
 )
 from hisa.grounder.ranking import SURE, refusal
 from hisa.grounder.scene import Scene
-from hisa.grounder.thing import Thing, overlap
+from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
 from hisa.plugins.reading.drawn_controls import drawn_control, named_control
 from hisa.text.words import tokens
 
@@ -26,6 +27,11 @@ _JUST_SO = 0.99
 100 are right on the training screens."""
 _TEXTUAL = frozenset({"menu item", "option", "entry", "item", "list item"})
 """Kinds of which what shows a text may be one, whatever it is told to be."""
+_IS_DAY = re.compile(
+    r"\W*(?:the )?(?:(?:first|last) )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)?day\b|\d{1,2}\b"
+    r"(?![.:,/%]\d))(?!.*\b(?:row|cell|column|table)\b)"
+)
+"""What begins with a day, or with a number that may be one, and is no part of a table."""
 _PRESSED = frozenset({"button", "link"})
 _TEXTS = frozenset({"static", "label", "section"})
 """Roles of texts that may be pressed; a heading is none."""
@@ -41,9 +47,10 @@ class LearnedRanker:
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         plain = chosen if chosen and _is_plain(queries[-1], chosen) else None
-        if plain is not None and drawn_control(queries[-1], plain.thing, scene) is None:
-            return by_hand
-        return _by_trees(queries, scene, min_score, by_hand)
+        choice = by_hand
+        if plain is None or drawn_control(queries[-1], plain.thing, scene) is not None:
+            choice = _by_trees(queries, scene, min_score, by_hand)
+        return _in_calendar(queries[-1], choice, scene, min_score)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
         """See `hisa.grounder.base.Ranker`."""
@@ -56,6 +63,28 @@ class LearnedRanker:
 
 
 LEARNED = LearnedRanker()
+
+
+def _in_calendar(query: Query, choice: Choice, scene: Scene, min_score: float) -> Choice:
+    """The choice, but for a day the one on the calendar, and no number elsewhere."""
+    from hisa.plugins.reading.calendar_days import day_asked, days_shown
+    from hisa.plugins.reading.scene_table import Table
+
+    context, chosen = query.context.casefold(), choice.chosen
+    day = day_asked(context) if _IS_DAY.match(context) else None
+    if day is None:
+        return choice
+    table = Table(scene)
+    shown, certain = ([table.things[row] for row in rows] for rows in days_shown(table, day))
+    others = tuple(c for c in choice.others if chosen is None or c.thing is not chosen.thing)
+    if len(certain) == 1 and not is_blocked(query, certain[0]):
+        return Choice(Candidate(certain[0], max(min_score, SURE)), others=others)
+    if chosen is None or not chosen.element.name.isdigit():
+        return choice
+    boxes = [thing.box for thing in shown] + [b for sort, b in scene.opened if sort == "calendar"]
+    if any(box.contains(chosen.box.centre) for box in boxes):
+        return choice
+    return Choice(None, "what fits best lies in no calendar", (chosen, *others))
 
 
 def _by_trees(
@@ -130,7 +159,7 @@ def _held(query: Query, thing: Thing, scene: Scene) -> Thing:
     The line has the words beside the control, and what is clicked is the control.
     """
     roles = query.kind.roles if query.kind else frozenset()
-    if thing.role != "section" or thing.role in roles:
+    if thing.role not in SHOWS_TEXT or thing.role in roles:
         return thing
     inside = [t for t in scene.things if t.role in roles and overlap(thing.box, t.box) > _WITHIN]
     return inside[0] if len(inside) == 1 else thing

@@ -1,0 +1,122 @@
+"""The part of each element that shows: cut off by what holds it, and beneath what lies over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.lies_at import cover_at, laid_over
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import CONTAINERS, LAYOUT
+
+__all__ = ["Covering", "coverings", "within_holders"]
+
+_LEAST = 4
+"""Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
+pixels wide."""
+_EDGE = 3
+"""Pixels of the screen by which borders of what lies over an element are left out of account."""
+_FLAT = 8
+"""Of 255: the most that a channel differs within one colour, once a picture was scaled."""
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What lies over the middle of an element; ``rest`` is the largest part beside it, if any."""
+
+    element: Element
+    rest: BoundingBox | None
+    is_certain: bool
+    """Whether it hides the element: it has words, or the picture shows it in place of that."""
+
+    @property
+    def words(self) -> str:
+        """Ends before what it is."""
+        return "covered by" if self.is_certain else "perhaps hidden by"
+
+
+def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:
+    """The elements cut off by what holds them, where their middle lies outside of that.
+
+    A list that was scrolled shows half of an entry, which is told with its whole box.
+    """
+    cut: list[Element] = []
+    for number, element in enumerate(elements):
+        holder = element.parent
+        if holder is not None and 0 <= holder < number:
+            around = cut[holder].box
+            part = around.intersection(element.box)
+            if not around.contains(element.box.centre) and part and _is_place(part):
+                element = replace(element, box=part)
+        cut.append(element)
+    return tuple(cut)
+
+
+def coverings(look: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Covering]:
+    """What lies over elements in their own windows and is no part of them, by their numbers.
+
+    Args:
+        look: with elements.
+        boxes: the part of each element that its holders show.
+    """
+    elements, found = look.elements or (), {}
+    holders = {element.parent for element in elements}
+    for number, rows in laid_over(look).items():
+        element, box = elements[number], boxes[number]
+        over = [row for row in rows if elements[row].box.contains(box.centre)]
+        top = cover_at(element, box.centre, look) if over else None
+        if top is not None and top.window != element.window:
+            found[number] = Covering(top, None, is_certain=True)
+            continue
+        above = [row for row in rows if elements[row].window == element.window]
+        over = [row for row in above if row in over]
+        certain = top is not None
+        if over and top is None and not _says(elements[over[-1]]):
+            veiled = any(row in holders or _is_something(elements[row]) for row in over)
+            certain = _is_painted(elements[over[-1]].box, box, look)
+            top = elements[over[-1]] if certain or (veiled and _says(element)) else None
+        if top is not None:
+            found[number] = Covering(top, _rest(box, [elements[row].box for row in above]), certain)
+    return found
+
+
+def _says(element: Element) -> bool:
+    return bool(f"{element.name}{element.label}{element.text}".strip())
+
+
+def _is_something(element: Element) -> bool:
+    """Whether it is more than a part of a layout, and so painted, as a rule."""
+    return element.role not in CONTAINERS | LAYOUT or "focusable" in element.states
+
+
+def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
+    """Whether the picture has one colour where an element's edge would be seen through another."""
+    inner = _grown(over, -_EDGE)
+    part = inner.intersection(_grown(box, _EDGE)) if inner.area else None
+    if part is None or (box.intersection(part) or box) == part:
+        return False
+    pixels = look.screenshot.crop(look.convert_box(part, "image")).pixels
+    return all(most - least <= _FLAT for least, most in pixels.getextrema())
+
+
+def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:
+    """The part of a box beside all that lies over it; of several the least narrow."""
+    parts = [part for other in over if (part := box.intersection(other))]
+    left, right = min(p.left for p in parts), max(p.right for p in parts)
+    top, bottom = min(p.top for p in parts), max(p.bottom for p in parts)
+    beside = (
+        replace(box, right=left),
+        replace(box, left=right),
+        replace(box, bottom=top),
+        replace(box, top=bottom),
+    )
+    return max(filter(_is_place, beside), key=lambda b: min(b.width, b.height), default=None)
+
+
+def _is_place(box: BoundingBox) -> bool:
+    return min(box.width, box.height) >= _LEAST
+
+
+def _grown(box: BoundingBox, by: float) -> BoundingBox:
+    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
