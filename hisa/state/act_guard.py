@@ -84,7 +84,7 @@ class ActGuard:
         self._similar = similar
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
-        """The call, held to windows and pixels of the look that it was decided on."""
+        """The call, held to windows and pixels of a look on which it means what was decided."""
         found = call.found or planned
         first = presses(call.actions)[0]
         points = list(pressed(first, planned))
@@ -93,12 +93,6 @@ class ActGuard:
         if not points and any(isinstance(action, _KEYS) for action in first):
             boxes.append(_in_front(planned))
         return replace(call, held=Held(planned, tuple(boxes), own=own_boxes(points, found)))
-
-    def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
-        """The call, held to a look that `again` returned: windows and its targets' own pixels."""
-        points = list(pressed(presses(call.actions)[0], now))
-        boxes = (now.convert_box(region(point, now), "screen") for point in points)
-        return replace(call, held=Held(now, tuple(boxes), own=own_boxes(points, now)))
 
     async def by_name(
         self, call: GroundedCall, now: Observation, environment: Environment

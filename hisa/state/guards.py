@@ -142,7 +142,8 @@ class SequenceGuard(ActGuard):
         known = replace(now, elements=reference.elements, complete=reference.complete)
         acted = list(_acted_boxes(made, reference))
         targets = _targets(call, made, now)
-        own = own_boxes(targets, replace(reference, cursor=None))
+        things = (element_at(point, reference) for point in targets)
+        own = [e.box for e in things if e is not None and e.role in CONTROLS - FIELDS]
         left = _unexplained(planned, now, [*acted, *lit_boxes(own, planned, now)])
         for point in targets:
             if left and (reason := self._differs(point, region(point, reference), left, looks)):
