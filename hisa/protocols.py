@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -33,8 +33,8 @@ from hisa.screen.observation import Observation, Screenshot
 __all__ = [
     "COMMAND_LIMIT",
     "FILE_LIMIT",
-    "ActingTime",
     "Act",
+    "ActingTime",
     "ActsWhereUnchanged",
     "Advice",
     "CommandResult",
@@ -326,30 +326,11 @@ class ActsWhereUnchanged(Protocol):
         ...
 
 
-class PressNext(Protocol):
-    """Makes a later press of a call, where it still means what it was decided to do."""
-
-    async def __call__(self, done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
-        """Look, and do ``act`` with the press, held to that look.
-
-        Args:
-            done: what was done of the call.
-            press: what follows, up to the next press.
-            act: does a press on a machine.
-
-        Raises:
-            ScreenChanged: it no longer means that; it was not done.
-            ActionRefused: it is not allowed; it was not done.
-        """
-        ...
-
-
-class Act(Protocol):
-    """Does a part of a call; see `PressNext`."""
-
-    async def __call__(self, part: GroundedCall, environment: Environment, /) -> None:
-        """Do it; the errors are those of `ActsWhereUnchanged`."""
-        ...
+Act = Callable[[GroundedCall, Environment], Awaitable[None]]
+"""Does a part of a call on a machine; the errors are those of `ActsWhereUnchanged`."""
+PressNext = Callable[[GroundedCall, GroundedCall, Act], Awaitable[None]]
+"""Takes what was done of a call and what follows up to the next press, and does that, held to a
+look of its own. Raises `ScreenChanged` or `ActionRefused` where it must not be done."""
 
 
 @runtime_checkable

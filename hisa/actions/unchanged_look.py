@@ -7,7 +7,7 @@ that is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -17,19 +17,22 @@ from hisa.actions.action_records import Action, Click, Drag, MouseDown, Move, Sl
 from hisa.actions.calls import Held
 from hisa.errors import ScreenChanged
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.similarity import outlines_alike
 
-__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "require_unchanged"]
+__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "lit_boxes", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
 """What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
 SAME_DRAWING = 0.5
 """How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
 the same one 0.9."""
-_RING = 4
-"""Screen pixels around a thing in which it may light up too: a frame, a ring of focus."""
+_RING = 6
+"""Image pixels around a thing in which it may light up too: a ring of focus, a shadow."""
+_BORDER = 3
+"""Image pixels at a thing's rim that are no part of its label: a border that is drawn wider has
+longer outlines than the words."""
 _POINTER = (16, 28)
 """Image pixels before and after the hot spot within which a pointer is drawn; usual ones are 24 to
 32 wide, with the hot spot in a corner or the middle."""
@@ -72,26 +75,34 @@ def require_unchanged(held: Held, now: Observation) -> None:
             )
 
 
+def lit_boxes(
+    boxes: Iterable[BoundingBox], before: Observation, now: Observation
+) -> Iterator[BoundingBox]:
+    """Yields those of some boxes, with a ring and in image space, on which the same is drawn.
+
+    Its colour and its border may be others.
+    """
+    for box in (now.convert_box(each, "image") for each in boxes):
+        inner = grown(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
+        drawn = [
+            look.without_pointer.screenshot.pixels.crop(_corners(inner)) for look in (before, now)
+        ]
+        for picture, pointer in product(drawn, _pointers(before, now)):
+            _blacken(picture, pointer, inner)
+        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
+            yield grown(box, _RING)
+
+
 def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
     """Whether a part of the screen shows another thing, more than a caret or a highlight."""
-    looks = held.look.without_pointer, now.without_pointer
     part = now.convert_box(box, "image")
-    before, after = (each.screenshot.crop(part) for each in looks)
+    before, after = (e.without_pointer.screenshot.crop(part) for e in (held.look, now))
     changed = _white(ImageChops.difference(before.pixels, after.pixels))
-    pointers = [_pointer_box(look) for look in (held.look, now) if look.under_pointer is None]
-    for pointer in filter(None, pointers):
+    for pointer in _pointers(held.look, now):
         _blacken(changed, pointer, part)
-    if _is_small(changed):
-        return False
-    for own in (now.convert_box(each, "image") for each in held.own):
-        inside = own.intersection(part)
-        if inside is None:
-            continue
-        drawn = [each.screenshot.pixels.crop(_corners(own)) for each in looks]
-        for picture, pointer in product(drawn, filter(None, pointers)):
-            _blacken(picture, pointer, own)
-        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
-            _blacken(changed, _grown(own, _RING), part)
+    if not _is_small(changed):
+        for lit in lit_boxes(held.own, held.look, now):
+            _blacken(changed, lit, part)
     return not _is_small(changed)
 
 
@@ -118,16 +129,13 @@ def _blacken(picture: Image.Image, box: BoundingBox, part: BoundingBox) -> None:
         picture.paste(0, (left, top, right, bottom))
 
 
-def _grown(box: BoundingBox, by: float) -> BoundingBox:
-    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
-
-
 def _corners(box: BoundingBox) -> tuple[int, int, int, int]:
     return int(box.left), int(box.top), int(box.right), int(box.bottom)
 
 
-def _pointer_box(look: Observation) -> BoundingBox | None:
-    if look.cursor is None:
-        return None
-    at, (before, after) = look.convert(look.cursor, "image"), _POINTER
-    return BoundingBox(at.x - before, at.y - before, at.x + after, at.y + after)
+def _pointers(*looks: Observation) -> Iterator[BoundingBox]:
+    """Yields the image-space boxes in which pointers are drawn, where nobody tells what of."""
+    for look in looks:
+        if look.under_pointer is None and look.cursor is not None:
+            at, (before, after) = look.convert(look.cursor, "image"), _POINTER
+            yield BoundingBox(at.x - before, at.y - before, at.x + after, at.y + after)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BoundingBox", "Point", "Size", "Space", "convert", "convert_box", "fit_within"]
+__all__ = ["BoundingBox", "Point", "Size", "Space", "convert", "convert_box", "fit_within", "grown"]
 
 Space = Literal["screen", "image", "unit"]
 
@@ -84,6 +84,11 @@ class BoundingBox:
             self.space,
         )
         return box if box.right > box.left and box.bottom > box.top else None
+
+
+def grown(box: BoundingBox, by: float) -> BoundingBox:
+    """The box with so many pixels more on each side."""
+    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
 
 
 def _same(one: Space, other: Space) -> None:

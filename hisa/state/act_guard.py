@@ -25,20 +25,19 @@ from hisa.actions import (
     Write,
     presses,
 )
-from hisa.actions.unchanged_look import SAME_DRAWING
+from hisa.actions.unchanged_look import SAME_DRAWING, lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
-from hisa.screen.similarity import outlines_alike, similarity
+from hisa.screen.similarity import similarity
 from hisa.state.base import ReadsElements
 from hisa.state.held_regions import (
     CONTROLS,
     DIALOGS,
     called,
-    grown,
     is_same,
     is_usable,
     letters,
@@ -62,9 +61,6 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
-_BORDER = 3
-"""Image pixels at a button's rim that are no part of its label: a border that is drawn wider has
-longer outlines than the words."""
 _LARGE = 0.05
 """Share of the screen from which on an element is no control with a label of its own."""
 _IN_A_ROW = 8
@@ -88,7 +84,7 @@ class ActGuard:
         self._similar = similar
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
-        """The call, held to windows and pixels of the look that it was decided on."""
+        """The call, held to windows and pixels of a look on which it means what was decided."""
         found = call.found or planned
         first = presses(call.actions)[0]
         points = list(pressed(first, planned))
@@ -97,12 +93,6 @@ class ActGuard:
         if not points and any(isinstance(action, _KEYS) for action in first):
             boxes.append(_in_front(planned))
         return replace(call, held=Held(planned, tuple(boxes), own=own_boxes(points, found)))
-
-    def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
-        """The call, held to a look that `again` returned: windows and its targets' own pixels."""
-        points = list(pressed(presses(call.actions)[0], now))
-        boxes = (now.convert_box(region(point, now), "screen") for point in points)
-        return replace(call, held=Held(now, tuple(boxes), own=own_boxes(points, now)))
 
     async def by_name(
         self, call: GroundedCall, now: Observation, environment: Environment
@@ -364,11 +354,8 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     own = now.convert_box(element.box, "image").intersection(box)
     if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
-        return (
-            ""
-            if alike >= SAME_DRAWING
-            else f"{called(element)} around ({x}, {y}) shows another thing"
-        )
+        other = f"{called(element)} around ({x}, {y}) shows another thing"
+        return "" if alike >= SAME_DRAWING else other
     inside = tuple(
         round(side)
         for side in (
@@ -383,10 +370,6 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     around = box.area - own.area
     if around > 0 and changed.histogram()[255] > _AROUND * around:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
-    if element.role not in CONTROLS - FIELDS:
+    if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now)):
         return ""
-    label = grown(own, -_BORDER) if min(own.width, own.height) > 6 * _BORDER else own
-    alike = outlines_alike(before.screenshot.crop(label), now.screenshot.crop(label))
-    return (
-        "" if alike >= SAME_DRAWING else f"what is drawn on {called(element)} is another thing now"
-    )
+    return f"what is drawn on {called(element)} is another thing now"

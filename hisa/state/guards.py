@@ -13,14 +13,13 @@ from dataclasses import replace
 from PIL import Image
 
 from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, points
-from hisa.actions.unchanged_look import SAME_DRAWING
+from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, MadeCall
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
-from hisa.screen.similarity import outlines_alike
 from hisa.state.act_guard import (
     ActGuard,
     in_another_row,
@@ -34,7 +33,6 @@ from hisa.state.facts import is_complete, smallest_focused
 from hisa.state.held_regions import (
     CONTROLS,
     called,
-    grown,
     is_same,
     is_usable,
     other_window,
@@ -150,7 +148,9 @@ class SequenceGuard(ActGuard):
         by_elements = self._reader is not None and reference.elements is not None
         keys = by_elements and not _aims(call, now)
         targets = () if keys else _targets(call, made, now)
-        left = _unexplained(planned, now, [*acted, *_lit_boxes(targets, reference, planned, now)])
+        things = (element_at(point, reference) for point in targets)
+        own = [e.box for e in things if e is not None and e.role in CONTROLS - FIELDS]
+        left = _unexplained(planned, now, [*acted, *lit_boxes(own, planned, now)])
         for point in targets:
             if left and (reason := self._differs(point, region(point, reference), left, looks)):
                 raise ScreenChanged(reason)
@@ -214,17 +214,6 @@ def _unexplained(
         left, top, right, bottom = (round(side) for side in _sides(box))
         mask.paste(0, (max(0, left), max(0, top), max(0, right), max(0, bottom)))
     return mask if mask.getbbox() else None
-
-
-def _lit_boxes(
-    targets: Iterable[Point], reference: Observation, planned: Observation, now: Observation
-) -> Iterator[BoundingBox]:
-    """The image-space boxes of targets on which the same is drawn in another colour."""
-    for own in own_boxes(targets, replace(reference, cursor=None)):
-        box = now.convert_box(own, "image")
-        drawn = (look.without_pointer.screenshot.crop(box) for look in (planned, now))
-        if outlines_alike(*drawn) >= SAME_DRAWING:
-            yield grown(box, _RING)
 
 
 def _sides(box: BoundingBox) -> tuple[float, float, float, float]:

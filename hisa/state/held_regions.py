@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
@@ -14,7 +14,6 @@ __all__ = [
     "CONTROLS",
     "DIALOGS",
     "called",
-    "grown",
     "is_same",
     "is_usable",
     "letters",
@@ -72,11 +71,6 @@ def letters(text: str) -> str:
 def quoted(text: str) -> str:
     """The beginning of a text as it is told to a planner."""
     return f"“{field_text(excerpt(text, 60))}”"
-
-
-def grown(box: BoundingBox, by: float) -> BoundingBox:
-    """The box with so many pixels more on each side."""
-    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
 
 
 def region(point: Point, reference: Observation) -> BoundingBox:

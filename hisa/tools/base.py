@@ -45,10 +45,6 @@ class Guard(Protocol):
         """
         ...
 
-    def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
-        """Returns the call held to a look that `again` returned."""
-        ...
-
     async def by_name(
         self, call: GroundedCall, now: Observation, environment: Environment
     ) -> GroundedCall:

@@ -69,7 +69,7 @@ async def _make(
     """Do a part of a call after those ``before``, then move the pointer on its ``way``."""
     look = context.observation
 
-    async def act(held: GroundedCall, environment: Environment, /) -> None:
+    async def act(held: GroundedCall, environment: Environment) -> None:
         actions = (*held.actions, *way)
         there = to_space(actions, "screen", screen=look.screen, image=look.image)
         await _act(there, held.held, environment)

@@ -122,7 +122,7 @@ class SequenceToolbox(Catalogue):
         async def execute(part: GroundedCall, look: Observation) -> Outcome:
             return await self._inner.execute(part, look, environment)
 
-        async def press_next(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
+        async def press_next(done: GroundedCall, press: GroundedCall, act: Act) -> None:
             assert self._guard is not None, "without it a call is not parted"
             again = done.actions[-1:] == press.actions[:1]  # it may be a double click
             if again:
@@ -156,7 +156,7 @@ class SequenceToolbox(Catalogue):
         except ScreenChanged:
             look = await guard.again(call, held.look, environment)
         try:
-            return await act(guard.loosely(call, look), look)
+            return await act(guard.hold(replace(call, found=None), look), look)
         except ScreenChanged:
             look = await guard.again(call, held.look, environment)
             named = await guard.by_name(call, look, environment)

@@ -15,7 +15,7 @@ from typing import Literal
 from hisa.actions import Move, Scroll, Sleep, presses
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Acted, Decided
-from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, Toolbox
+from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, PressNext, Toolbox
 from hisa.screen.observation import Observation
 from hisa.tools.base import AsksItself, BaseTool, ToolContext
 from hisa.tools.catalogue import Catalogue
@@ -114,13 +114,11 @@ class PolicyToolbox(Catalogue):
             return Outcome(ok=False, error=word.refusal, refused=True)
         return await self._inner.execute(call, observation, _unasked(environment, word))
 
-    def _deciding(
-        self, press_next: Callable[..., Awaitable[None]], tool: BaseTool
-    ) -> Callable[..., Awaitable[None]]:
-        """Makes later presses as `hisa.protocols.PressNext`, each decided on a look of its own."""
+    def _deciding(self, press_next: PressNext, tool: BaseTool) -> PressNext:
+        """Makes later presses, each decided on a look of its own."""
 
-        async def decide(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
-            async def act_decided(part: GroundedCall, environment: Environment, /) -> None:
+        async def decide(done: GroundedCall, press: GroundedCall, act: Act) -> None:
+            async def act_decided(part: GroundedCall, environment: Environment) -> None:
                 assert part.held is not None, "a later press is held"
                 look = await self._seen(part, part.held.look, environment)
                 word = await self._decide(part, tool, look, environment)
