@@ -165,7 +165,7 @@ def test_a_whole_run_with_a_planner_that_points(tmp_path: Path) -> None:
         environment=form,
     )
     assert (result.status, form.text) == ("succeeded", "Ada")
-    assert "Write the coordinates yourself" in asked[0].text
+    assert "You find places yourself" in asked[0].text
     assert "from 0 to 1000 of the screenshot's width and height" in asked[0].text
     assert "Plain numbers for a place are pixels" not in asked[0].text
     assert "you pointed at (384, 235)" in asked[1].text
