@@ -109,26 +109,29 @@ class Scene:
     @made_once
     def things(self) -> list[Thing]:
         """Everything that can be seen."""
-        shown = [
-            (element, box)
-            for element, part in zip(self._elements, self._parts_shown, strict=True)
+        numbered = [
+            (number, element, box)
+            for number, (element, part) in enumerate(
+                zip(self._elements, self._parts_shown, strict=True)
+            )
             if self._shown(element)
             and (box := self._seen_box(element, part).intersection(self.screen))
             and box.area >= 4
         ]
+        shown = [(element, box) for _, element, box in numbered]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
         lines = [(e.name, e.box) for e in self._read if len(e.name) <= _LONG]
         named = [(e.name, b) for e, b in shown if e.name and e.role in CONTAINERS - {"frame"}]
         heads = [(e.name, box) for e, box in shown if "column header" in e.role and e.name]
         found = []
-        for element, box in shown:
+        for number, element, box in numbered:
             e = self._with_read(element, box)
             labels: tuple[tuple[str, float], ...] = ()
             if e.role in _LABELLED:
                 near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
                 labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
-            cover = self._cover(element)
-            found.append(Thing(e, box, labels, self._front(element, box), cover=cover))
+            front, cover = self._front(element, box), self._cover(element)
+            found.append(Thing(e, box, labels, front, cover=cover, number=number))
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
         return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
