@@ -66,7 +66,9 @@ def _only_shows_text(query: Query, thing: Thing) -> bool:
     if kind is None or thing.is_made_control or not shows:
         return False
     if thing.role in kind.roles:
-        return page and kind.holds_value and not tokens("web page, document") & tokens(query.context)
+        return (
+            page and kind.holds_value and not tokens("web page, document") & tokens(query.context)
+        )
     is_value = thing.role == READ and not tokens(thing.element.name) & tokens(query.name)
     return (kind.holds_value and not is_value) or lacks_control(query, thing)
 

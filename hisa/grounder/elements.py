@@ -117,7 +117,6 @@ class ElementsGrounder:
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
 
-
     def _unveiled(
         self, choice: Choice, reason: str, observation: Observation
     ) -> tuple[Choice, str]:

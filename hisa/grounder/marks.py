@@ -47,7 +47,7 @@ class Marks:
         things = in_windows(worth_telling(scene), observation)
         best_first = ranked(things, task, observation)
         rows = row_names(things, observation, told, counted=True)
-        head, tail = list(_windows(observation)), list(_partial(observation))
+        head, tail = list(_windows(observation)), list(_partial(observation, things))
 
         def chosen(size: int) -> list[Thing]:
             best = set(map(id, best_first[:size]))
@@ -227,6 +227,9 @@ def _rest(left_out: int) -> Iterator[str]:
         yield f"({left_out} more are on the screen: describe in words what is not listed.)"
 
 
-def _partial(observation: Observation) -> Iterator[str]:
+def _partial(observation: Observation, things: Sequence[Thing]) -> Iterator[str]:
+    active = observation.active
+    if active is not None and not any(active.title == thing.element.window for thing in things):
+        yield f'("{quoted(active.title)}" tells nothing of what it shows.)'
     if not observation.complete:
         yield "(Not all elements could be read in time: what is not listed may be there.)"
