@@ -74,7 +74,7 @@ def _only_shows_text(query: Query, thing: Thing) -> bool:
 
 
 def _is_called_otherwise(query: Query, thing: Thing, scene: Scene) -> bool:
-    """Whether a field is asked for by its name alone, of which no word stands on it or beside it."""
+    """Whether a field is asked for by its name alone, which nothing on it or beside it has."""
     alone = replace(Query(query.name, query.quoted, query.kind), literals=query.literals)
     plain = replace(query, head="", context="", labelled=False) == alone
     if not (plain and query.name and query.kind and query.kind.holds_value):

@@ -229,7 +229,7 @@ def _rest(left_out: int) -> Iterator[str]:
 
 def _partial(observation: Observation, things: Sequence[Thing]) -> Iterator[str]:
     active = observation.active
-    if active is not None and not any(active.title == thing.element.window for thing in things):
+    if active is not None and not things:
         yield f'("{quoted(active.title)}" tells nothing of what it shows.)'
     if not observation.complete:
         yield "(Not all elements could be read in time: what is not listed may be there.)"

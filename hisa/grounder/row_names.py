@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from os.path import commonprefix
 
 from hisa.grounder.thing import SHOWS_TEXT, Thing, gaps, overlap
 from hisa.screen.lies_at import lies_in
@@ -55,7 +54,8 @@ def row_names(
 
 def _shortest(row: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> str:
     """The first words of a row that no other one begins with; what all begin with is left out."""
-    start = len(commonprefix([row, *others])) if others else 0
+    alike = (len(set(column)) == 1 for column in zip(row, *others, strict=False))
+    start = sum(takewhile(bool, alike)) if others else 0
     for end in range(start + 1, len(row) + 1):
         words = _joined(row[start:end])
         if all(_joined(other[start:end]) != words for other in others):

@@ -29,7 +29,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
-_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+(?:required\W*)?$", re.I)
+_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+required\W*$", re.I)
 _LABELLED = (
     FIELDS
     | {"toggle button"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from PIL import ImageStat
+
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import cover_at, laid_over
 from hisa.screen.observation import Element, Observation
@@ -102,7 +104,7 @@ def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
 def _is_flat(box: BoundingBox, look: Observation) -> bool:
     """Whether a part of the screen has one colour."""
     pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
-    return all(most - least <= _FLAT for least, most in pixels.getextrema())
+    return all(most - least <= _FLAT for least, most in ImageStat.Stat(pixels).extrema)
 
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:

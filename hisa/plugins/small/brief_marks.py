@@ -15,7 +15,6 @@ from hisa.grounder.listed_things import (
     name_of,
     near_of,
     plain,
-    quoted,
     ranked,
     states_of,
     told,
@@ -69,7 +68,7 @@ class BriefMarks(Marks):
         texts = (thing for thing in things if thing.role in SHOWS_TEXT)
         own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
         asked = _asked(things, task, scene)
-        rows = row_names(things, observation, lambda thing: told(thing, _SHORT_NAME), counted=True)
+        rows = row_names(things, observation, lambda thing: told(thing, _SHORT_NAME))
         best_first = sorted(
             ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
         )
