@@ -16,7 +16,9 @@ from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line
 
-__all__ = ["GroundingFormat", "PickTrust", "Ranker", "SelfTest", "TextReader", "ThingList"]
+__all__ = [
+    "GroundingFormat", "PickTrust", "Prepared", "Ranker", "SelfTest", "TextReader", "ThingList",
+]  # fmt: skip
 
 
 class GroundingFormat(Protocol):
@@ -120,6 +122,15 @@ class PickTrust(Protocol):
             ModelUnavailable: it is not worth asking, or could not be asked in this run.
             BudgetExceeded: from the model.
         """
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A grounder that asks its model about known lists before the set-up of a task."""
+
+    async def prepare(self) -> None:
+        """Find out what has to be known; raises nothing where that fails."""
         ...
 
 

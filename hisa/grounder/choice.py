@@ -6,10 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hisa.errors import ModelUnavailable, NotFound
+from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
 from hisa.events import GroundingVerdict
 from hisa.grounder.base import PickTrust
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
@@ -79,6 +80,14 @@ class Picker:
         self._model = model
         self._emit = emit
         self._trust = trust
+
+    async def prepare(self) -> None:
+        """Find out how often the model is right, before a task's screen is there to wait.
+
+        What cannot be found out now is told when it is first to pick.
+        """
+        with suppress(ModelUnavailable, BudgetExceeded):
+            await self._trust.chance(self.ask)
 
     async def pick(
         self,
@@ -210,6 +219,10 @@ class ChoiceGrounder:
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
+
+    async def prepare(self) -> None:
+        """See `Picker.prepare`."""
+        await self._picker.prepare()
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.

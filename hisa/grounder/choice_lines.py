@@ -8,6 +8,7 @@ from itertools import groupby
 
 from hisa.grounder.listed_things import is_only_text, name_of, quoted, told
 from hisa.grounder.rating import Rated
+from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, lines
 from hisa.grounder.thing import Thing
 from hisa.screen.colours import colour_of
@@ -33,9 +34,11 @@ def seen_lines(listed: Sequence[Rated], every: Sequence[Rated], look: Observatio
         look: the screen; its picture has the colours.
     """
     places = _grid_places(every) if any(map(is_nameless, listed)) else {}
+    alike = row_names([one.thing for one in every], look, told)
     rows = []
     for one in listed:
-        seen = (_tip(one.thing), _colour(one, look), places.get(id(one.thing), ""))
+        place = places.get(id(one.thing)) or alike.get(one.thing, "")
+        seen = (_tip(one.thing), _colour(one, look), place)
         more = f" [{', '.join(filter(None, seen))}]" if any(seen) else ""
         rows.append("{}{} at ({}, {})".format(told(one.thing), more, *one.box.centre.rounded()))
     return rows

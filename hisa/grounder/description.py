@@ -69,6 +69,7 @@ _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['â€
 """What begins with an owner: "the 'Invoice' tab's close button"."""
 _NUMBER_WORDS = ("both", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: max(place, 1) + 1 for place, word in enumerate(_NUMBER_WORDS)}
+_FIGURES = {"one": "1"} | {word: str(n) for word, n in _NUMBERS.items() if word != "both"}
 _ONE_OF = re.compile(
     r"^((?:the )?(?:very )?[\w-]+(?: but one)?)(?: one)? of (?:the |its )?(?:other )?"
     rf"(?P<number>{'|'.join(_NUMBERS)}|\d+) "
@@ -241,9 +242,20 @@ def read_description(description: str) -> tuple[Query, ...]:
         literal.append(replace(usual, name=name, kind=kind, nth=None))
     if literal and literal[0].name == usual.name:
         literal = literal[1:]
+    if other := _other_spelling(usual.name):
+        literal.insert(0, replace(usual, name=other))
     return tuple(
         dict.fromkeys((*(replace(one, quoted=True) for one in literal if one.name), usual))
     )
+
+
+def _other_spelling(name: str) -> str:
+    """The name with small numbers in figures, or in words where it has them in figures."""
+    for spelling in (_FIGURES, {figure: word for word, figure in _FIGURES.items()}):
+        words = [spelling.get(word.casefold(), word) for word in name.split()]
+        if words != name.split():
+            return " ".join(words)
+    return ""
 
 
 def _number(many: re.Match[str] | None) -> int | None:

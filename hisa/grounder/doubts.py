@@ -66,13 +66,15 @@ def _only_shows_text(query: Query, thing: Thing) -> bool:
     if kind is None or thing.is_made_control or not shows:
         return False
     if thing.role in kind.roles:
-        return page and kind.holds_value and not tokens("web page, document") & tokens(query.context)
+        return (
+            page and kind.holds_value and not tokens("web page, document") & tokens(query.context)
+        )
     is_value = thing.role == READ and not tokens(thing.element.name) & tokens(query.name)
     return (kind.holds_value and not is_value) or lacks_control(query, thing)
 
 
 def _is_called_otherwise(query: Query, thing: Thing, scene: Scene) -> bool:
-    """Whether a field is asked for by its name alone, of which no word stands on it or beside it."""
+    """Whether a field is asked for by its name alone, which nothing on it or beside it has."""
     alone = replace(Query(query.name, query.quoted, query.kind), literals=query.literals)
     plain = replace(query, head="", context="", labelled=False) == alone
     if not (plain and query.name and query.kind and query.kind.holds_value):

@@ -18,6 +18,7 @@ from hisa.grounder.pick import (
     is_behind,
 )
 from hisa.grounder.ranking import SURE, choose_thing
+from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
@@ -116,7 +117,6 @@ class ElementsGrounder:
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
 
-
     def _unveiled(
         self, choice: Choice, reason: str, observation: Observation
     ) -> tuple[Choice, str]:
@@ -204,7 +204,8 @@ def _named(candidate: Candidate, observation: Observation) -> str:
 def _not_found(
     description: str, reason: str, others: Sequence[Candidate], observation: Observation
 ) -> NotFound:
-    known = tuple(_named(c, observation) for c in others)
+    rows = row_names([c.thing for c in others], observation, lambda thing: called(thing.element))
+    known = tuple(f"{_named(c, observation)} {rows.get(c.thing, '')}".strip() for c in others)
     if others and (cover := others[0].thing.cover):
         reason = reason.replace(BEHIND, f"{cover.words} {called(cover.element)}")
     told = "Closest" if any(c.score >= ALIKE for c in others) else "Nothing is alike; there are"

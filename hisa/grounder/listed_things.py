@@ -34,6 +34,8 @@ _HOLDERS = (CONTAINERS | LAYOUT | {"scroll bar", "landmark", "article"}) - {"sec
 TICKS = frozenset(
     {"check box", "radio button", "toggle switch", "switch", "check menu item", "radio menu item"}
 )
+_AREAS = frozenset({"canvas", "drawing area"})
+"""Roles of what an application paints by itself, of which no part is told."""
 _NAMELESS = FIELDS | TICKS | {"push button", "button", "toggle button", "slider"}
 """Roles that are worth a number without any words."""
 _KINDS = {
@@ -78,6 +80,8 @@ def _links(thing: Thing, long: Iterable[Thing]) -> bool:
 
 def _tells(thing: Thing) -> bool:
     """Whether it has words or is something to use; what only holds or moves others is neither."""
+    if thing.role in _AREAS or (thing.role == "list box" and "focusable" in thing.element.states):
+        return True
     if thing.role in _HOLDERS or thing.role.startswith("document "):
         return False
     if thing.role in SHOWS_TEXT:
@@ -274,6 +278,8 @@ def states_of(thing: Thing) -> Iterator[str]:
         yield "disabled"
     if thing.cover:
         yield "perhaps hidden"
+    if thing.role in _AREAS:
+        yield "what it shows is not told"
 
 
 def _is_disabled(thing: Thing) -> bool:

@@ -12,6 +12,7 @@ from hisa.errors import InvalidReply, NotFound
 from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
 from hisa.grounder.listed_things import in_windows, place_of, quoted, ranked, told, worth_telling
+from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import Scene, Thing
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
@@ -45,23 +46,30 @@ class Marks:
         scene = Scene(observation)
         things = in_windows(worth_telling(scene), observation)
         best_first = ranked(things, task, observation)
-        head, tail = list(_windows(observation)), list(_partial(observation))
+        rows = row_names(things, observation, told, counted=True)
+        head, tail = list(_windows(observation)), list(_partial(observation, things))
 
         def chosen(size: int) -> list[Thing]:
             best = set(map(id, best_first[:size]))
             return [thing for thing in things if id(thing) in best]
 
         def text(size: int) -> str:
-            body = _body(chosen(size), observation)
+            body = _body(chosen(size), observation, rows)
             return "\n".join([*head, *body, *_rest(len(things) - size), *tail])
 
         size = longest(len(things), lambda size: estimate_tokens(text(size)) <= LIST_TOKENS)
-        self.number(chosen(size), observation)
+        self.number(chosen(size), observation, rows)
         return text(size)
 
-    def number(self, things: Sequence[Thing], observation: Observation) -> None:
-        """Take these things for the newest list, the first as number 1."""
-        self._newest = tuple(place_of(thing, observation) for thing in things)
+    def number(
+        self, things: Sequence[Thing], observation: Observation, rows: Mapping[Thing, str]
+    ) -> None:
+        """Take these things for the newest list, the first as number 1; see `row_names`."""
+        places = [place_of(thing, observation) for thing in things]
+        self._newest = tuple(
+            replace(place, label=f"{place.label} {rows.get(thing, '')}".strip())
+            for place, thing in zip(places, things, strict=True)
+        )
 
     def check(self, call: ToolCall) -> None:
         """Refuse numbers that the newest list does not have.
@@ -203,13 +211,15 @@ def _windows(observation: Observation) -> Iterator[str]:
         yield "other windows: " + "; ".join(f'"{quoted(t)}"' for t in others[:_WINDOWS])
 
 
-def _body(things: Sequence[Thing], observation: Observation) -> Iterator[str]:
+def _body(
+    things: Sequence[Thing], observation: Observation, rows: Mapping[Thing, str]
+) -> Iterator[str]:
     window, front = "", in_front(observation)
     for number, thing in enumerate(things, 1):
         if thing.element.window != window and not front(thing.element.window):
             window = thing.element.window
             yield f'in "{quoted(window)}":'
-        yield f"{number} {told(thing)}"
+        yield f"{number} {told(thing)} {rows.get(thing, '')}".rstrip()
 
 
 def _rest(left_out: int) -> Iterator[str]:
@@ -217,6 +227,9 @@ def _rest(left_out: int) -> Iterator[str]:
         yield f"({left_out} more are on the screen: describe in words what is not listed.)"
 
 
-def _partial(observation: Observation) -> Iterator[str]:
+def _partial(observation: Observation, things: Sequence[Thing]) -> Iterator[str]:
+    active = observation.active
+    if active is not None and not things:
+        yield f'("{quoted(active.title)}" tells nothing of what it shows.)'
     if not observation.complete:
         yield "(Not all elements could be read in time: what is not listed may be there.)"

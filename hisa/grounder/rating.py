@@ -18,6 +18,7 @@ from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.ranking import chances
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
+from hisa.grounder.spots import spot_in
 from hisa.protocols import Grounder, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
@@ -33,6 +34,8 @@ _LIKELY = 0.02
 """The chance of a thing that is worth being seen in a closer look."""
 _SAME = 12
 """Image pixels between two points that mean one place."""
+_PIXEL = 1
+"""Image pixels: places are rounded to whole ones."""
 _TALL = 60
 """Image pixels; two points on a thing that is no taller mean one place."""
 _HOLDERS = CONTAINERS | {"document web", "document spreadsheet", "document text", "landmark"}
@@ -53,8 +56,18 @@ class Rated:
     """A dialog or menu in front keeps it from being used."""
 
     def is_where(self, other: Rated) -> bool:
-        """Whether a click on the one is a click on the other."""
-        return self.box.contains(other.box.centre) and other.box.contains(self.box.centre)
+        """Whether a click on the one is a click on the other: a click is a whole pixel."""
+        return self._meets(other.point) and other._meets(self.point)
+
+    @property
+    def point(self) -> Point:
+        """Where it is clicked, in image space."""
+        return spot_in(self.thing, self.box)
+
+    def _meets(self, point: Point) -> bool:
+        box = self.box
+        across = box.left - _PIXEL <= point.x < box.right + _PIXEL
+        return across and box.top - _PIXEL <= point.y < box.bottom + _PIXEL
 
 
 @dataclass(frozen=True)

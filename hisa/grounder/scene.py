@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hisa.grounder.lists import with_lists
-from hisa.grounder.shown_parts import Covering, coverings, within_holders
+from hisa.grounder.shown_parts import Covering, coverings, is_outlined, within_holders
 from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
 from hisa.machine.made_once import made_once
 from hisa.screen.bubbles import TOPS, bubbles
+from hisa.screen.colours import colour_of
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
@@ -28,7 +29,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
-_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+(?:required\W*)?$", re.I)
+_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+required\W*$", re.I)
 _LABELLED = (
     FIELDS
     | {"toggle button"}
@@ -109,26 +110,30 @@ class Scene:
     @made_once
     def things(self) -> list[Thing]:
         """Everything that can be seen."""
-        shown = [
-            (element, box)
-            for element, part in zip(self._elements, self._parts_shown, strict=True)
+        numbered = [
+            (number, element, box)
+            for number, (element, part) in enumerate(
+                zip(self._elements, self._parts_shown, strict=True)
+            )
             if self._shown(element)
             and (box := self._seen_box(element, part).intersection(self.screen))
             and box.area >= 4
         ]
+        shown = [(element, box) for _, element, box in numbered]
         texts = [(_words(e), box) for e, box in shown if _may_label(e)]
         lines = [(e.name, e.box) for e in self._read if len(e.name) <= _LONG]
         named = [(e.name, b) for e, b in shown if e.name and e.role in CONTAINERS - {"frame"}]
         heads = [(e.name, box) for e, box in shown if "column header" in e.role and e.name]
         found = []
-        for element, box in shown:
+        for number, element, box in numbered:
             e = self._with_read(element, box)
             labels: tuple[tuple[str, float], ...] = ()
             if e.role in _LABELLED:
                 near = [(text, at) for text, at in lines if gaps(box, at)[0] <= _BESIDE_READ]
                 labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
-            cover = self._cover(element)
-            found.append(Thing(e, box, labels, self._front(element, box), cover=cover))
+            front, cover = self._front(element, box), self._cover(element)
+            thing = Thing(e, box, labels, front, cover=cover, number=number)
+            found.append(self._framed(thing) if number in self._empty else thing)
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
         return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
@@ -145,6 +150,15 @@ class Scene:
         told = (e.box for e in filter(self._shown, self._elements) if e.role in _HOLDERS)
         holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
         return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
+
+    def _framed(self, thing: Thing) -> Thing:
+        """An empty part of a page as a picture, where the picture shows a frame around it."""
+        look, box = self.observation, thing.box
+        if not is_outlined(box, look):
+            return thing
+        colour = colour_of(look.screenshot, look.convert_box(box, "image")).removeprefix("white")
+        picture = replace(thing.element, role="image", description=f"{colour} empty box".strip())
+        return replace(thing, element=picture, drawn=1.0)
 
     def _cover(self, element: Element) -> Covering | None:
         """What lies over an element and leaves no part of it bare."""
@@ -215,6 +229,15 @@ class Scene:
         """What lies over elements in their own page or window, as far as the tree tells."""
         look = replace(self.observation, elements=self._elements)
         return {id(self._elements[n]): over for n, over in coverings(look, self._cut).items()}
+
+    @made_once
+    def _empty(self) -> frozenset[int]:
+        """The numbers of parts of pages that hold nothing and say nothing, where that is told."""
+        holders = {element.parent for element in self._elements}
+        numbered = enumerate(self._elements)
+        empty = (n for n, e in numbered if e.role == "section" and n not in holders)
+        told = None not in holders
+        return frozenset(n for n in empty if told and not _tells(self._elements[n]))
 
     @made_once
     def _parts_shown(self) -> list[BoundingBox]:
@@ -356,7 +379,7 @@ def _in_menu(element: Element) -> bool:
 def _clean(element: Element) -> Element:
     """Without signs that stand for what is embedded, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
-    if "required" in element.states:  # which pages write behind the name as well
+    if element.role in FIELDS:  # pages write behind the name what a state tells as well
         name = _REQUIRED.sub("", name)
     if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
         plain = " ".join(_MARKUP.sub(" ", element.description).split())
@@ -420,6 +443,10 @@ def _area(element: Element) -> float:
 
 def _is_wide(box: BoundingBox) -> bool:
     return box.width > 2.2 * box.height
+
+
+def _tells(element: Element) -> bool:
+    return bool(_words(element) or element.description or "focusable" in element.states)
 
 
 def _words(element: Element) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from PIL import ImageStat
+
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import cover_at, laid_over
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["Covering", "coverings", "within_holders"]
+__all__ = ["Covering", "coverings", "is_outlined", "within_holders"]
 
 _LEAST = 4
 """Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
@@ -96,8 +98,27 @@ def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
     part = inner.intersection(_grown(box, _EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
         return False
-    pixels = look.screenshot.crop(look.convert_box(part, "image")).pixels
-    return all(most - least <= _FLAT for least, most in pixels.getextrema())
+    return _is_flat(part, look)
+
+
+def _is_flat(box: BoundingBox, look: Observation) -> bool:
+    """Whether a part of the screen has one colour."""
+    pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
+    return all(most - least <= _FLAT for least, most in ImageStat.Stat(pixels).extrema)
+
+
+def is_outlined(box: BoundingBox, look: Observation) -> bool:
+    """Whether the picture shows a frame along all of a box's edges, and one colour within."""
+    outer, inner = _grown(box, _EDGE), _grown(box, -2 * _EDGE)
+    if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, look):
+        return False
+    edges = (
+        replace(inner, top=outer.top, bottom=inner.top),
+        replace(inner, top=inner.bottom, bottom=outer.bottom),
+        replace(inner, left=outer.left, right=inner.left),
+        replace(inner, left=inner.right, right=outer.right),
+    )
+    return not any(_is_flat(edge, look) for edge in edges)
 
 
 def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:

@@ -47,6 +47,8 @@ class Thing:
     """The part that is clicked, such as a slider's handle; None: the whole."""
     cover: Covering | None = None
     """What lies over it and leaves no part of it bare."""
+    number: int | None = None
+    """Its place among the elements of the look; None where it is drawn or read."""
 
     @property
     def role(self) -> str:

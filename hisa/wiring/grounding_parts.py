@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hisa.config import GrounderKind, ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
-from hisa.grounder.base import PickTrust, SelfTest
+from hisa.grounder.base import PickTrust, Prepared, SelfTest
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.lists import announced
@@ -121,7 +121,7 @@ def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
     return "elements" if seer is None or seer.reads_elements else "choice"
 
 
-def open_grounder(
+async def open_grounder(
     settings: Settings,
     models: Mapping[Role, Model],
     reader: ElementsReader,
@@ -134,11 +134,15 @@ def open_grounder(
 ) -> Grounder:
     """The agent's grounder: with elements read when they are needed, or the planner's own points.
 
+    A model of which nobody knows how well it picks is asked about known lists first.
+
     Raises:
         ConfigError: as `build_grounder`.
     """
     picker = planner if settings.models.grounder is not None else None
     finder = build_grounder(settings, models, emit, seer=seer, picker=picker, events=events)
+    if isinstance(finder, Prepared):
+        await finder.prepare()
     if settings.grounder.kind == "planner" or points:
         checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
         convention = "" if points else planner.coordinates

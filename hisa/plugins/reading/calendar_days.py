@@ -10,13 +10,17 @@ import numpy as np
 
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
 
-__all__ = ["Day", "day_asked", "day_fit", "days_shown"]
+__all__ = ["Day", "day_asked", "day_fit", "days_shown", "names_day_alone"]
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july",
     "august", "september", "october", "november", "december",
 )  # fmt: skip
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)}|{'|'.join(m[:3] for m in _MONTHS)}|sept)\b\.?")
+_OF_DAY = re.compile(
+    r"\b(?:(?:the|of|in|on|open|day|date|cell|month|calendar|first|last)|\d+(?:st|nd|rd|th)?|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|[^\w\s]"
+)
 _NUMBER = re.compile(
     r"(?<![\d.:,/€$£-])(?:(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?)(?![\d%.:,/-]*\d|%|st\b)"
 )
@@ -71,6 +75,11 @@ def day_asked(text: str) -> Day | None:
             return None
         number = int(found["day"])
     return Day(number, _month(month[1]) if month else 0) if number else None
+
+
+def names_day_alone(text: str) -> bool:
+    """Whether lower-case words say nothing but a day: where several calendars are, more is said."""
+    return not _OF_DAY.sub("", _MONTH.sub("", text)).strip()
 
 
 def _month(word: str) -> int:

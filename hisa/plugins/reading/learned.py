@@ -67,7 +67,7 @@ LEARNED = LearnedRanker()
 
 def _in_calendar(query: Query, choice: Choice, scene: Scene, min_score: float) -> Choice:
     """The choice, but for a day the one on the calendar, and no number elsewhere."""
-    from hisa.plugins.reading.calendar_days import day_asked, days_shown
+    from hisa.plugins.reading.calendar_days import day_asked, days_shown, names_day_alone
     from hisa.plugins.reading.scene_table import Table
 
     context, chosen = query.context.casefold(), choice.chosen
@@ -77,7 +77,7 @@ def _in_calendar(query: Query, choice: Choice, scene: Scene, min_score: float) -
     table = Table(scene)
     shown, certain = ([table.things[row] for row in rows] for rows in days_shown(table, day))
     others = tuple(c for c in choice.others if chosen is None or c.thing is not chosen.thing)
-    if len(certain) == 1 and not is_blocked(query, certain[0]):
+    if names_day_alone(context) and len(certain) == 1 and not is_blocked(query, certain[0]):
         return Choice(Candidate(certain[0], max(min_score, SURE)), others=others)
     if chosen is None or not chosen.element.name.isdigit():
         return choice

@@ -15,7 +15,6 @@ from hisa.grounder.listed_things import (
     name_of,
     near_of,
     plain,
-    quoted,
     ranked,
     states_of,
     told,
@@ -24,6 +23,7 @@ from hisa.grounder.listed_things import (
     worth_telling,
 )
 from hisa.grounder.marks import Marks
+from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.plugins.small.mark import Mark
@@ -36,8 +36,6 @@ __all__ = ["BriefMarks"]
 
 SHORT_MARKS = 30
 """Most entries of a list for a small model."""
-_ROW_WORDS = 3
-"""Words that tell a row."""
 _SHORT_NAME = 40
 """Characters of a name in such a list."""
 
@@ -70,7 +68,7 @@ class BriefMarks(Marks):
         texts = (thing for thing in things if thing.role in SHOWS_TEXT)
         own = {t for t in texts if any(overlap(own.box, t.box) > 0.8 for own in repeats)}
         asked = _asked(things, task, scene)
-        rows = _rows(things)
+        rows = row_names(things, observation, lambda thing: told(thing, _SHORT_NAME))
         best_first = sorted(
             ranked(things, task, observation), key=lambda t: (t in own, -round(asked[t], 3))
         )
@@ -86,7 +84,7 @@ class BriefMarks(Marks):
             return estimate_tokens("\n".join(lines)) <= room
 
         listed = chosen(longest(min(len(things), self._most), fits))
-        self.number(listed, observation)
+        self.number(listed, observation, rows)
         marks = tuple(
             _mark(t, observation, _line(t, t in own, rows), repeats=t in own) for t in listed
         )
@@ -137,37 +135,11 @@ def _asked(things: Sequence[Thing], task: Task, scene: Scene) -> Mapping[Thing, 
     }
 
 
-def _rows(things: Sequence[Thing]) -> Mapping[Thing, str]:
-    """Of things that are told alike, what tells them apart: the words around or left of each."""
-    alike = Counter(told(thing, _SHORT_NAME) for thing in things)
-    rows = {}
-    for thing in things:
-        if alike[told(thing, _SHORT_NAME)] > 1 and (name := _row(thing, things)):
-            rows[thing] = name
-    return rows if len(set(rows.values())) > 1 else {}
-
-
-def _row(thing: Thing, things: Sequence[Thing]) -> str:
-    """The first words of the least thing that holds it, else of the nearest text left of it."""
-    named = [t for t in things if t is not thing and words_of(t) not in ("", words_of(thing))]
-    around = [t for t in named if overlap(t.box, thing.box) > 0.9 and t.box.area > thing.box.area]
-    middle = thing.box.centre.y
-    beside = (
-        t for t in named
-        if is_only_text(t) and t.box.right <= thing.box.left and t.box.top <= middle < t.box.bottom
-    )  # fmt: skip
-    least = min(around, key=lambda t: t.box.area, default=None)
-    least = least or max(beside, key=lambda t: t.box.right, default=None)
-    return (
-        quoted(" ".join((name_of(least) or value_of(least)).split()[:_ROW_WORDS])) if least else ""
-    )
-
-
 def _line(thing: Thing, repeats: bool, rows: Mapping[Thing, str]) -> str:
     """An entry for a small model: that a field is empty is told, and that a text is the task's."""
     line = told(thing, _SHORT_NAME)
     if thing in rows:
-        line = f'{line} of "{rows[thing]}"'
+        line = f"{line} {rows[thing]}"
     if repeats:
         return f"{line} (the task's own words)"
     if thing.role in FIELDS and not thing.element.text.strip():

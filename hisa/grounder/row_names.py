@@ -1,0 +1,124 @@
+"""What tells equal things apart: the words of the row, card or line that each stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+
+from hisa.grounder.thing import SHOWS_TEXT, Thing, gaps, overlap
+from hisa.screen.lies_at import lies_in
+from hisa.screen.observation import Element, Observation
+from hisa.text.prompt_text import excerpt
+
+__all__ = ["row_names"]
+
+_USED = frozenset({"clickable", "focusable", "selectable", "editable"})
+"""States of texts and cells that are there for more than to be read."""
+_TEXTS = SHOWS_TEXT | {"table cell", "table row header", "link"}
+_CHARS = 40
+"""Characters of the words of a row: as many as of a name in a short list."""
+
+
+def row_names(
+    things: Sequence[Thing],
+    look: Observation,
+    line: Callable[[Thing], str],
+    *,
+    counted: bool = False,
+) -> Mapping[Thing, str]:
+    """Words that begin with "of" or "(", for things that are told alike and do not only show text.
+
+    Words that all rows begin with are left out.
+
+    Args:
+        things: in the order of the screen.
+        look: what they were listed from.
+        line: what is told of a thing.
+        counted: whether those that no words tell apart are numbered.
+    """
+    groups: dict[str, list[Thing]] = {}
+    for thing in things:
+        if thing.role not in SHOWS_TEXT | {"table cell"} or thing.element.states & _USED:
+            groups.setdefault(line(thing), []).append(thing)
+    names: dict[Thing, str] = {}
+    for group in (group for group in groups.values() if len(group) > 1):
+        rows = [tuple(_own_words(thing, group, look.elements or ())) for thing in group]
+        told = [_shortest(row, [other for other in rows if other != row]) for row in rows]
+        for number, (thing, words) in enumerate(zip(group, told, strict=True)):
+            of = f'of "{words}"' if words else ""
+            same = told.count(words)
+            place = f"({told[: number + 1].count(words)} of {same})" if counted and same > 1 else ""
+            names[thing] = f"{of} {place}".strip()
+    return names
+
+
+def _shortest(row: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> str:
+    """The first words of a row that no other one begins with; what all begin with is left out."""
+    alike = (len(set(column)) == 1 for column in zip(row, *others, strict=False))
+    start = sum(takewhile(bool, alike)) if others else 0
+    for end in range(start + 1, len(row) + 1):
+        words = _joined(row[start:end])
+        if all(_joined(other[start:end]) != words for other in others):
+            return words
+    return _joined(row[start : start + 1])
+
+
+def _joined(words: Sequence[str]) -> str:
+    return excerpt(", ".join(words), _CHARS).replace('"', "'")
+
+
+def _own_words(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]) -> list[str]:
+    """The texts of what holds a thing and not all others of a group, else those on its line.
+
+    It grows until it holds another one, and further where there is no text before or beside it.
+    """
+    number = thing.number
+    if number is None or elements[number].parent is None:
+        return _texts(_own_line(thing, group, elements), thing)
+    others = [t.number for t in group if t.number is not None and t is not thing]
+    found: list[str] = []
+    holder = elements[number].parent
+    while holder is not None and holder >= 0:
+        inside = [other for other in others if lies_in(other, holder, elements)]
+        if inside and not found:
+            found = _texts(_own_line(thing, group, elements), thing)
+        if (inside and found) or len(inside) == len(others):
+            break
+        within = takewhile(_part_of(holder, elements), range(holder, len(elements)))
+        parts = [elements[row] for row in within if not lies_in(row, number, elements)]
+        found, holder = _texts(parts, thing), elements[holder].parent
+    return found or _texts(_own_line(thing, group, elements), thing)
+
+
+def _part_of(holder: int, elements: Sequence[Element]) -> Callable[[int], bool]:
+    return lambda row: lies_in(row, holder, elements)
+
+
+def _own_line(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]) -> list[Element]:
+    """The elements on the line of a thing, from the left, where no other of its group stands."""
+    if any(other is not thing and _is_level(other.element, thing) for other in group):
+        return []
+    level = (element for element in elements if _is_level(element, thing))
+    return sorted(level, key=lambda element: element.box.left)
+
+
+def _is_level(element: Element, thing: Thing) -> bool:
+    """Whether it stands beside a thing, in its window, and is about as high."""
+    least, most = sorted((element.box.height, thing.box.height))
+    shared = -gaps(element.box, thing.box)[1]
+    same = element.window == thing.element.window
+    return same and shared >= 0.5 * least and most <= 3 * max(least, 1)
+
+
+def _texts(elements: Sequence[Element], thing: Thing) -> list[str]:
+    """What elements show or are called, mere texts first, each once; not what the thing says."""
+    own, found = thing.element.name.split(), list[str]()
+    for element in sorted(elements, key=lambda element: element.role not in _TEXTS):
+        words = (element.name or element.text).split()
+        repeats = set(words) <= set(own) and (words != own or element.role not in SHOWS_TEXT)
+        line = " ".join(words)
+        known = any(f" {line} " in f" {other} " for other in found)
+        tells = any(map(str.isalnum, line)) and not repeats
+        if tells and not known and overlap(thing.box, element.box) <= 0.8:
+            found.append(line)
+    return found
