@@ -108,7 +108,7 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
         yield f"{hit[1]} before {hit[2]}", _ordered(hit[1], hit[2], after)
     for hit in _READS.finditer(result):
         named = _NAMED.findall(hit["thing"])
-        if _own(hit["new"], before, after):
+        if _own(hit["new"], before, after) and not set(named) & set(after.values):
             continue
         yield f"reads {hit['new']}", _reads(named, hit["new"], before, after)
     for hit in _STATE.finditer(result):
@@ -208,8 +208,8 @@ def _unseen(source: Source) -> tuple[object, ...]:
 
 
 def _field(source: Source) -> str:
-    focus: str = source.more.get("focus", "")
-    return focus if focus in source.values else ""
+    field: str = source.more.get("field", "")
+    return field
 
 
 def _own(text: str, *sources: Source) -> bool:
@@ -282,4 +282,5 @@ def _focus(result: str, after: Source) -> Verdict:
         return "true" if not after.more["focus"] else "false"
     same = hit[2].strip() == after.more["focus"]
     part = after.own is not None and hit[2].endswith(after.more["focus"])  # one of a date's fields
-    return "true" if same or part else "false"
+    entry = hit[2] in after.more.get("entries", ())
+    return "true" if same or part or entry else "false"

@@ -88,11 +88,12 @@ function snap() {
     places[name] = [Math.round(r.x + across), Math.round(r.y + r.height / 2)];
     if (e.tagName == 'INPUT') values[name] = shown(e);
   }
-  const f = document.activeElement;
+  const f = document.activeElement, field = f.matches('input,select') ? label(f) : '';
   return {texts, values, checks: {}, places, focus: f == document.body ? '' : label(f), refused: 0,
     painted: '', asked: '', selected: [...$('l').selectedOptions].map(o => o.text),
     selection: String(getSelection()), own: [...document.querySelectorAll('.own')].map(e =>
-      e.innerText), scrolled: [scrollY, $('l').scrollTop], cut: cuts(), dead: window.dead || 0};
+      e.innerText), scrolled: [scrollY, $('l').scrollTop], cut: cuts(), field,
+    entries: [...(f.options || [])].map(o => o.text), dead: window.dead || 0};
 }
 function tell() {
   const now = JSON.stringify(snap());

@@ -197,7 +197,7 @@ class Page:
         return tool_call("gui_action", code, thought=act.thought)
 
 
-_TOLD = ("focus", "selected", "selection", "scrolled", "dead", "cut")
+_TOLD = ("focus", "selected", "selection", "scrolled", "dead", "cut", "field", "entries")
 
 
 @dataclass

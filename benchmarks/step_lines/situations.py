@@ -33,6 +33,15 @@ function named(e) {
   const label = e.labels && e.labels[0] ? e.labels[0].innerText : '';
   return (label || e.getAttribute('aria-label') || e.innerText || '').trim();
 }
+function shown(e) {  // of a date and a time also as a reader of English sees it
+  const v = e.value;
+  if (e.type == 'date' && v) { const [y, m, d] = v.split('-'); return `${v} ${m}/${d}/${y}`; }
+  if (e.type == 'time' && v) {
+    const [h, m] = v.split(':'), t = String(h % 12 || 12).padStart(2, '0');
+    return `${v} ${t}:${m} ${h < 12 ? 'AM' : 'PM'}`;
+  }
+  return v;
+}
 function snap() {
   const texts = [], values = {}, checks = {}, places = {};
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+
+from PIL import Image
 
 from hisa.actions import points
 from hisa.protocols import GroundedCall
@@ -76,8 +78,7 @@ class ByItself:
         for was, now in goes_on:
             for box in (was.box, now.box):
                 if not any(box.intersection(other_box) for other_box in others):
-                    at = tuple(round(edge) for edge in _edges(one.convert_box(box, "image")))
-                    pixels.paste(other.screenshot.pixels.crop(at), at)
+                    _paste(other.screenshot, pixels, one.convert_box(box, "image"))
         elements = tuple(newer.get(id(element), element) for element in one.elements or ())
         return replace(one, screenshot=Screenshot(pixels), elements=elements)
 
@@ -85,7 +86,7 @@ class ByItself:
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> Observation:
         """The look before a step, with what went on by itself as the look after it has it."""
-        before = self.without(before, after) or before
+        before = _without_hover(self.without(before, after) or before, after)
         pairs, self._still = self._undecided(call, before, after), 0.0
         if self._again is None or not pairs:
             return before
@@ -128,6 +129,26 @@ class ByItself:
         return place.letters is None or _letters(was) == _letters(now) == place.letters
 
 
+def _without_hover(before: Observation, after: Observation) -> Observation:
+    """The first look without the highlight of what the pointer has left since then."""
+    if before.cursor is None or after.cursor is None or before.image != after.image:
+        return before
+    old, new = (look.convert(look.cursor, "screen") for look in (before, after) if look.cursor)
+    at = [e for e in before.elements or () if e.box.contains(old) and not e.box.contains(new)]
+    left = min(at, key=lambda element: element.box.area, default=None)
+    if left is None or left not in (after.elements or ()):
+        return before
+    pixels = before.without_pointer.screenshot.pixels.copy()
+    _paste(after.without_pointer.screenshot, pixels, before.convert_box(left.box, "image"))
+    return replace(before.without_pointer, screenshot=Screenshot(pixels))
+
+
+def _paste(picture: Screenshot, pixels: Image.Image, box: BoundingBox) -> None:
+    """Paint a part of one picture over another."""
+    left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
+    pixels.paste(picture.pixels.crop((left, top, right, bottom)), (left, top))
+
+
 def _in_place(one: Observation, other: Observation) -> list[tuple[Element, Element]]:
     """The elements that say something else in two looks at the same place."""
     if not (is_complete(one) and is_complete(other)) or changed_mask(one, other) is None:
@@ -158,7 +179,3 @@ def _words(element: Element) -> str:
 
 def _letters(element: Element) -> str:
     return "".join(char for char in _words(element) if not char.isdigit())
-
-
-def _edges(box: BoundingBox) -> Sequence[float]:
-    return box.left, box.top, box.right, box.bottom

@@ -89,7 +89,10 @@ def describe_changes(
     if roi is not None:
         old, new = _inside(before, roi), _inside(after, roi)
         pairs, come, gone = compared(old, new)
-        come, gone = _seen_changes(come, gone, hidden)
+        known = {_identity(element)[:4] for element in hidden}  # it was there all the time
+        pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in known]
+        come, gone = _seen_changes(come, gone)
+        come = [element for element in come if _identity(element)[:4] not in known]
         come, gone = _painted(come, after), _painted(gone, before)
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
@@ -433,9 +436,7 @@ def _content(element: Element) -> object:
     return _BULLET.sub("", words).strip() if element.role in _PROSE and words else id(element)
 
 
-def _seen_changes(
-    come: list[Element], gone: list[Element], hidden: Collection[Element]
-) -> tuple[list[Element], list[Element]]:
+def _seen_changes(come: list[Element], gone: list[Element]) -> tuple[list[Element], list[Element]]:
     """Those that came and went for the eye.
 
     Over a page or a window that waits for an answer, all else is no longer listed, and is listed
@@ -444,8 +445,7 @@ def _seen_changes(
     if dialogs := [element for element in come if element.role in DIALOGS]:
         gone = [element for element in gone if element.role in _FIRST]
         come = [e for e in come if e.role in _FIRST or any(is_inside(e, d) for d in dialogs)]
-    known = {_identity(element)[:4] for element in hidden}
-    return [element for element in come if _identity(element)[:4] not in known], gone
+    return come, gone
 
 
 def _spoken(element: Element) -> str:

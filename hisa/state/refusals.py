@@ -112,7 +112,9 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
         return ""
     pairs, come, _ = compared(list(before.elements or ()), list(after.elements or ()))
     known = {_words(element) for element in before.elements or ()}
+    opened = {w.title for w in after.windows} - {w.title for w in before.windows}
     fresh = [new for _, new in pairs if _words(new) not in known] + come
+    fresh = [each for each in fresh if each.window not in opened]  # judged by `surprise`
     for element in fresh:
         if error := _error(_words(element)):
             return _stands(error, element)

@@ -37,7 +37,7 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
     """
     added, gone = _roles(lines, "+"), _roles(lines, "-")
     yield from _values([line for line in lines if line.startswith("!")], most=len(lines))
-    yield from _windows(lines, added)
+    yield from _windows(lines, added, gone)
     values = [*_values([line for line in lines if line.startswith("~")], most=2)]
     yield from values
     if rows := [pair[1] for pair in added if pair[0] == "terminal"]:
@@ -51,9 +51,7 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
     shown = [pair for pair in added if pair[0] not in _WINDOWS | {"terminal"} and pair[1]]
     if shown := [pair for pair in shown if f"“{pair[1]}”" not in told]:
         yield f"New on the screen: {_listed(shown)}."
-    if closed := [pair for pair in gone if pair[0] in _WINDOWS and pair[1]]:
-        yield f"{closed[0][0].capitalize()} “{closed[0][1]}” is gone."
-    elif left := [pair for pair in gone if pair[1]]:
+    if left := [pair for pair in gone if pair[1] and pair[0] not in _WINDOWS]:
         yield f"Gone: {_listed(left)}."
     if focus := next((line for line in lines if line.startswith("focus:")), ""):
         yield f"The focus is on {short(focus.rpartition('->')[2], 80)}."
@@ -61,14 +59,19 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
         yield f"The look of {short(look[6:], 80)} changed; no listed text or value did."
 
 
-def _windows(lines: Sequence[str], added: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """A sentence on what opened, else on the window that came to the front."""
+def _windows(
+    lines: Sequence[str], added: Sequence[tuple[str, str]], gone: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """A sentence on what opened, else on what closed, else on the window that came to the front."""
     opened = [pair for pair in added if pair[0] in _WINDOWS]
+    closed = [pair for pair in gone if pair[0] in _WINDOWS and pair[1]]
     front = next((line for line in lines if line.startswith("window:")), "")
     if opened:
         role, name = next((pair for pair in opened if pair[1]), opened[0])
         yield f"{role.capitalize()} “{name}” appeared." if name else f"A {role} appeared."
-    elif front:
+    if closed:
+        yield f"{closed[0][0].capitalize()} “{closed[0][1]}” is gone."
+    elif front and not opened:
         yield f"The window in front is now “{short(front.rpartition(' -> ')[2], 80)}”."
 
 

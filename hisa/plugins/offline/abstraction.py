@@ -35,7 +35,7 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
     verdict: StepVerdict = "succeeded"
     if _FAILED.match(outcome) or (status and status[1] != "0"):
         verdict, said = "failed", [_error(outcome), *said]
-    elif _only_focused(lines) and "click(" in sections.get("action", ""):
+    elif _only_focused(lines) and "click(" in sections.get("action", "").lower():
         verdict = "no_change"
     elif not said and (place := _PLACE.search(outcome)):
         said = [f"The picture changed in {place[1]}."]

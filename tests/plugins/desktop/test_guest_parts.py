@@ -23,10 +23,11 @@ from hisa.plugins.desktop.guest.keysyms import NAMED_KEYS, keysym_of_character, 
 from hisa.plugins.desktop.guest.node import BoundingBox, Node, flatten
 from hisa.plugins.desktop.guest.role_numbers import ROLES, STATES, role_name, state_names
 from hisa.plugins.desktop.guest.scale import to_pixels
+from hisa.plugins.desktop.guest.settle import Steady, settle
 from hisa.plugins.desktop.guest.titles import plain_title
 from hisa.plugins.desktop.guest.undrawn import Undrawn
 from hisa.plugins.desktop.guest.walk import ROOT, top_windows, walk
-from hisa.plugins.desktop.guest.x_screen import Frame, TopWindow
+from hisa.plugins.desktop.guest.x_screen import Frame, Screen, TopWindow
 from hisa.text import window_titles
 
 
@@ -224,9 +225,51 @@ def test_what_came_and_is_blank_is_new_once() -> None:
         control("push button", "Behind", 0, "Other"), control("label", "out", 50),
     ]  # fmt: skip
     assert undrawn.new(half, [main], silent) == []
-    found = undrawn.new(half, [main], [*silent, *shown])
+    found = undrawn.new(half, [main], [*silent, shown[0]])
     assert [(one.name, one.box) for one in found] == [('push button "Save"', shown[0]["box"])]
     assert undrawn.new(half, [main], [*silent, *shown]) == []
+
+
+def test_what_is_bare_beside_things_that_are_painted_is_not_waited_for() -> None:
+    """A page paints what it holds at once: the rest lies under a cover, or awaits the pointer."""
+    white, black = b"\xff\xff\xff\0", b"\0\0\0\0"
+    half = Frame(40, 20, (white * 20 + black * 20) * 20)
+    main = TopWindow(1, "Main", "app", (0, 0, 40, 20), active=True, hidden=False)
+
+    def part(role: str, name: str, left: int, parent: int) -> dict[str, object]:
+        box = (left, 0, left + 10, 10)
+        return {"role": role, "name": name, "box": box, "window": "Main", "parent": parent}
+
+    page, bar = part("document web", "Main", 0, -1), part("page tab", "Tab", 15, -1)
+    hovered, row = part("push button", "Delete row", 0, 0), part("static", "Row one", 15, 0)
+    undrawn = Undrawn()
+    undrawn.new(half, [main], [page])
+    assert undrawn.new(half, [main], [page, hovered, row]) == []
+    undrawn = Undrawn()
+    undrawn.new(half, [main], [page])
+    late = undrawn.new(half, [main], [page, hovered, bar])
+    assert [one.name for one in late] == ['push button "Delete row"']
+
+
+class Ticking:
+    """A screen of which one part is another at each look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def grab(self) -> Frame:
+        self.looks += 1
+        shade = bytes([self.looks % 250, 0, 0, 0])
+        return Frame(40, 40, (shade * 20 + b"\0\0\0\0" * 20) * 40)
+
+
+def test_a_screen_that_always_ticks_settles_once_that_is_known() -> None:
+    screen, steady = cast(Screen, Ticking()), Steady()
+    settled = [settle(screen, 2.5, None, steady) for _ in range(2)]
+    assert settled[-1]
+    assert not settle(screen, 0.5, None, Steady())
+    other = Steady()
+    assert not settle(screen, 60.0, None, other, restless=0.5)
 
 
 @pytest.mark.parametrize(
