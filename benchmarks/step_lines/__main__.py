@@ -4,12 +4,14 @@
                                              [--scene NAME]…
     python -m benchmarks.step_lines show FILE… [--draw N]
 
-``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, each on a private
+``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, and on pages and
+dialogs of one situation each (`situations`, where the truth stands beside each act), on a private
 desktop, with a scripted planner and the state manager's own rules (no state model), and writes a
 record of each step: its line, and what page, UNO, window manager or file said before and after it.
 ``show`` judges them: a line is false if one of its claims is, empty if it claims nothing but a
-verdict. ``--part report`` draws pages and formulas that no rule was written from. ``--draw`` prints
-so many of the lines, by seed, to be judged by hand.
+verdict, or leaves out what is written down of its act. ``--part report`` draws pages and formulas
+that no rule was written from. ``--draw`` prints so many of the lines, by seed, to be judged by
+hand.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import hisa
 from benchmarks.machine import machine
 from benchmarks.step_lines.judge import Source, judge_line
 from benchmarks.step_lines.scenes import SCENES, Kept, make_scene
+from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
 from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
 from hisa.models.client import OpenAIModel
@@ -108,7 +111,7 @@ async def run(options: argparse.Namespace) -> None:
     with Path(options.file).open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - a line a step
         for kind in options.scene or SCENES:
             async with Kept() as environment:
-                for number in range(options.runs if kind == "page" else 1):
+                for number in range(options.runs if kind in ("page", *SITUATIONS) else 1):
                     seed = f"{options.seed}.{number}"
                     started = time.monotonic()
                     steps = options.steps

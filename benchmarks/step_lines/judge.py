@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 __all__ = ["Judgement", "Source", "judge_line"]
 
-Verdict = Literal["true", "false", "not known"]
+Verdict = Literal["true", "false", "not known", "left out"]
 
 _QUOTED = re.compile(r"“(.*?)”(?=[,.;: ]|$)")
 _READS = re.compile(r"(?P<thing>[^.;]*?)now reads? “(?P<new>.*?)”(?=[.;]|$)")
@@ -54,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The claims of a line, each with its verdict; a line without a claim is empty."""
+    """The claims of a line, each with its verdict; one that tells nothing of the act is empty."""
 
     claims: tuple[tuple[str, Verdict], ...]
 
@@ -65,7 +65,9 @@ class Judgement:
 
     @property
     def empty(self) -> bool:
-        """Whether the line says nothing but its verdict, or a place without words."""
+        """Whether it says nothing but its verdict or a place, or leaves out what happened."""
+        if any(verdict == "left out" for _, verdict in self.claims):
+            return True
         return all(claim.startswith("verdict") for claim, _ in self.claims)
 
 
@@ -103,6 +105,18 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
             else:
                 yield f"{name} {hit['not']} {hit['state']}", "not known"
     yield from _comings(result, before, after)
+    yield from _written_down(result, after.more)
+
+
+def _written_down(result: str, truth: Mapping[str, Any]) -> Iterator[tuple[str, Verdict]]:
+    """What a scene wrote down of the act itself: words that are false, one thing to be told."""
+    for pattern in truth.get("denies", ()):
+        if re.search(pattern, result):
+            yield f"says {pattern}", "false"
+    tells = truth.get("tells", ())
+    if tells:
+        is_told = any(re.search(pattern, result) for pattern in tells)
+        yield f"tells {' or '.join(tells)}", "true" if is_told else "left out"
 
 
 def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:

@@ -6,11 +6,12 @@ import asyncio
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from benchmarks.step_lines.judge import Source
 from benchmarks.step_lines.page import SERVER, Act, acts_on, make_page
+from benchmarks.step_lines.situations import SITUATIONS, LoggedAct, make_situation, office_acts
 from hisa.actions import Press
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -97,6 +98,39 @@ async def _windows(environment: Kept) -> tuple[list[str], str]:
     return [line.strip() for line in titles.splitlines() if line.strip()], active.strip()
 
 
+async def _told(environment: Kept, name: str) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(
+            await environment.read_file(f"{_HOME}/.lines/{name}.json")
+        )
+    except FileNotFoundError:
+        return {}
+    return told
+
+
+async def _open_page(environment: Kept, text: str) -> None:
+    """Show a page; the first time, start server and browser."""
+    folder = f"{_HOME}/.lines"
+    begun = (await environment.execute(f"test -e {folder}/server.py")).exit_code == 0
+    await environment.write_file(f"{folder}/page.html", text.encode())
+    await environment.execute(f"rm -f {folder}/state.json {folder}/asked.json")
+    if begun:
+        await environment.act([Press("f5")])
+    else:
+        preferences = f"{_HOME}/.config/chromium/Default/Preferences"
+        await environment.write_file(preferences, json.dumps(_NO_AUTOFILL).encode())
+        await environment.write_file(f"{folder}/server.py", SERVER.encode())
+        await environment.execute(f"cd {folder} && setsid -f python3 server.py >/dev/null 2>&1")
+        line = f"setsid -f {_CHROMIUM} http://127.0.0.1:8766/ >/dev/null 2>&1"
+        await environment.execute(line, timeout=60.0)
+    deadline = Deadline(60.0)
+    while not (await _told(environment, "state")):
+        if deadline.passed:
+            raise RuntimeError("the page did not come")
+        await environment.observe(settle=0.3)
+    await environment.observe(settle=4.0)
+
+
 @dataclass
 class Page:
     """A page made by seed in Chromium."""
@@ -108,41 +142,14 @@ class Page:
     async def open(self, environment: Kept) -> None:
         """Write the page; the first time, start server and browser."""
         text, self.things = make_page(self.chance, self.part)
-        folder = f"{_HOME}/.lines"
-        begun = (await environment.execute(f"test -e {folder}/server.py")).exit_code == 0
-        await environment.write_file(f"{folder}/page.html", text.encode())
-        await environment.execute(f"rm -f {folder}/state.json {folder}/asked.json")
-        if begun:
-            await environment.act([Press("f5")])
-        else:
-            preferences = f"{_HOME}/.config/chromium/Default/Preferences"
-            await environment.write_file(preferences, json.dumps(_NO_AUTOFILL).encode())
-            await environment.write_file(f"{folder}/server.py", SERVER.encode())
-            await environment.execute(f"cd {folder} && setsid -f python3 server.py >/dev/null 2>&1")
-            line = f"setsid -f {_CHROMIUM} http://127.0.0.1:8766/ >/dev/null 2>&1"
-            await environment.execute(line, timeout=60.0)
-        deadline = Deadline(60.0)
-        while not (await self._told(environment, "state")):
-            if deadline.passed:
-                raise RuntimeError("the page did not come")
-            await environment.observe(settle=0.3)
-        await environment.observe(settle=4.0)
-
-    async def _told(self, environment: Kept, name: str) -> dict[str, Any]:
-        try:
-            told: dict[str, Any] = json.loads(
-                await environment.read_file(f"{_HOME}/.lines/{name}.json")
-            )
-        except FileNotFoundError:
-            return {}
-        return told
+        await _open_page(environment, text)
 
     async def source(self, environment: Kept) -> Source:
         """The page's own log, and the question that it asks."""
         await asyncio.sleep(0.15)  # the page tells every 60 ms
         state, asked = (
-            await self._told(environment, "state"),
-            await self._told(environment, "asked"),
+            await _told(environment, "state"),
+            await _told(environment, "asked"),
         )
         question = asked.get("asked", "")
         texts = [*state["texts"], *filter(None, (question, state["painted"]))]
@@ -324,11 +331,94 @@ class Keyed:
         return tool_call("gui_action", act.text, thought=act.thought)
 
 
+@dataclass
+class Situation:
+    """A page of one situation, whose acts say what is true of them."""
+
+    chance: random.Random
+    kind: str
+
+    async def open(self, environment: Kept) -> None:
+        """Show the page."""
+        text, self.acts = make_situation(self.kind, self.chance)
+        self.truth: dict[str, list[str]] = {}
+        for name in ("plan", "crew"):
+            await environment.write_file(f"{_HOME}/{name}.txt", f"The {name}.\n".encode())
+        await _open_page(environment, text)
+
+    async def source(self, environment: Kept) -> Source:
+        """The page's own log, and what is true of the act just done."""
+        await asyncio.sleep(0.15)  # the page tells every 60 ms
+        state = await _told(environment, "state")
+        return Source(
+            texts=state["texts"], values=state["values"], checks=state["checks"],
+            places=state["places"], more=self.truth,
+            whole=self.kind not in ("ticking", "file chooser"),  # what ticks is not in the log
+        )  # fmt: skip
+
+    def replies(self) -> Iterator[Act]:
+        """One act for each of the situation's."""
+        for act in self.acts:
+            self.act = act
+            yield Act("do", act.name, act.code, act.thought)
+
+    def reply(self, act: Act, now: Source) -> str:
+        """By the place that the page tells; an entry by number is one of those that show."""
+        name = act.name
+        if name.startswith("#"):
+            showing = [text for text in now.texts if text in now.places]
+            name = showing[int(name[1:])]
+        x, y = now.places.get(name, (0, 0))
+        self.truth = _truth(self.act, name)
+        return tool_call("gui_action", act.text.format(x=x, y=y), thought=act.thought)
+
+
+def _truth(act: LoggedAct, name: str) -> dict[str, list[str]]:
+    return {
+        "tells": [pattern.replace("{name}", name) for pattern in act.tells],
+        "denies": list(act.denies),
+    }
+
+
+class KeyedTruth(Keyed):
+    """An application whose acts, by keys, say what is true of them."""
+
+    async def open(self, environment: Kept) -> None:
+        """Start it with a new document."""
+        self.truth: dict[str, list[str]] = {}
+        for name in ("plan", "crew"):
+            await environment.write_file(f"{_HOME}/{name}.txt", f"The {name}.\n".encode())
+        await super().open(environment)
+
+    async def source(self, environment: Kept) -> Source:
+        """What UNO or a file says, and what is true of the act just done."""
+        return replace(await super().source(environment), more=self.truth, refused=0)
+
+    def replies(self) -> Iterator[Act]:
+        """One act for each that is written down."""
+        for act in office_acts(self.kind, self.chance):
+            self.act = act
+            yield Act("do", "", act.code, act.thought)
+
+    def reply(self, act: Act, now: Source) -> str:
+        """The act's own code."""
+        self.truth = _truth(self.act, "")
+        return super().reply(act, now)
+
+
 def _scene(kind: str, chance: random.Random, part: str, steps: int) -> Scene:
+    if kind in SITUATIONS:
+        return Situation(chance, kind)
+    if kind.endswith(" dialogs"):
+        return KeyedTruth(chance, part, steps, kind.removesuffix(" dialogs"))
     return Page(chance, part, steps) if kind == "page" else Keyed(chance, part, steps, kind)
 
 
-SCENES = ("page", "calc", "writer", "impress", "mousepad", "xterm")
+SCENES = (
+    *("page", "calc", "writer", "impress", "mousepad", "xterm"),
+    *SITUATIONS,
+    *("calc dialogs", "writer dialogs", "mousepad dialogs"),
+)
 
 
 def make_scene(kind: str, seed: str, part: str, steps: int) -> Scene:
