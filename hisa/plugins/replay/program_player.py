@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
 from hisa.events import Planned
 from hisa.plugins.replay.own_figures import numberless
@@ -30,9 +32,9 @@ from hisa.plugins.replay.scrolling import Search
 from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
 from hisa.plugins.replay.target_ladder import Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
-from hisa.protocols import Emit, StateView, Task, ToolCall
+from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
 
@@ -93,8 +95,15 @@ def loosened(program: Program, values: Mapping[str, str]) -> Program:
 class ProgramPlayer:
     """A planner that does the steps of a program, one after the other."""
 
-    def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
+    def __init__(
+        self,
+        emit: Emit,
+        program: Program,
+        folder: Path,
+        environment: Environment | None = None,
+    ) -> None:
         self._emit, self._program, self._folder = emit, program, folder
+        self._environment = environment
         self.at = 0  # the step that comes next, which is how many were done
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
@@ -109,7 +118,13 @@ class ProgramPlayer:
         """
         if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        return self.announced(self.decide(observation, view))
+        return self.announced(self.decide(await self.looked_through(observation), view))
+
+    async def looked_through(self, look: Observation) -> Observation:
+        """The look, with what does not show where something was to go by the step before."""
+        effects = self._done.effects if self._done is not None else ()
+        went = any(effect.what == "went" for effect in effects)
+        return await with_hidden(self._environment, look) if went else look
 
     def decide(self, look: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end, which nobody is told of yet."""
@@ -224,14 +239,20 @@ def holds(effect: Effect, look: Observation, before: Observation | None = None) 
     same = [
         element
         for element in look.elements or ()
-        if (element.role, called(element)) == (effect.role, effect.name)
-        and {"showing", "visible"} & element.states
+        if _is_meant(effect, element) and {"showing", "visible"} & element.states
     ]
-    if effect.what in ("came", "went"):
-        return bool(same) == (effect.what == "came")
+    if effect.what == "came":
+        return bool(same)
+    if effect.what == "went":
+        hidden = is_hidden(look, partial(_is_meant, effect))
+        return not (same or hidden or absence_doubt(look, effect.role))
     if effect.what == "value":
         return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def _is_meant(effect: Effect, element: Element) -> bool:
+    return (element.role, called(element)) == (effect.role, effect.name)
 
 
 def _counted(effect: Effect, look: Observation) -> set[str]:
@@ -257,8 +278,11 @@ def _effect_in_words(effect: Effect, look: Observation) -> str:
         title = look.active.title if look.active is not None else "none"
         return f"the window in front is “{title[:60]}”, not “{effect.value[:60]}”"
     thing = f"{effect.role} “{effect.name[:60]}”"
-    if effect.what in ("came", "went"):
-        return f"{thing} is {'not there' if effect.what == 'came' else 'still there'}"
+    if effect.what == "came":
+        return f"{thing} is not there"
+    if effect.what == "went":
+        doubt = absence_doubt(look, effect.role)
+        return f"not known whether {thing} is gone: {doubt}" if doubt else f"{thing} is still there"
     return f"{thing} does not have {effect.what} “{effect.value[:60]}”"
 
 
