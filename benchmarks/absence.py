@@ -29,7 +29,7 @@ _CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu"
 _PAGE = """<!doctype html><meta charset=utf-8><title>Trips</title>
 <style>#v {height: 90px; overflow: auto} .over {position: fixed; inset: 0; background: #fff}</style>
 <main id=m><h1>Trips</h1><table border=1><tbody id=t><tr id=porto><td>Porto</td><td>3</td></tr>
-<tr><td>Faro</td><td>5</td></tr></tbody></table><p><button id=b>Pay</button> 
+<tr><td>Faro</td><td>5</td></tr></tbody></table><p><button id=b>Pay</button>
 <a id=a href=#>Terms</a> <label><input type=checkbox id=c checked>Gift</label></p>
 <div id=v><p>Top</p><div style="height: 400px"></div><p id=low>Below</p></div>
 <ul id=u><li>First</li><li id=second>Second</li></ul></main>

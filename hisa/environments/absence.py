@@ -61,6 +61,8 @@ def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
     for number, element in enumerate(elements):
         held = below.get(number, [])
         page = next((up for up in above[number] if elements[up].role == _PAGE), None)
+        if element.role == _PAGE and "busy" in element.states:
+            yield f"the {_named(element)} is still loading"
         if "modal" in element.states and page is not None:
             yield f"the {_named(element)} hides the page behind it"
         if element.role in DIALOGS and above[number] and _is_alone(elements, number, below, page):

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
-from hisa.events import Planned
+from hisa.events import Noted, Planned
 from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
     FORMS,
@@ -30,13 +30,14 @@ from hisa.plugins.replay.program_records import (
 )
 from hisa.plugins.replay.scrolling import Search
 from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
-from hisa.plugins.replay.target_ladder import Missing, find_target, focus_is
+from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
+from hisa.text.prompt_text import one_line
 
 __all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
 __all__ += ["holds", "lacking", "loosened", "open_program", "program_name", "values_of"]
@@ -49,6 +50,8 @@ _UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done
 """The result of an act that was not made, and will not be the next time either."""
 _WAIT, _WAITS, _UNPROVED = 2, 10, 2
 """Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+_NOTHING = ("No visible change", "Failed")
+"""How the result of an act begins that may not have happened."""
 _AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
@@ -107,6 +110,7 @@ class ProgramPlayer:
         self.at = 0  # the step that comes next, which is how many were done
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
+        self._unseen = ""  # the result of the step before, where nothing tells that it happened
         self._search = Search()
         self._before: Observation | None = None  # the look that it was decided on
 
@@ -153,6 +157,8 @@ class ProgramPlayer:
             self._again += 1
             self.at, self._done = self.at - 1, None
             return None
+        if not self._waits:
+            self._unseen = result if result.startswith(_NOTHING) and not step.effects else ""
         reason = lacking(step, look, self._before)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
@@ -179,26 +185,36 @@ class ProgramPlayer:
                 return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
+            if self._unseen:
+                reason = f"{one_line(self._unseen)[:200]} The next step: {places.reason}"
+                return self._end(UNKNOWN, self.at, reason)
             return self._end(HALTED, self.at + 1, places.reason)
+        if any(_is_so_already(step, target.element) for target in places):
+            self.at, self._waits, self._search = self.at + 1, 0, Search()
+            self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
+            return self._next(look)
         self._go(step)
-        return _gui(thought, _moved(parse(step.action), places), look)
+        points_now = [target.point for target in places]
+        return _gui(thought, _moved(parse(step.action), points_now), look)
 
-    def _places(self, step: ProgramStep, look: Observation) -> list[Point] | Missing:
-        """The places of a step's action on this look, or why it goes nowhere."""
+    def _places(self, step: ProgramStep, look: Observation) -> list[Found] | Missing:
+        """The targets of a step's action on this look, or why it goes nowhere."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
             return Missing("the program does not say what it acts on")
         lax = self._program.proof is None  # the second run tells which figures stay
         if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
             return Missing(reason)
-        places: list[Point] = []
+        places: list[Found] = []
         for target, point in zip(step.targets, recorded, strict=True):
             found = find_target(target, look, point, self._folder, lax=lax)
             if isinstance(found, Missing):
                 return found
             if step.risk and found.rung not in ("element", "text"):
                 return Missing(f"a step with a risk ({step.risk}) is not done by {found.rung}")
-            places.append(found.point)
+            if _is_so_already(step, found.element) and (reason := lacking(step, look)):
+                return Missing(f"{target.role} “{target.name}” is so already, but {reason}")
+            places.append(found)
         return places
 
     def _go(self, step: ProgramStep) -> None:
@@ -224,6 +240,15 @@ def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCa
     """A call of actions, whose places are brought to the picture that a planner sees."""
     seen = to_space(actions, "image", screen=look.screen, image=look.image)
     return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
+
+
+def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
+    """Whether a target has the states already that a click is to give it, and would take away."""
+    return element is not None and any(
+        effect.what == "states" and _is_meant(effect, element)
+        and "selected" not in effect.value and element.states & _RING == {*effect.value.split()}
+        for effect in step.effects
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- what a step came to
