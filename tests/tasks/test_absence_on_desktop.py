@@ -10,7 +10,8 @@ from hisa.protocols import Scoring, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.tasks.test_shown_element import shown
 
-PAGE = """<!doctype html><meta charset=utf-8><title>Trips</title><table border=1><tr id=p><td>Porto</td></tr>
+PAGE = """<!doctype html><meta charset=utf-8><title>Trips</title>
+<table border=1><tr id=p><td>Porto</td></tr>
 <tr><td>Faro</td></tr></table>
 <button onclick="if (confirm('Really?')) p.remove()">Remove</button>
 <button onclick="d.showModal()">Terms</button><dialog id=d><p>Dogs travel free.</p></dialog>"""
