@@ -76,6 +76,7 @@ __all__ = [
     "StepSummary",
     "StepVerdict",
     "Task",
+    "TellsHidden",
     "TellsWhatLies",
     "TextPart",
     "ToolCall",
@@ -221,8 +222,8 @@ class Environment(Protocol):
 
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
     "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
-    "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "fork" (see
-    `Forkable`).
+    "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "hidden" (see
+    `TellsHidden`), "fork" (see `Forkable`).
     """
 
     @property
@@ -339,6 +340,21 @@ class TellsWhatLies(Protocol):
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
         """The things at screen-space points now: names, roles and boxes, in the tree's order.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsHidden(Protocol):
+    """An environment with the capability "hidden": it tells what is there and does not show."""
+
+    async def look_everywhere(self) -> Observation:
+        """A look whose elements are also those that are scrolled away or behind something.
+
+        Those have no state "showing".
 
         Raises:
             EnvironmentFailed: the machine does not answer.

@@ -9,7 +9,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,10 +61,13 @@ _MADE_SHOWN = 5  # chosen by hand
 _FIRST = ("guidance", "observed")  # a run that is refused comes to neither
 
 
-def exit_code(result: Result | Run) -> int:
-    """0 done; 1 the task was not done; 3 a machine, a model or the task's check is unavailable."""
+def exit_code(result: Result | Run, missed: Sequence[str] = ()) -> int:
+    """0 done; 1 the task was not done; 3 a machine, a model or the task's check is unavailable.
+
+    What was to be brought home and is ``missed`` is a part of the task that was not done.
+    """
     if result.success:
-        return 0
+        return int(bool(missed))
     broken = result.status in ("model_error", "environment_error")
     return 3 if broken or result.score_state == "score_failed" else 1
 
@@ -319,7 +322,7 @@ class RunOutput:
             for label, value in result_lines(self.log.folder, self.log.manifest.results):
                 self._line(label, value)
             self._line("report", str(page or ""))
-        return exit_code(self.result)
+        return exit_code(self.result, self.log.manifest.results.missed)
 
     def finish(self) -> Path | None:
         """Write the report where one is wanted, and return its path."""

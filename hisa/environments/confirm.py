@@ -19,6 +19,7 @@ from hisa.protocols import (
     Environment,
     Held,
     Lying,
+    TellsHidden,
     TellsWhatLies,
 )
 from hisa.screen.geometry import Point
@@ -101,6 +102,11 @@ class ConfirmedEnvironment(WrappedEnvironment):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Not asked for: looking changes nothing."""
         return await self._inner.observe(elements=elements, settle=settle)
+
+    async def look_everywhere(self) -> Observation:
+        """Not asked for: looking changes nothing."""
+        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
+        return await self._inner.look_everywhere()
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
         """Not asked for: looking changes nothing."""

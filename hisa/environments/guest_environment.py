@@ -13,6 +13,8 @@ from hisa.actions import Action
 from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_unchanged
 from hisa.config import EnvironmentSettings
 from hisa.environments.transport import GuestClient, Transport, connect
+from hisa.environments.transport.base import RawObservation
+from hisa.environments.transport.typed_client import HisaTransport
 from hisa.errors import EnvironmentFailed, LimitPassed, ScreenChanged
 from hisa.machine.patience import patience
 from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
@@ -108,6 +110,18 @@ class GuestEnvironment(ABC):
             look = await self._transport.look(elements=elements, settle=settle)
             if elements and not look.complete:
                 look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
+        return await self._seen(look)
+
+    async def look_everywhere(self) -> Observation:
+        """See `hisa.protocols.TellsHidden`."""
+        transport = self._transport
+        assert isinstance(transport, HisaTransport), "announced by its capabilities"
+        with self._suspected():
+            look = await transport.look(elements=True, settle=0.0, longer=_LONGER, hidden=True)
+        return await self._seen(look)
+
+    async def _seen(self, look: RawObservation) -> Observation:
+        """The look with its picture within the image limit."""
         screenshot, under = look.picture, look.under_pointer
         if fit_within(screenshot.size, self._image_limit) != screenshot.size:
             screenshot = await asyncio.to_thread(screenshot.fitted, self._image_limit)

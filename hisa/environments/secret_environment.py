@@ -33,6 +33,7 @@ from hisa.protocols import (
     Forkable,
     Held,
     Lying,
+    TellsHidden,
     TellsWhatLies,
 )
 from hisa.screen.geometry import Point
@@ -110,6 +111,13 @@ class SecretEnvironment(WrappedEnvironment):
             masked = await asyncio.to_thread(self._mask.masked, look)
             clean = replace(clean, screenshot=masked.screenshot, under_pointer=masked.under_pointer)
         return clean if elements or not read else replace(clean, elements=None, complete=True)
+
+    async def look_everywhere(self) -> Observation:
+        """A look for what is there, with names in place of values; its picture is another's."""
+        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
+        with self._quiet():
+            look = await self._inner.look_everywhere()
+        return self._told(look)
 
     async def lies_at(self, points: Sequence[Point], /) -> Lying:
         """The things at points, with names in place of values in its texts."""

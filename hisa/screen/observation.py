@@ -257,7 +257,8 @@ class Observation:
     ``complete`` False some are missing: what is not in the list may still be on the screen.
     ``undrawn`` names what is there, was waited for and is not painted yet: windows and controls.
     With ``windows_known`` False the machine cannot tell its windows: none are listed.
-    ``under_pointer`` is known where the machine tells it.
+    ``under_pointer`` is known where the machine tells it. ``everywhere`` has what shows and what
+    does not, where both were asked for (`hisa.environments.absence`).
     Windows that have boxes come from the lowest to the highest; the active one need not be that.
     """
 
@@ -273,6 +274,7 @@ class Observation:
     """The text that was selected last, where the machine tells it; it may be selected no more."""
     windows_known: bool = True
     under_pointer: UnderPointer | None = None
+    everywhere: tuple[Element, ...] | None = None
     name: str = ""
     """The machine's own name for this look, where it can be asked whether it still holds."""
 

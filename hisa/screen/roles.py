@@ -6,7 +6,7 @@ stands alone, has the sets of its own that reading the tree takes.
 
 from __future__ import annotations
 
-__all__ = ["CONTAINERS", "FIELDS", "LAYOUT", "MULTI_LINE", "PASSWORD"]
+__all__ = ["CONTAINERS", "DIALOGS", "FIELDS", "LAYOUT", "MULTI_LINE", "PASSWORD"]
 
 FIELDS = frozenset(
     {"text", "entry", "password text", "combo box", "spin button", "search box", "text box"}
@@ -24,6 +24,9 @@ CONTAINERS = frozenset(
     | {"menu bar", "tool bar", "table", "list", "list box", "tree", "tree table", "document frame"}
 )
 """Roles that hold others; chosen only when asked for or when nothing inside fits."""
+
+DIALOGS = frozenset({"dialog", "alert", "file chooser"})
+"""Roles of what asks or tells one thing."""
 
 LAYOUT = frozenset(
     {"filler", "layered pane", "menu bar", "page tab list", "panel", "root pane", "scroll pane"}

@@ -20,6 +20,7 @@ from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
+from hisa.screen.similarity import outlines_alike
 from hisa.state.act_guard import (
     ActGuard,
     in_another_row,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.protocols import Environment
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS
@@ -17,6 +18,7 @@ __all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
 
 ONE_ALONE = BeforeValidator(lambda v: (v,) if isinstance(v, str | Mapping) else v)
 """A list of one, written without brackets."""
+NOT_SHOWING = "not showing"
 Names = Annotated[tuple[str, ...], ONE_ALONE]
 
 
@@ -35,7 +37,7 @@ class ShownElement(BaseModel):
         """The ways in which an element is not the one, in words."""
         states, text = element.states, element.text.strip()
         name = element.name or element.label or ("" if element.role in FIELDS else text[:80])
-        misses = [] if not states or states & {"showing", "visible"} else ["not showing"]
+        misses = [] if not states or states & {"showing", "visible"} else [NOT_SHOWING]
         misses += ["another role"] if self.role not in ("", element.role) else []
         misses += ["another name"] if self.name not in ("", name) else []
         misses += [f"not {state}" for state in self.state if state not in states]
@@ -48,7 +50,8 @@ async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
     """Returns why the check does not hold; empty where it does.
 
     Raises:
-        NotScored: the machine tells no elements, or not all and none of them is the one.
+        NotScored: the machine tells no elements, or not all and none of them is the one; or it is
+            to be absent, and may be hidden.
         EnvironmentFailed: the machine does not answer.
     """
     meant = f'{wanted.role or "element"} "{wanted.name}"'
@@ -59,14 +62,25 @@ async def why_not_shown(environment: Environment, wanted: ShownElement) -> str:
         misses = [(wanted.misses(element), element) for element in look.elements or ()]
         if not all(why for why, _ in misses):
             return f"the {meant} is showing" if wanted.absent else ""
-        if look.all_elements is not None:
+        if wanted.absent and look.complete:
+            look = await with_hidden(environment, look)
+            if is_hidden(look, lambda element: not {*wanted.misses(element)} - {NOT_SHOWING}):
+                return f"the {meant} is there, though it does not show"
+        if look.complete:
             break
     else:
         raise NotScored(f"check of the {meant}: {environment.name} told only some elements")
+    if wanted.absent:
+        doubt = absence_doubt(look, wanted.role)
+        if look.everywhere is None and not doubt:
+            doubt = f"{environment.name} does not tell what is scrolled away or behind something"
+        if doubt:
+            raise NotScored(f"check of the {meant}: not known whether it is absent: {doubt}")
+        return ""
 
     def order(one: tuple[list[str], Element]) -> tuple[int, float]:
         return len(one[0]), -SequenceMatcher(None, wanted.name[:80], one[1].name[:80]).ratio()
 
     near = sorted(misses, key=order)[:3]
     closest = "; ".join(f'{one.role} "{one.name[:80]}": {", ".join(why)}' for why, one in near)
-    return "" if wanted.absent else f"no such {meant} is showing; closest: {closest or 'none'}"
+    return f"no such {meant} is showing; closest: {closest or 'none'}"

@@ -86,7 +86,7 @@ class FakeEnvironment:
     @property
     def capabilities(self) -> frozenset[str]:
         """All there are."""
-        return frozenset({"elements", "execute", "throw_away"})
+        return frozenset({"elements", "execute", "hidden", "throw_away"})
 
     @property
     def text(self) -> str:
@@ -132,6 +132,10 @@ class FakeEnvironment:
             cursor=self._form.cursor,
             complete=not partial,
         )
+
+    async def look_everywhere(self) -> Observation:
+        """A look: the form hides nothing."""
+        return await self.observe(elements=True)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, in order.

@@ -283,6 +283,7 @@ async def _opened(
             settings, models["planner"], known, registry, emit, marks=marks,
             programs=None if _fills_screen(task) else programs,
             confirm=_confirming(run_context.ask, emit), ask=run_context.ask,
+            environment=environment,
         )  # fmt: skip
         planner = kind.open(parts)
         if sampling:

@@ -17,7 +17,7 @@ from hisa.models.profiles import Profile
 from hisa.planner.base import Form
 from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import prompt_budget
-from hisa.protocols import Emit, Model, Planner, Role
+from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import Lead
 
@@ -42,6 +42,8 @@ class PlannerParts:
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
     ask: Ask | None = None
     """Asks a person before an act; None: there is nobody to ask."""
+    environment: Environment | None = None
+    """The machine, for what a look does not tell; None: it is not asked."""
 
     @property
     def constrained(self) -> bool:

@@ -43,7 +43,9 @@ _UNDRAWN_NAME = 100
 """Characters of the name of what is not painted; a title is whatever its program likes."""
 _SELECTED_CHARS = 200
 """Characters of a selected text that are kept."""
-_OFFERED = frozenset({"elements", "execute", "lies_at", "unchanged"})
+_OFFERED = frozenset({"elements", "execute", "hidden", "lies_at", "unchanged"})
+_MOST_ELEMENTS = 20_000
+"""Elements of a look that has the hidden ones too: the most that a guest tells."""
 
 
 class HisaTransport:
@@ -58,7 +60,9 @@ class HisaTransport:
         """The abilities that the guest announced and this client knows."""
         return self._announced
 
-    async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
+    async def look(
+        self, *, elements: bool, settle: float, longer: float = 1.0, hidden: bool = False
+    ) -> RawObservation:
         """One request; a response that is cut short is asked for again."""
         encoding = "raw" if self._client.near else "png"
         # What never stands still does so on a busy machine too: its limit does not grow.
@@ -68,6 +72,8 @@ class HisaTransport:
         if elements:
             asked["patience"] = self._client.patience * longer
             within = _ELEMENTS_SECONDS * longer
+        if hidden:
+            asked |= {"hidden": True, "max_elements": _MOST_ELEMENTS}
         for left in reversed(range(_LOOK_TRIES)):
             response = await self._client.request(
                 "POST", "/hisa/observe", json=asked, seconds=_LOOK_SECONDS + settle + within

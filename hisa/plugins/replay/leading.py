@@ -40,7 +40,7 @@ class Reuser:
     """Plays the program that fits a task, and hands on for good where it ends early."""
 
     def __init__(self, parts: PlannerParts, planner: Planner, text: str) -> None:
-        self._emit, self._planner, self._begun = parts.emit, planner, False
+        self._parts, self._emit, self._planner, self._begun = parts, parts.emit, planner, False
         self._folder = Path(text.removeprefix("program:").partition("?")[0]).expanduser()
         self._player: player.ProgramPlayer | None = None
         if (self._folder / "program.yaml").exists():
@@ -51,7 +51,8 @@ class Reuser:
         if program.proof is None:
             reason = f"{folder}: no second run proved it, so that it goes before no planner"
             raise UsageError(reason, fix="hisa compile RUN")
-        self._player, self._begun = player.ProgramPlayer(self._emit, program, folder), True
+        self._player = player.ProgramPlayer(self._emit, program, folder, self._parts.environment)
+        self._begun = True
         self._note(f"the program {program.name} goes first")
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
@@ -64,7 +65,7 @@ class Reuser:
                 self._note(f"no program of {self._folder} fits: the planner does the task")
         if self._player is None:
             return await self._planner.plan(task, observation, view)
-        call = self._player.decide(observation, view)
+        call = self._player.decide(await self._player.looked_through(observation), view)
         if call.tool != "infeasible":
             return self._player.announced(call)
         reason = f"a stored program did {self._player.at} steps and ends: {one_line(call.thought)}"
@@ -104,7 +105,7 @@ class Mender(player.ProgramPlayer):
         self, parts: PlannerParts, planner: Planner, model: str, *, ask: bool, part: Path
     ) -> None:
         program, folder = player.open_program(model)
-        super().__init__(parts.emit, program, folder)
+        super().__init__(parts.emit, program, folder, parts.environment)
         self._stored, self._values = records.read_program(folder), player.values_of(model)
         self._planner, self._part = planner, part
         self._ask = parts.ask if ask else None
@@ -113,6 +114,7 @@ class Mender(player.ProgramPlayer):
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the planner's for a step of it."""
+        observation = await self.looked_through(observation)
         call = self._judged(observation, view) or self.decide(observation, view)
         if call.tool == "infeasible" and not self._refusal:
             done = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(observation)

@@ -140,8 +140,10 @@ async def play(
 def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
     if result.status == "stopped":
         return "stopped"
-    if result.status in _BROKEN or result.score_state == "score_failed":
+    if result.status in _BROKEN:
         return "machine failed"
+    if result.score_state == "score_failed":
+        return "effect unknown"
     if result.status in _DONE and result.success:
         return "done unverified" if result.score_state == "no_check" else "verified"
     if refused or result.message.startswith(REFUSED):

@@ -58,7 +58,7 @@ class ProgramKind(PlannerKind):
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
         program, folder = open_program(parts.settings.models.planner.model)
-        return ProgramPlayer(parts.emit, program, folder)
+        return ProgramPlayer(parts.emit, program, folder, parts.environment)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
         """See `PlannerKind`.

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
+from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
-from hisa.events import Planned
+from hisa.events import Noted, Planned
 from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
     FORMS,
@@ -28,13 +30,14 @@ from hisa.plugins.replay.program_records import (
 )
 from hisa.plugins.replay.scrolling import Search
 from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
-from hisa.plugins.replay.target_ladder import Missing, find_target, focus_is
+from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
-from hisa.protocols import Emit, StateView, Task, ToolCall
+from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
+from hisa.text.prompt_text import one_line
 
 __all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
 __all__ += ["holds", "lacking", "loosened", "open_program", "program_name", "values_of"]
@@ -47,6 +50,8 @@ _UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done
 """The result of an act that was not made, and will not be the next time either."""
 _WAIT, _WAITS, _UNPROVED = 2, 10, 2
 """Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+_NOTHING = ("No visible change", "Failed")
+"""How the result of an act begins that may not have happened."""
 _AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
@@ -93,11 +98,19 @@ def loosened(program: Program, values: Mapping[str, str]) -> Program:
 class ProgramPlayer:
     """A planner that does the steps of a program, one after the other."""
 
-    def __init__(self, emit: Emit, program: Program, folder: Path) -> None:
+    def __init__(
+        self,
+        emit: Emit,
+        program: Program,
+        folder: Path,
+        environment: Environment | None = None,
+    ) -> None:
         self._emit, self._program, self._folder = emit, program, folder
+        self._environment = environment
         self.at = 0  # the step that comes next, which is how many were done
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
+        self._unseen = ""  # the result of the step before, where nothing tells that it happened
         self._search = Search()
         self._before: Observation | None = None  # the look that it was decided on
 
@@ -109,7 +122,13 @@ class ProgramPlayer:
         """
         if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
-        return self.announced(self.decide(observation, view))
+        return self.announced(self.decide(await self.looked_through(observation), view))
+
+    async def looked_through(self, look: Observation) -> Observation:
+        """The look, with what does not show where something was to go by the step before."""
+        effects = self._done.effects if self._done is not None else ()
+        went = any(effect.what == "went" for effect in effects)
+        return await with_hidden(self._environment, look) if went else look
 
     def decide(self, look: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end, which nobody is told of yet."""
@@ -138,6 +157,8 @@ class ProgramPlayer:
             self._again += 1
             self.at, self._done = self.at - 1, None
             return None
+        if not self._waits:
+            self._unseen = result if result.startswith(_NOTHING) and not step.effects else ""
         reason = lacking(step, look, self._before)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
@@ -164,26 +185,36 @@ class ProgramPlayer:
                 return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
+            if self._unseen:
+                reason = f"{one_line(self._unseen)[:200]} The next step: {places.reason}"
+                return self._end(UNKNOWN, self.at, reason)
             return self._end(HALTED, self.at + 1, places.reason)
+        if any(_is_so_already(step, target.element) for target in places):
+            self.at, self._waits, self._search = self.at + 1, 0, Search()
+            self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
+            return self._next(look)
         self._go(step)
-        return _gui(thought, _moved(parse(step.action), places), look)
+        points_now = [target.point for target in places]
+        return _gui(thought, _moved(parse(step.action), points_now), look)
 
-    def _places(self, step: ProgramStep, look: Observation) -> list[Point] | Missing:
-        """The places of a step's action on this look, or why it goes nowhere."""
+    def _places(self, step: ProgramStep, look: Observation) -> list[Found] | Missing:
+        """The targets of a step's action on this look, or why it goes nowhere."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
             return Missing("the program does not say what it acts on")
         lax = self._program.proof is None  # the second run tells which figures stay
         if step.focus is not None and (reason := focus_is(step.focus, look, lax=lax)):
             return Missing(reason)
-        places: list[Point] = []
+        places: list[Found] = []
         for target, point in zip(step.targets, recorded, strict=True):
             found = find_target(target, look, point, self._folder, lax=lax)
             if isinstance(found, Missing):
                 return found
             if step.risk and found.rung not in ("element", "text"):
                 return Missing(f"a step with a risk ({step.risk}) is not done by {found.rung}")
-            places.append(found.point)
+            if _is_so_already(step, found.element) and (reason := lacking(step, look)):
+                return Missing(f"{target.role} “{target.name}” is so already, but {reason}")
+            places.append(found)
         return places
 
     def _go(self, step: ProgramStep) -> None:
@@ -211,6 +242,15 @@ def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCa
     return ToolCall(thought, "gui_action", to_source(seen), actions=tuple(seen))
 
 
+def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
+    """Whether a target has the states already that a click is to give it, and would take away."""
+    return element is not None and any(
+        effect.what == "states" and _is_meant(effect, element)
+        and "selected" not in effect.value and element.states & _RING == {*effect.value.split()}
+        for effect in step.effects
+    )  # fmt: skip
+
+
 # ---------------------------------------------------------------- what a step came to
 
 
@@ -224,14 +264,20 @@ def holds(effect: Effect, look: Observation, before: Observation | None = None) 
     same = [
         element
         for element in look.elements or ()
-        if (element.role, called(element)) == (effect.role, effect.name)
-        and {"showing", "visible"} & element.states
+        if _is_meant(effect, element) and {"showing", "visible"} & element.states
     ]
-    if effect.what in ("came", "went"):
-        return bool(same) == (effect.what == "came")
+    if effect.what == "came":
+        return bool(same)
+    if effect.what == "went":
+        hidden = is_hidden(look, partial(_is_meant, effect))
+        return not (same or hidden or absence_doubt(look, effect.role))
     if effect.what == "value":
         return any(element.text.strip() == effect.value.strip() for element in same)
     return any(element.states & _RING == set(effect.value.split()) for element in same)
+
+
+def _is_meant(effect: Effect, element: Element) -> bool:
+    return (element.role, called(element)) == (effect.role, effect.name)
 
 
 def _counted(effect: Effect, look: Observation) -> set[str]:
@@ -257,8 +303,11 @@ def _effect_in_words(effect: Effect, look: Observation) -> str:
         title = look.active.title if look.active is not None else "none"
         return f"the window in front is “{title[:60]}”, not “{effect.value[:60]}”"
     thing = f"{effect.role} “{effect.name[:60]}”"
-    if effect.what in ("came", "went"):
-        return f"{thing} is {'not there' if effect.what == 'came' else 'still there'}"
+    if effect.what == "came":
+        return f"{thing} is not there"
+    if effect.what == "went":
+        doubt = absence_doubt(look, effect.role)
+        return f"not known whether {thing} is gone: {doubt}" if doubt else f"{thing} is still there"
     return f"{thing} does not have {effect.what} “{effect.value[:60]}”"
 
 

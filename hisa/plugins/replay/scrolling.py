@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from hisa.actions import Action, Scroll, Sleep
 from hisa.plugins.replay.program_records import Target
-from hisa.plugins.replay.surroundings import DIALOGS, Surroundings, is_shown
+from hisa.plugins.replay.surroundings import Surroundings, is_shown
 from hisa.plugins.synthesis.doing import called
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import DIALOGS
 
 __all__ = ["Search"]
 

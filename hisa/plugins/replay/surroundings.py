@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hisa.plugins.synthesis.doing import called
 from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import DIALOGS
 
-__all__ = ["DIALOGS", "FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
+__all__ = ["FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
 
 FIGURES, OTHERS = "{{#}}", "{{*}}"
 """In a text: figures that were others in the second run; as a text of its own: any others."""
 
 _ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
 """Roles of what holds the parts of one entry."""
-DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _BARS = frozenset({"tool bar", "menu bar", "page tab list", "status bar", "menu", "navigation"})
 """Roles of what is low and wide, and no row of a list."""
 _POPPED = frozenset({"menu", "popup menu", "combo box", "tool tip"})

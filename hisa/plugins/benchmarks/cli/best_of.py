@@ -199,7 +199,7 @@ class _Attempts:
             self._tell(choice, runs, chosen)
         if chosen is None:
             return 3 if all(exit_code(run) == 3 for run in runs) else 1
-        return exit_code(chosen)
+        return exit_code(chosen, chosen.manifest.results.missed)
 
     def _tell(self, choice: Choice, runs: list[Run], chosen: Run | None) -> None:
         for number, run in enumerate(runs, 1):

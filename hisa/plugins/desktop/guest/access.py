@@ -55,10 +55,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is read: at most ``limit`` elements within ``seconds``."""
+    """What is read: at most ``limit`` elements within ``seconds``, with ``hidden`` all of them."""
 
     limit: int
     seconds: float = ELEMENTS_SECONDS
+    hidden: bool = False
 
 
 class Access:
@@ -96,17 +97,25 @@ class Access:
         reading = self.read(request)
         found: list[dict[str, Any]] = []
         for window in reading.windows:
-            self._list(window, -1, found)
+            self._list(window, -1, found, hidden=request.hidden)
         return found[: request.limit], reading.complete and len(found) <= request.limit
 
-    def _list(self, window: Node, parent: int, found: list[dict[str, Any]]) -> None:
-        """Add what is on the screen, in reading order, each with the place of what holds it."""
+    def _list(
+        self, window: Node, parent: int, found: list[dict[str, Any]], *, hidden: bool
+    ) -> None:
+        """Add what is on the screen, in reading order, each with the place of what holds it.
+
+        What is ``hidden`` and asked for as well has no state "showing".
+        """
         stack = [(window, parent)]
         while stack:
             node, parent = stack.pop()
-            if self._on_screen(node):
+            if self._on_screen(node) or hidden:
                 found.append(node.to_json() | {"parent": parent})
                 parent = len(found) - 1
+            if hidden and not self._on_screen(node):
+                states = node.states - {"showing"}
+                found[-1] |= {"states": sorted(states), "box": node.box or (0, 0, 0, 0)}
             stack += [(child, parent) for child in reversed(node.children)]
 
     def _on_screen(self, node: Node) -> bool:
@@ -184,6 +193,7 @@ class _Reader:
             if not self._comings.await_quiet(_QUIET_SECONDS, most):
                 break
             limit = Limit(max(0.0, end - time.monotonic()), self._comings.since())
+            limit.hidden = request.hidden
             frame = self._screen.grab()
             windows = read_tree(
                 bus,

@@ -49,6 +49,8 @@ class Limit:
         self._moved = moved
         self.ran_out = False
         self.moved = False
+        self.hidden = False
+        """Whether what is there and does not show is read too."""
 
     @property
     def left(self) -> float:
@@ -57,7 +59,9 @@ class Limit:
 
     def part(self, share: float) -> Limit:
         """Returns a limit of its own of that share of the time left."""
-        return Limit(share * self.left, self._moved)
+        part = Limit(share * self.left, self._moved)
+        part.hidden = self.hidden
+        return part
 
     def check(self) -> None:
         """Look whether windows have come or gone."""

@@ -20,6 +20,7 @@ _PROPERTIES = "org.freedesktop.DBus.Properties"
 _MAX_CELLS = 3000
 """Of one table; a spreadsheet shows 420 at 1280x720 and some 1,100 at 1920x1080."""
 _MAX_TEXT = 200  # chosen by hand
+_MADE = "manages-descendants"
 _INSET = 4
 """Pixels from a corner to a point that is surely inside the cell; chosen by hand."""
 _NULL = "/org/a11y/atspi/null"
@@ -68,9 +69,12 @@ class Cells:
                 limit.ran_out = True
                 continue
             read = self._read(bus, table, picture, min(most, _MAX_CELLS), limit)
+            table.children = list(read.cells.values()) if read else []
+            size = _size(bus, table, limit) if limit.hidden else None
+            if size is not None and len(table.children) == size[0] * size[1]:
+                table.states -= {_MADE}  # all of it is told
             if read is None:
                 continue
-            table.children = list(read.cells.values())
             most -= len(read.cells)
             if not (limit.ran_out or limit.moved):
                 known[ref] = read
@@ -100,6 +104,12 @@ class Cells:
             if cell is not None:
                 now.cells[spot] = cell
         return now
+
+
+def _size(bus: Bus, table: Node, limit: Limit) -> tuple[int, int] | None:
+    """Its rows and columns, shown or not."""
+    rows, columns = bus.gather([_count(table, "NRows"), _count(table, "NColumns")], limit)
+    return (int(rows[0]), int(columns[0])) if rows and columns else None
 
 
 def _unchanged(old: _Kept, now: _Kept) -> dict[_Spot, Node]:
@@ -143,11 +153,10 @@ def _corners(bus: Bus, node: Node, limit: Limit) -> tuple[_Spot, _Spot] | None:
     start = _position(bus, node, first, limit) or (0, 0)
     end = _position(bus, node, last, limit)
     if end is None:
-        size = bus.gather([_count(node, "NRows"), _count(node, "NColumns")], limit)
-        if not all(size):
+        size = _size(bus, node, limit)
+        if size is None:
             return None
-        rows, columns = (int(answer[0]) for answer in size)
-        end = (min(rows, start[0] + 60) - 1, min(columns, start[1] + 30) - 1)
+        end = (min(size[0], start[0] + 60) - 1, min(size[1], start[1] + 30) - 1)
     return (start, end) if end >= start and end[1] >= start[1] else None
 
 

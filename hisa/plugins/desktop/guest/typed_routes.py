@@ -116,7 +116,7 @@ class TypedRoutes:
 
     def _capabilities(self, _: Request) -> Response:
         named = ["execute", "unchanged"]
-        named += ["elements", "lies_at"] if self._access.available else []
+        named += ["elements", "hidden", "lies_at"] if self._access.available else []
         size = {"width": self._screen.width, "height": self._screen.height}
         return json_response({"protocol": PROTOCOL, "capabilities": named, "screen": size})
 
@@ -131,7 +131,8 @@ class TypedRoutes:
             raise HttpError(400, f"format {encoding!r}: allowed are raw, png")
         wanted = bool(asked.get("elements")) and self._access.available
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
-        options = ElementsRequest(limit, min(within, _MAX_ELEMENTS_SECONDS)) if wanted else None
+        within, hidden = min(within, _MAX_ELEMENTS_SECONDS), asked.get("hidden") is True
+        options = ElementsRequest(limit, within, hidden) if wanted else None
         least = _number(asked, "restless", seconds, _MAX_SETTLE)
         seen = self._drawn(seconds, options, min(least, seconds))
         frame = self._screen.grab()

@@ -32,6 +32,9 @@ _MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 2000, 60
 """Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
 reading then says that it is not complete."""
 
+_CLOSED = frozenset({"menu", "menu bar", "combo box", "popup menu"})
+"""What makes its parts, maybe thousands, when it is opened: they are no part of what is there."""
+
 _FIRST_SHARE = 0.25
 """Of the time, for the first answer of all applications; it takes them 3 ms when idle."""
 
@@ -89,7 +92,9 @@ def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[N
         if node is None:
             continue
         if not seen_through(bus, node, owner):
-            continue
+            if not limit.hidden:
+                continue
+            node.states -= {"showing"}
         node.parent, node.index = owner.path, index
         node.app, node.window = owner.app, owner.window
         owner.children.append(node)
@@ -125,7 +130,12 @@ def _described(
         index
         for index, (name, _) in enumerate(refs)
         if "visible" in states[index]
-        and ("showing" in states[index] or index in placed | in_panes or gtk4.is_gtk4(bus, name))
+        and (
+            "showing" in states[index]
+            or index in placed | in_panes
+            or gtk4.is_gtk4(bus, name)
+            or (limit.hidden and not (owners and owners[index].role in _CLOSED))
+        )
     ]
     fragile = _fragile(bus, {refs[index][0] for index in shown}, limit)
     asks = [_questions(bus, refs[index], refs[index][0] in fragile) for index in shown]

@@ -36,6 +36,7 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
     What is typed into password fields is not written down. Ctrl-C keeps what was shown so far.
     """
     import hisa
+    from hisa.cli.episode import exit_code, score_line
     from hisa.cli.run import read_task
     from hisa.config import Settings, load
     from hisa.errors import UsageError
@@ -51,9 +52,11 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
     chosen = read_task(task, domain="", seed=settings.run.seed)
     with _page(settings.run.folder, opens=opens):
         result = asyncio.run(hisa.run(chosen, settings=Settings.model_validate(tree)))
-    say(f"{result.folder}: {result.status}")
-    say(f"next: hisa compile {result.folder.name} -o NAME", err=True)
-    ctx.exit(0 if result.status == "succeeded" else 3 if result.status.endswith("error") else 1)
+    scored = "" if result.score_state == "no_check" else f", score {score_line(result)}"
+    say(f"{result.folder}: {result.status}{scored}")
+    if result.success:
+        say(f"next: hisa compile {result.folder.name} -o NAME", err=True)
+    ctx.exit(exit_code(result))
 
 
 @contextmanager

@@ -1,0 +1,101 @@
+"""Whether something that is not on a look is not there: hidden is not absent.
+
+Checks of tasks, effects of programs and proofs all ask here. A dialog takes the page behind it out
+of what is told, a list tells only the rows that show, a browser only the tab in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from hisa.protocols import Environment, TellsHidden
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import DIALOGS
+
+__all__ = ["absence_doubt", "is_hidden", "with_hidden"]
+
+_PAGE = "document web"
+_MADE = "manages-descendants"
+"""The state of what makes its parts when they come into view, and tells of no others."""
+
+
+async def with_hidden(environment: Environment | None, look: Observation) -> Observation:
+    """The look with what is there and does not show; itself where the machine cannot tell that.
+
+    Raises:
+        EnvironmentFailed: the machine does not answer.
+    """
+    if not isinstance(environment, TellsHidden) or "hidden" not in environment.capabilities:
+        return look
+    everywhere = await environment.look_everywhere()
+    complete = look.complete and everywhere.complete
+    return replace(look, everywhere=everywhere.elements, complete=complete)
+
+
+def is_hidden(look: Observation, is_meant: Callable[[Element], bool]) -> bool:
+    """Whether something that is meant is there and does not show, as far as that was asked."""
+    return any(is_meant(element) for element in look.everywhere or ())
+
+
+def absence_doubt(look: Observation, role: str) -> str:
+    """Returns why something may be there although the look does not have it; empty: it is not.
+
+    Args:
+        look: of `with_hidden`; of another one, what is scrolled away is not thought of.
+        role: of what is looked for; empty: any.
+    """
+    if not look.complete:
+        return "only some elements were told"
+    elements = look.elements if look.everywhere is None else look.everywhere
+    return next(_hiding(elements or (), role), "")
+
+
+def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
+    """What hides others, in words."""
+    above = [list(_holders(elements, number)) for number in range(len(elements))]
+    below: dict[int, list[int]] = {}
+    for number, holders in enumerate(above):
+        for holder in holders:
+            below.setdefault(holder, []).append(number)
+    for number, element in enumerate(elements):
+        held = below.get(number, [])
+        page = next((up for up in above[number] if elements[up].role == _PAGE), None)
+        if element.role == _PAGE and "busy" in element.states:
+            yield f"the {_named(element)} is still loading"
+        if "modal" in element.states and page is not None:
+            yield f"the {_named(element)} hides the page behind it"
+        if element.role in DIALOGS and above[number] and _is_alone(elements, number, below, page):
+            yield f"the {_named(element)} hides what is behind it"
+        if element.role == "frame" and _PAGE in {elements[part].role for part in held}:
+            tabs = [elements[part] for part in held if elements[part].role == "page tab"]
+            if len(tabs) > 1:
+                yield f"what the other tabs of {_named(element)} hold is not told"
+        whole = element.role.startswith("document") or not held
+        made = _MADE in element.states and role not in DIALOGS
+        if made and (whole or role in {"", *(elements[part].role for part in held)}):
+            yield f"the {_named(element)} tells only what shows of it"
+
+
+def _is_alone(
+    elements: Sequence[Element], dialog: int, below: dict[int, list[int]], page: int | None
+) -> bool:
+    """Whether a dialog has all controls that are told of the page, or of a window without one."""
+    top = page
+    if top is None:  # a browser's own question: of the window it leaves the bars, and no page
+        top = next(up for up in _holders(elements, dialog) if elements[up].parent == -1)
+        return all(elements[part].role != _PAGE for part in below[top])
+    own = {dialog, *below.get(dialog, ()), *_holders(elements, dialog)}
+    return not any("focusable" in elements[part].states for part in below[top] if part not in own)
+
+
+def _holders(elements: Sequence[Element], number: int) -> Iterator[int]:
+    """The places of what holds an element, innermost first; holders come before their parts."""
+    up = elements[number].parent
+    while up is not None and 0 <= up < number:
+        yield up
+        number, up = up, elements[up].parent
+
+
+def _named(element: Element) -> str:
+    return f"{element.role} “{element.name[:60]}”"
