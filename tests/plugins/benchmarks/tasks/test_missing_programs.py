@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class Shell(Machine):
         return CommandResult(process.returncode or 0, output.decode(), error.decode())
 
 
-async def asked(folder: Path, *, instruction: str = "Do it.", **config: object) -> object:
+async def asked(folder: Path, *, instruction: str = "Do it.", **config: Any) -> object:
     """What the getter of a check gives on a machine with bash."""
     where = context(folder, Shell())
     where = replace(where, task=replace(where.task, instruction=instruction))
@@ -53,7 +54,7 @@ async def asked(folder: Path, *, instruction: str = "Do it.", **config: object) 
     ],
 )
 async def test_a_program_that_a_check_misses_is_a_broken_machine(
-    tmp_path: Path, kind: str, command: dict[str, object]
+    tmp_path: Path, kind: str, command: dict[str, Any]
 ) -> None:
     with pytest.raises(EnvironmentFailed, match="no program 'absent-bc'"):
         await asked(tmp_path, type=kind, **command)
@@ -74,7 +75,11 @@ async def test_a_script_of_a_check_that_misses_a_program_is_a_broken_machine(
 @pytest.mark.process
 async def test_a_program_that_the_task_asks_for_or_does_without_is_none(tmp_path: Path) -> None:
     wish = "Please install absent-bc."
-    line = {"type": "vm_command_line", "command": "absent-bc --version", "shell": True}
+    line: dict[str, Any] = {
+        "type": "vm_command_line",
+        "command": "absent-bc --version",
+        "shell": True,
+    }
     assert await asked(tmp_path, instruction=wish, **line) == ""
     assert await asked(tmp_path, instruction=wish, **{**line, "shell": False}) is None
     fallback = {**line, "command": "absent-bc 2>/dev/null || echo none"}
