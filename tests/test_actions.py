@@ -361,3 +361,32 @@ def test_a_pause_comes_back_as_the_tool_names_it(seconds: str) -> None:
     assert to_source(parse(source)) == source
     assert to_source(parse(source), stock=True) == f"time.sleep({seconds})"
     assert parse(f"time.sleep({seconds})") == parse(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("pyautogui.write('a\n=B2')", "a\n=B2"),
+        ("pyautogui.write(\"it's\n\nb\")  # not 'this", "it's\n\nb"),
+        ("pyautogui.write('a # b\r\nc')", "a # b\nc"),
+        ("pyautogui.write('''a\nb''')", "a\nb"),
+        ("pyautogui.write('a\\\nb')", "ab"),
+        ("pyautogui.write('a\\nb')", "a\nb"),
+    ],
+)
+def test_a_line_break_inside_a_string_is_typed(source: str, text: str) -> None:
+    assert parse(f"{source}\npyautogui.press('enter')") == (Write(text), Press("enter"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "pyautogui.write('abc\npyautogui.press('enter')",
+        "pyautogui.write('it's')\npyautogui.press('enter')",
+        "pyautogui.write(r'a\nb')",
+        "pyautogui.write('a\nb' + chr(9))",
+    ],
+)
+def test_a_string_that_never_ends_stays_refused(source: str) -> None:
+    with pytest.raises(ActionRefused):
+        parse(source)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ _MAX_INT = 10**9
 _MAX_ITEMS = 200
 """Items of one list; chosen by hand."""
 _MODULES = ("pyautogui", "time")
+_TOKEN = re.compile(
+    r"#[^\n]*|\'{3}.*?\'{3}|\"{3}.*?\"{3}"
+    r"|(?P<prefix>\b[A-Za-z]{1,2})?(?P<string>'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")",
+    re.S,
+)
+"""A comment, or a string; one with a prefix is refused or means its line breaks otherwise."""
 SHAPE = "only calls such as pyautogui.click(100, 200) with plain numbers and strings are allowed"
 
 
@@ -57,7 +64,7 @@ def read_calls(source: str, *, bare: bool = False) -> tuple[Call, ...]:
     Raises:
         ActionRefused: anything but calls on literals; the text says what and where.
     """
-    text = source.strip()
+    text = _with_line_breaks(source.strip())
     statements = _parse(text).body
     lines = text.encode().splitlines()
     if len(statements) > MAX_STATEMENTS:
@@ -72,6 +79,22 @@ def read_calls(source: str, *, bare: bool = False) -> tuple[Call, ...]:
     if not calls:
         raise ActionRefused(f"no action in {source[:80]!r}; {SHAPE}")
     return tuple(calls)
+
+
+def _with_line_breaks(source: str) -> str:
+    """A source whose one-line strings go over several lines, with their line breaks written out.
+
+    Models write ``\\n`` once where JSON wants it twice, so that a line break stands in the string.
+    """
+    if len(source) > MAX_SOURCE or "\n" not in source:
+        return source
+
+    def written(token: re.Match[str]) -> str:
+        if not token["string"] or token["prefix"]:
+            return token[0]
+        return re.sub(r"(\\.)|\r?\n", lambda part: part[1] or r"\n", token[0], flags=re.S)
+
+    return _TOKEN.sub(written, source)
 
 
 def _parse(source: str) -> ast.Module:

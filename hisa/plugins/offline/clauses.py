@@ -21,7 +21,8 @@ _SENTENCE = re.compile(
 )
 """A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
 _THEN = re.compile(
-    r"[,;]?\s+(?:and\s+)?(?:then|after that|afterwards|after which|next(?!\s+to\b)|finally)"
+    r"(?<!\bthe)[,;]?\s+(?:and\s+)?"
+    r"(?:then|after that|afterwards|after which|(?-i:next)(?!\s+to\b)|finally)"
     r"\s*,?\s+",
     re.I,
 )
@@ -36,11 +37,14 @@ _FILLER = re.compile(
     re.I,
 )
 _REMARK = re.compile(
-    r"(?:(?:now|then|so|here|next)\b,?\s+)?(?:you (?:can|could|may|might|will|should (?:now )?see)"
-    rf"|(?:it|this|that|there|these|those|(?:we|they)(?!\s+(?:{VERBS})\b)))\b",
-    re.I,
+    r"(?:hello|hi|thanks|thank you)\b(?!.*,)"
+    r"|(?:(?:now|then|so|here|next)\b,?\s+)?(?:you (?:can|could|may|might|will|should (?:now )?see)"
+    rf"|(?:it|this|that|there|these|those|(?:we|i|they)(?!\s+(?:{VERBS})\b)))\b"
+    r"(?!.*(?:\b(?:must|shall|ought|needs?|wants?|please|not|never|cannot|would|supposed)\b"
+    r"|\bshould (?!(?:now )?see\b)|\b(?:has|have|is|are) to\b|n't\b|'d\b))",
+    re.I | re.S,
 )
-"""A sentence that only informs: "You will see a list"."""
+"""A sentence that only informs: "You will see a list"; "It must be red" asks for something."""
 _PLACE = re.compile(
     r"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at|for)\b"
     rf"(?!.*,\s(?:{VERBS})\b)",

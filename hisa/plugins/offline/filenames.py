@@ -21,10 +21,11 @@ _FOLDER = re.compile(
     re.I,
 )
 _SAME = re.compile(
-    r"|it|this|that|(?:(?:the|your|all|my)\s+)?(?:file|document|changes?|work|spreadsheet|workbook"
+    r"|it|this|that|(?:(?:the|your|all|my)\s+)?(?:new\s+)?(?:file|document|changes?|work|spreadsheet|workbook"
     r"|text|sheet|presentation|again|progress)",
     re.I,
 )
+_FORMAT = re.compile(r"\b(?:in|with)\s+(?:(?:the|a|an)\s+)?\S+\s+(?:format|encoding)\b", re.I)
 _FILE = re.compile(r"(?:~|\.{1,2})?/\S.*|[a-z][a-z0-9+.-]*://\S+|[^\s/]+\.[A-Za-z][A-Za-z0-9]{0,5}")
 _HOME_FOLDERS = frozenset({"documents", "desktop", "downloads", "pictures", "music", "videos"})
 
@@ -35,18 +36,26 @@ def looks_like_file(text: str) -> bool:
 
 
 def read_saving(rest: str, masked: Masked) -> Save | None:
-    """Read "save …": under a new name, or the old one (empty path); None if it cannot be read."""
+    """Read "save …": under a new name, or the old one (empty path).
+
+    None if it cannot be read, or says more than where to save.
+    """
     named = _NAME.search(rest)
     name = _value(named, masked)
     folder = ""
-    for found in _FOLDER.finditer(rest[: named.start()] + rest[named.end() :] if named else rest):
+    rest = rest[: named.start()] + rest[named.end() :] if named else rest
+    for found in _FOLDER.finditer(rest):
         value = _value(found, masked)
         told = found["before"] or found["after"] or value.lower() in _HOME_FOLDERS
         if told or value.startswith(("/", "~")):
             folder = value
+            rest = rest[: found.start()] + rest[found.end() :]
             break
-    if not name and (quoted := masked.first(rest)) not in (None, folder):
-        name = quoted or ""
+    if not name and (quoted := masked.first(rest)):
+        name = quoted
+        rest = re.sub(rf"(?:\b(?:as|to|under)\s+)?{Masked.SLOT}", "", rest, count=1)
+    if (name or folder) and not _SAME.fullmatch(_FORMAT.sub("", rest).strip(" ,")):
+        return None
     if name:
         return Save(_joined(folder, name))
     if "." in posixpath.basename(folder):

@@ -1,6 +1,6 @@
 """Instructions in plain English, read into typed records.
 
-A sentence without a known verb is no instruction.
+A sentence without a known verb is no instruction: it is a remark, or it cannot be followed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MAX_TASK = 2_000_000
 class Script:
     """A task read into instructions.
 
-    ``unread`` holds items of a numbered list that were not understood: they are steps, and a task
-    with one of them cannot be done. ``ignored`` holds other sentences without a known verb.
+    ``unread`` holds what asks for something that was not understood: a task with such a sentence
+    cannot be done. ``ignored`` holds remarks, which ask for nothing.
     """
 
     instructions: tuple[Instruction, ...]
@@ -42,10 +42,10 @@ class _Draft:
     unread: list[str] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
 
-    def set_aside(self, text: str, *, step: bool) -> None:
-        kept = self.unread if step else self.ignored
-        if len(kept) < 20:
-            kept.append(" ".join(text.split())[:200])
+    def set_aside(self, text: str, *, remark: bool) -> None:
+        texts = self.ignored if remark else self.unread
+        if len(texts) < 20:
+            texts.append(" ".join(text.split())[:200])
 
 
 @lru_cache(maxsize=16)
@@ -71,7 +71,7 @@ def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None
         elif found := read_clause(clause.text, masked):
             draft.instructions.extend(found)
         else:
-            draft.set_aside(text, step=clause.item > 0)
-    said = len(draft.instructions) > before
+            draft.set_aside(text, remark=False)
+    has_step = len(draft.instructions) > before
     for text in remarks:
-        draft.set_aside(text, step=clauses[0].item > 0 and not said)
+        draft.set_aside(text, remark=has_step or not clauses[0].item)

@@ -14,7 +14,7 @@ from hisa.plugins.offline.instruction_records import Instruction, phrase
 from hisa.plugins.offline.instructions import MAX_INSTRUCTIONS, Script, read_script
 from hisa.plugins.offline.moves import next_move
 from hisa.plugins.offline.screen_words import read_screen
-from hisa.plugins.offline.script_progress import Position, mark, parts_of, read
+from hisa.plugins.offline.script_progress import Position, history_steps, mark, parts_of, read
 from hisa.plugins.offline.sections import read_sections
 from hisa.text.prompt_text import short
 
@@ -60,7 +60,8 @@ def _unusable(script: Script) -> dict[str, str] | None:
         items = "; ".join(f"“{short(item, 80)}”" for item in script.unread[:3])
         return _infeasible(
             f"it does not understand these steps: {items}. It knows open, click, select, type, "
-            "press, scroll, drag, wait, save, run, close and go to. "
+            "press, scroll, wait, save, run, close and go to. Texts to type and names belong in "
+            "quotation marks; what asks for nothing is to be left out. "
             f"A task that it can follow: {_EXAMPLE}"
         )
     if not script.instructions:
@@ -75,6 +76,7 @@ def _next(script: Script, sections: Mapping[str, str], most: int) -> _Reply:
     steps = script.instructions
     refined, history = sections.get("refined_context", ""), sections.get("execution_history", "")
     position = read(refined, history, steps)
+    wrong = position.wrong
     screen = read_screen(sections.get("elements", ""))
     advice = read_advice(sections.get("advice", ""))
     looping = bool(sections.get("notice", "").strip())
@@ -100,7 +102,7 @@ def _next(script: Script, sections: Mapping[str, str], most: int) -> _Reply:
                 if not position.parts:
                     skipped.append(f"instruction {position.done + 1} was already met")
                 position = Position(position.done + 1)
-    return _finished(script)
+    return _ended_badly(steps[-1], wrong, history) if wrong else _finished(script)
 
 
 def _with_following(reply: dict[str, str], rest: Sequence[Move]) -> _Reply:
@@ -144,6 +146,14 @@ def _given_up(instruction: Instruction, position: Position, of: int) -> dict[str
     return _infeasible(f"{where}: {why}.{told}")
 
 
+def _ended_badly(instruction: Instruction, wrong: str, history: str) -> dict[str, str]:
+    """A message that the last act brought may be that it was not done."""
+    results = [step.result for step in history_steps(history) if step.verdict == wrong]
+    detail = f": {short(results[-1], 200)}" if results else f", its last act was {wrong}"
+    what = short(phrase(instruction), 120)
+    return _infeasible(f"the last instruction ({what}) was not seen to be done{detail}")
+
+
 def _finished(script: Script) -> dict[str, str]:
     count = len(script.instructions)
     done = "; ".join(phrase(instruction) for instruction in script.instructions[:12])
@@ -151,7 +161,7 @@ def _finished(script: Script) -> dict[str, str]:
     summary += " and more." if count > 12 else "."
     if script.ignored:
         left = "; ".join(f"“{short(text, 60)}”" for text in script.ignored[:3])
-        summary += f" Sentences without a step it knows were left out: {left}."
+        summary += f" What it took for remarks was left out: {left}."
     thought = f"All {count} instructions are done, end ({NAME})."
     return {"thought": thought, "tool": "termination", "input": summary}
 

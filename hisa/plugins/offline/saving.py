@@ -160,6 +160,9 @@ def _settle(now: Situation, name: str) -> Decision:
         return GiveUp(f"saving does not finish; in front is the window “{screen.title}”")
     if answer := _answer(screen):
         description = f'push button "{answer}"'
+        item = screen.find(description)
+        if now.tries and item is not None:
+            return Move(f"answer {answer}", _click_at(item), look=True)
         return Move(f"answer {answer}", CLICK, description=description, look=True)
     if _asks(screen):
         return Move("confirm the question", "pyautogui.press('enter')", look=True)

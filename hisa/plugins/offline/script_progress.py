@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 from hisa.outcomes.made import made_of
 from hisa.outcomes.verdicts import DIALOG_APPEARED, StepVerdict, split_verdict
@@ -39,9 +40,10 @@ _MARK = re.compile(
 _PROGRESS = re.compile(
     r"Progress: instruction (?P<done>\d{1,4}) of \d{1,4} done"
     r"(?:, part (?P<parts>\d{1,4}) of the next)?(?:, failed tries (?P<failures>\d{1,3}))?"
-    r"(?:, looks (?P<looks>\d{1,3}))?\."
+    r"(?:, looks (?P<looks>\d{1,3}))?(?:, last act (?P<wrong>failed|unexpected))?\."
 )
 _STEP = re.compile(r"Step (?P<step>\d{1,9}): (?P<tool>\w+)(?: of [\w, ]+)?(?P<fields> \| .*)?")
+_Wrong = Literal["", "failed", "unexpected"]
 _COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 
 
@@ -50,7 +52,8 @@ class Position:
     """``done`` instructions are complete; of the next one, ``parts`` parts are.
 
     ``failures`` counts failed tries of the part that is due, ``looks`` its preparations (waiting,
-    opening a menu, answering a question), ``reason`` says why the last try failed.
+    opening a menu, answering a question), ``reason`` says why the last try failed. ``wrong`` is the
+    verdict of the newest act where it failed or came to something unexpected.
     """
 
     done: int = 0
@@ -58,6 +61,7 @@ class Position:
     failures: int = 0
     looks: int = 0
     reason: str = ""
+    wrong: _Wrong = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +123,26 @@ def progress_line(position: Position, of: int) -> str:
         text += f", part {position.parts} of the next"
     if position.failures:
         text += f", failed tries {position.failures}"
-    return text + (f", looks {position.looks}." if position.looks else ".")
+    if position.looks:
+        text += f", looks {position.looks}"
+    return f"{text}, last act {position.wrong}." if position.wrong else f"{text}."
 
 
 def read(refined: str, history: str, script: Sequence[Instruction]) -> Position:
     """The position after everything that is remembered."""
     # The first progress line counts: what comes after it may be text from a screen.
     found = _PROGRESS.search(refined)
-    numbers = [int(number or 0) for number in found.groups()] if found else [0, 0, 0, 0]
+    numbers = [int(number or 0) for number in found.groups()[:4]] if found else [0, 0, 0, 0]
     position = Position(numbers[0], numbers[1], numbers[2], numbers[3])
+    wrong = cast(_Wrong, (found["wrong"] if found else "") or "")
     covered = _COVERED.match(refined)
     last = int(covered["last"]) if covered else 0
     for step in history_steps(history):
         if step.number > last:  # the newest step stays in the history when it was refined
             position = _after(position, step, script)
-    return replace(position, done=min(position.done, len(script)))
+            if step.tool != "wait":
+                wrong = step.verdict if step.verdict in ("failed", "unexpected") else ""
+    return replace(position, done=min(position.done, len(script)), wrong=wrong)
 
 
 def _after(position: Position, step: HistoryStep, script: Sequence[Instruction]) -> Position:
@@ -141,6 +150,8 @@ def _after(position: Position, step: HistoryStep, script: Sequence[Instruction])
     if not found or int(found["of"]) != len(script) or not 1 <= int(found["number"]) <= len(script):
         if step.tool == "wait" or position.done >= len(script):
             return position
+        if step.verdict == "unexpected" and position.parts:
+            return replace(position, looks=position.looks + 1)  # the next look meets what came
         # A long input leaves a line no room for its thought; the step was the one that was due.
         return _tried(position, step, script)
     done = int(found["number"]) - 1

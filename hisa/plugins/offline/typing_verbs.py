@@ -16,6 +16,8 @@ _LEAD = (
     r"(?:(?:the|an?|following|text|words?|value|number|name|line|sentence|string|message|letters?"
     r"|formula)\b:?\s*)*"
 )
+_DESCRIBES = re.compile(r"(?:an?|the|some|your|its|their)\s", re.I)
+"""How words begin that tell of a text which is still to be thought of."""
 _QUOTED = re.compile(
     rf"{_LEAD}(?P<text>{_SLOT})(?:\s*{_INTO}\s+(?P<place>[^\ue000]*(?:{_SLOT})?[^\ue000]*))?", re.I
 )
@@ -41,7 +43,7 @@ def read_typing(
         rest: the clause after its verb.
         masked: the task, for quoted strings.
         place: where, if the clause began with it ("In cell B2, type …").
-        free: unquoted words are text even where no place is named.
+        free: unquoted words are text even where no place is named, but not "a greeting".
     """
     found = _PLACE_FIRST.fullmatch(rest) or _QUOTED.fullmatch(rest)
     if found:
@@ -49,7 +51,8 @@ def read_typing(
         return (Type(masked.value(found["text"]), field(where)),)
     if (found := _BARE.fullmatch(rest)) and (where := field(thing(found["place"], masked))):
         return (Type(found["text"].strip(), where),)
-    if rest and (free or place or rest.startswith("=")) and not re.search(_SLOT, rest):
+    is_text = free or place or rest.startswith("=")
+    if rest and is_text and not re.search(_SLOT, rest) and not _DESCRIBES.match(rest):
         return (Type(rest, field(place)),)
     return ()
 

@@ -111,7 +111,9 @@ def _pressing(rest: str, masked: Masked) -> Found:
     phrase = thing(rest, masked)
     if not phrase or meaning(phrase).kind or masked.first(rest) is not None:
         return _pointing(rest, masked)
-    name = re.fullmatch(r"(?!(?:any|all|it|on|down|hard)\b)[A-Za-z]\w{2,}(?: [A-Z]\w+)?", phrase)
+    name = re.fullmatch(
+        r"(?!(?:any|all|it|on|down|hard)\b)(?:[A-Za-z]\w{2,}|[A-Z]{2})(?: [A-Z]\w+)?", phrase
+    )
     return (Click(f"{phrase} button"),) if name else ()
 
 
@@ -195,7 +197,9 @@ def _waiting(rest: str, masked: Masked) -> Found:
     until = _WAITED.fullmatch(rest)
     phrase = thing(until["thing"], masked) if until else ""
     named = phrase and (meaning(phrase).kind or masked.first(rest) is not None)
-    return (Wait(2.0, phrase if named else ""),)
+    # Each look waits until the screen is at rest, so that loading needs no name to wait for.
+    unknown = until is not None and not named and not re.search(r"\bload(?:s|ed)?\b", rest, re.I)
+    return () if unknown else (Wait(2.0, phrase if named else ""),)
 
 
 def _saving(rest: str, masked: Masked) -> Found:
@@ -253,14 +257,30 @@ _PLACED = re.compile(
 _MENU_PATH = re.compile(r"\s(?:>|→|▸|->|=>)\s")
 
 
+_AWAITED = re.compile(r"(?:when|once|as soon as)\s+(?P<thing>.+)", re.I | re.S)
+_OPEN_ENDED = re.compile(
+    r"\b(?:if|unless|until|except|otherwise|whenever|while|every|each|both)\b", re.I
+)
+"""What makes an act depend on something, or many acts of one: no instruction says so."""
+
+
 def read_clause(text: str, masked: Masked) -> Found:
-    """The instructions of one clause; empty where it is none."""
+    """The instructions of one clause; empty where it is none, or asks for more than they say."""
+    if awaited := _AWAITED.fullmatch(text):
+        return _waiting(f"until {awaited['thing']}", masked)
+    found = _VERB.fullmatch(text)
+    waits = found is not None and _READERS[_plain_verb(found)] is _waiting
+    if _OPEN_ENDED.search(text) and not waits:
+        return ()
     if placed := _PLACED.fullmatch(text):
         return _in_place(thing(placed["place"], masked), placed["clause"], masked)
-    found = _VERB.fullmatch(text)
     if found is None:
         return _pointing(text, masked) if _MENU_PATH.search(text) else ()
-    return _READERS[re.sub(r"[ -]", "", found["verb"].lower())](found["rest"].strip(), masked)
+    return _READERS[_plain_verb(found)](found["rest"].strip(), masked)
+
+
+def _plain_verb(found: re.Match[str]) -> str:
+    return re.sub(r"[ -]", "", found["verb"].lower())
 
 
 def _in_place(place: str, clause: str, masked: Masked) -> Found:

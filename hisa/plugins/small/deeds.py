@@ -15,7 +15,7 @@ from hisa.plugins.small.mark import Mark
 from hisa.text.prompt_text import excerpt
 from hisa.text.words import quotes, tokens
 
-__all__ = ["Deed", "deeds", "marked", "to_do"]
+__all__ = ["Deed", "deeds", "in_vain", "marked", "to_do"]
 
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
@@ -95,6 +95,12 @@ def _flat(text: str) -> str:
 def deeds(lines: Sequence[str]) -> list[Deed]:
     """The steps of lines as `hisa.state.lines` writes them."""
     return [_deed(line) for line in lines]
+
+
+def in_vain(done: Sequence[Deed]) -> bool:
+    """Whether acts were made, and none of them changed anything that could be seen."""
+    acts = [deed for deed in done if deed.tool != "wait"]
+    return bool(acts) and not any(deed.changed for deed in acts)
 
 
 def _deed(line: str) -> Deed:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.call_schema import Functions, Schema
 from hisa.plugins.small.brief_marks import BriefMarks
-from hisa.plugins.small.deeds import Deed, deeds, marked, to_do
+from hisa.plugins.small.deeds import Deed, deeds, in_vain, marked, to_do
 from hisa.plugins.small.mark import Mark
 from hisa.plugins.small.short_reply import ACTIONS, action_lines, parse_short, short_schema
 from hisa.protocols import StateView, Task, ToolCall
@@ -47,6 +48,7 @@ class ShortForm:
     def __init__(self, listing: BriefMarks, functions: Functions, *, constrain: bool) -> None:
         self._listing, self._functions, self._constrain = listing, functions, constrain
         self._marks: tuple[Mark, ...] = ()
+        self._in_vain = False
         self.system = render("planner_short", actions="\n".join(action_lines()))
 
     def ask(
@@ -59,6 +61,7 @@ class ShortForm:
         """
         functions = self._functions(task, observation)
         done = deeds([*view.lines[:-1], *view.steps[-1:]])  # the newest as it is parts now
+        self._in_vain = in_vain(done)
         parts = {
             "task": guard_tags(task.instruction),
             "tools": _tool_lines(functions),
@@ -73,7 +76,9 @@ class ShortForm:
             room = max(_LEAST_LIST, room - excess)
             text = self._text(task, observation, view, parts=parts, done=done, room=room)
             excess = estimate_tokens(self.system + text) - SHORT_TOKENS
-        schema = short_schema(self._marks, functions) if self._constrain else None
+        schema = None
+        if self._constrain:
+            schema = short_schema(self._marks, functions, ends=not self._in_vain)
         return text, schema
 
     def _text(
@@ -97,7 +102,7 @@ class ShortForm:
                 **parts,
                 "advice": _bearing(view.advice, seen),
                 untrusted("elements"): "\n".join(listed),
-                "to_do": guard_tags("\n".join(_told(missing, started=bool(done)))),
+                "to_do": guard_tags("\n".join(_told(missing, done))),
             }
         )
 
@@ -107,7 +112,13 @@ class ShortForm:
         Raises:
             InvalidReply: what is wrong and what is allowed.
         """
-        return parse_short(reply, self._marks)
+        call = parse_short(reply, self._marks)
+        if call.tool == "termination" and self._in_vain:
+            raise InvalidReply(
+                "no step has changed anything yet, so that nothing is done: act in another way, or "
+                "answer impossible with the reason"
+            )
+        return call
 
     def correction(self, error: str) -> str:
         """Returns the message on a reply that cannot be used."""
@@ -149,8 +160,9 @@ def _older(view: StateView) -> str:
     return prefix_within(view.refined, _REFINED) if len(view.lines) > _STEPS else ""
 
 
-def _told(missing: Sequence[str], *, started: bool) -> Iterator[str]:
-    if missing:
-        yield from (f"- {words}" for words in missing)
-    elif started:
+def _told(missing: Sequence[str], done: Sequence[Deed]) -> Iterator[str]:
+    yield from (f"- {words}" for words in missing)
+    if in_vain(done):
+        yield "No step has changed anything yet: act in another way, or answer impossible."
+    elif done and not missing:
         yield "Nothing more is known to be missing. Answer done if the task is fulfilled."

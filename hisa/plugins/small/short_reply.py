@@ -77,17 +77,20 @@ def action_lines() -> Iterator[str]:
         yield f"- {', '.join(names)}: {', '.join(fields) or 'nothing'}{about}"
 
 
-def short_schema(marks: Sequence[Mark], tools: Sequence[Schema]) -> Schema:
+def short_schema(marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool = True) -> Schema:
     """The schema of a reply: the actions that are possible, with the elements that they can take.
 
     Args:
         marks: what is listed.
         tools: offered besides, as `hisa.planner.call_schema.Functions` returns them.
+        ends: whether the task may be called done now.
     """
     every = list(range(1, len(marks) + 1))
     typed = [number for number in every if marks[number - 1].takes_text]
     alike: dict[str, tuple[list[str], dict[str, Schema]]] = {}
     for name, (fields, _) in ACTIONS.items():
+        if name == "done" and not ends:
+            continue
         numbers = typed if name == "type" else every
         if "element" in fields and not numbers:
             if name != "type":

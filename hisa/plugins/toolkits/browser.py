@@ -114,7 +114,8 @@ async def fill(context: ToolContext, fields: dict[str, str], submit: bool = Fals
     """Fill one or more fields of the page by their labels; what was in them goes.
 
     Inputs:
-        fields: label, name or "css=SELECTOR" of each field, and its text; a date as 2026-11-24.
+        fields: label, name or "css=SELECTOR" of each field, and its text or, of a drop-down list,
+            its option; a date as 2026-11-24.
         submit: press Enter in the last one.
 
     Examples:

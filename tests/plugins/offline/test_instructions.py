@@ -154,7 +154,8 @@ def test_the_ways_to_write_several_steps_mean_the_same() -> None:
 def test_text_that_is_no_step_is_left_out_and_told() -> None:
     script = read_script("Hello! I love lists. Click OK. Thanks.")
     assert list(script.instructions) == [Click("OK")]
-    assert "I love lists" in script.ignored
+    assert "I love lists." in script.ignored
+    assert not script.unread
 
 
 def test_remarks_around_steps_are_no_steps() -> None:

@@ -294,3 +294,28 @@ def test_what_is_missing_follows_the_order_of_the_task() -> None:
 
 def _all(look: Observation) -> Sequence[Element]:
     return look.elements or ()
+
+
+IN_VAIN = (
+    'Step 1: gui_action | Description: button "Save" | Input: pyautogui.click(1, 1) | Result: '
+)
+DONE = '{"thought": "", "action": "done", "text": "Nothing more is known to be missing."}'
+
+
+def test_acts_that_changed_nothing_are_not_called_done() -> None:
+    short = form()
+    quiet = tuple(f"{IN_VAIN}No visible change." for _ in range(3))
+    text, schema = short.ask(TASK, crowded(), StateView(lines=quiet, steps=quiet))
+    assert "Answer done" not in text
+    assert '"done"' not in json.dumps(schema)
+    with pytest.raises(InvalidReply, match="no step has changed anything"):
+        short.read(DONE)
+    assert short.read(DONE.replace("done", "impossible")).tool == "infeasible"
+
+
+def test_an_act_that_changed_something_or_none_at_all_may_be_the_end() -> None:
+    short = form()
+    for lines in ((), (f"{IN_VAIN}No visible change.", f"{IN_VAIN}Succeeded. Saved.")):
+        _, schema = short.ask(TASK, crowded(), StateView(lines=lines, steps=lines))
+        assert '"done"' in json.dumps(schema)
+        assert short.read(DONE).tool == "termination"

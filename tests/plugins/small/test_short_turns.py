@@ -10,7 +10,7 @@ from tests.runs.test_turns import answer, assert_same, played
 
 def test_the_short_forms_turns_are_what_was_sent(tmp_path: Path) -> None:
     tab = '{"thought": "", "action": "press", "text": "tab"}'
-    planned = [tab, tab, '{"thought": "", "action": "done", "text": "saved"}']
+    planned = [tab, tab, '{"thought": "", "action": "impossible", "text": "no change"}']
     planner = {"kind": "short", "sees": "elements"}
     constrained = {"planner": {"constrain": True, "profile": "small"}}
     with FakeServer(then=answer(planned)) as server:

@@ -78,6 +78,15 @@ JSON.stringify = () => { throw 1; };
 Array.prototype.map = () => { throw 2; };
 document.querySelectorAll = Element.prototype.matches = () => { throw 3; };
 </script></body></html>"""
+LABELS = """<!DOCTYPE html><html><head><meta charset=utf-8><title>Labels</title></head><body>
+<form><label>First name</label><input><label>Town</label><br><input placeholder="e.g. Oslo">
+<div><div><label>Coupon</label></div><div><input></div></div>
+<input type=checkbox><label>Agree</label>
+<div><label>Colour</label><b>red</b><input placeholder=Search><input></div></form>
+<table><tr><td>Street<td><input></table><div id=closed style="width:200px;height:30px"></div>
+<label for=country>Country</label><select id=country><option>Germany<option>Japan</select>
+<script>closed.attachShadow({mode: "closed"}).innerHTML = "<label>Inner <input></label>"</script>
+</body></html>"""
 SERVER = """
 import http.server, json, os
 os.chdir("/home/user/site")
@@ -86,6 +95,8 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.note({"kind": "get", "path": self.path, "cookie": self.headers.get("Cookie", "")})
         if self.path == "/":
             self.say(open("page.html", "rb").read(), "text/html")
+        elif self.path == "/labels":
+            self.say(open("labels.html", "rb").read(), "text/html")
         elif self.path == "/report.csv":
             self.say(b"a,b\\n1,2\\n", "text/csv")
         elif self.path == "/long":
@@ -203,6 +214,7 @@ async def site() -> AsyncIterator[Site]:
         found = Site(machine)
         assert "no browser runs" in await found.use.refused("tabs")
         await machine.write_file(f"{FOLDER}/page.html", PAGE.encode())
+        await machine.write_file(f"{FOLDER}/labels.html", LABELS.encode())
         await machine.write_file(f"{FOLDER}/server.py", SERVER.encode())
         await machine.write_file(LOG, b"")
         await machine.execute(f"setsid -f python3 {FOLDER}/server.py >/dev/null 2>&1")
@@ -341,6 +353,30 @@ class TestWorking:
         await site.use("check", field="Large")
         assert (await site.until(is_event("change", "size")))["value"] == "l"
         assert "has no tick" in await site.use.refused("check", field="Name")
+
+    async def test_a_label_that_is_bound_to_nothing_names_the_field_beside_it(
+        self, site: Site
+    ) -> None:
+        await site.use("visit", address=f"{SITE}/labels")
+        named = {"First name": "Ada", "Town": "Bergen", "Coupon": "C-7", "Street": "Quay 1"}
+        for name, text in named.items():
+            assert f'"{name}" says {text!r}' in await site.use("fill", fields={name: text})
+        assert "is on; it was off" in await site.use("check", field="Agree")
+        # A label with something else beside it names no field further away.
+        assert "nothing here is called" in await site.use.refused("fill", fields={"Colour": "x"})
+
+    async def test_a_list_is_filled_with_its_option(self, site: Site) -> None:
+        await site.use("visit", address=f"{SITE}/labels")
+        assert "says 'Japan'" in await site.use("fill", fields={"Country": "japan"})
+        told = await site.use.refused("fill", fields={"Country": "Peru"})
+        assert "it has: Germany, Japan" in told
+
+    async def test_what_lies_in_a_closed_part_of_the_page_is_left_to_the_screen(
+        self, site: Site
+    ) -> None:
+        await site.use("visit", address=f"{SITE}/labels")
+        told = await site.use.refused("fill", fields={"Inner": "x"})
+        assert "gui_action" in told
 
     async def test_clicks_are_a_persons(self, site: Site) -> None:
         await site.page()

@@ -11,7 +11,9 @@ from typing import Any, Literal
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.machine.plugins import announced_names
+from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.data_files import is_data_file
+from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
 from hisa.plugins.benchmarks.tasks.osworld_metrics import find_osworld_metric, install_commands
@@ -92,7 +94,9 @@ def _load(path: Path, folder: Path, settings: TaskSettings | None) -> LoadedFile
     except UsageError as error:
         return LoadedFile(path, None, str(error), _domain(path, folder, ""))
     domain = _domain(path, folder, task.domain, own=not task.benchmark)
-    return LoadedFile(path, task, "; ".join(problems(task, settings)), domain)
+    settings = settings or TaskSettings()
+    wrong = [*problems(task, settings), *expected_problems(task, FileCache.by(settings))]
+    return LoadedFile(path, task, "; ".join(wrong), domain)
 
 
 def _domain(path: Path, folder: Path, guessed: str, *, own: bool = False) -> str:

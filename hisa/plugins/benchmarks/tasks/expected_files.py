@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from hisa.errors import PluginFailed, UsageError
-from hisa.plugins.benchmarks.tasks.benchmark import Part, evaluator_of
+from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD, Part, evaluator_of
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.judge import chosen
 from hisa.protocols import Task
 from hisa.tasks.task_context import host_file
 
-__all__ = ["expected_problems"]
+__all__ = ["benchmark_of", "expected_problems"]
 
 _PACKAGES = (".xlsx", ".docx", ".pptx", ".odt", ".ods", ".odp", ".zip")
 _MAX_SHEET = 50_000_000
@@ -46,13 +46,25 @@ def _part(task: Task, part: Part, cache: FileCache) -> Iterator[str]:
     for name, path in _files(task, part.expected, cache):
         if name.lower().endswith(_PACKAGES) and not zipfile.is_zipfile(path):
             yield f"the expected file {name!r} is not a {Path(name).suffix.lower()} file"
-        elif part.func == "compare_table" and _styled(part.options) and _conditional(path):
-            yield from _needs_their_own(task, part.func, name)
+        elif benchmark_of(task, part, path) == OSWORLD:
+            yield from _needs_their_own(part.func, name)
 
 
-def _needs_their_own(task: Task, func: str, name: str) -> Iterator[str]:
+def benchmark_of(task: Task, part: Part, expected: Any) -> str:
+    """The benchmark whose metric judges a part: OSWorld, whosever task it is, where ours cannot.
+
+    Args:
+        task: the part's.
+        part: of the evaluator.
+        expected: the expected value, as its getter gave it.
+    """
+    theirs = part.func == "compare_table" and isinstance(expected, Path) and _styled(part.options)
+    return OSWORLD if theirs and _conditional(expected) else task.benchmark
+
+
+def _needs_their_own(func: str, name: str) -> Iterator[str]:
     try:
-        judge = chosen(func, task.benchmark)
+        judge = chosen(func, OSWORLD)
     except (UsageError, PluginFailed):
         return  # told by `hisa.plugins.benchmarks.tasks.problems`
     if not judge.by_osworld:

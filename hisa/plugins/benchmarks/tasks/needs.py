@@ -42,6 +42,8 @@ _ASKED: Mapping[str, frozenset[str]] = {
 """Getters that look into an application, by its title."""
 _RUNS_SUDO = re.compile(r"(?:^|[;&|(`])\s*sudo\s")
 """As a command, not as a word that one looks for."""
+_CALLED = re.compile(r"(?:^|[|&;]\s+|\$\(\s*|`)([A-Za-z][\w.+-]{1,79})(?=[\s;|)&`]|$)", re.M)
+"""Where a line of a shell calls a program, quotation marks left out."""
 _EXECUTE: Mapping[str, Any] = {"type": "execute"}
 _SCRIPTS = {"script_and_execute": "src", "vm_script_output": "src"}
 
@@ -136,9 +138,9 @@ def _script(task: Task, kind: object, given: object) -> str:
 
 
 def needed_programs(task: Task) -> tuple[str, ...]:
-    """Programs that the setup runs by their names alone, besides those of `needed_apps`.
+    """Programs that setup and check run by their names alone, besides those of `needed_apps`.
 
-    One that the setup installs, or that a shell finds by a path, is left out.
+    One that the setup installs, that the task names, or that a shell finds by a path is left out.
     """
     texts = "\n".join([json.dumps(list(task.setup), default=str), *_scripts(task)])
     named = {name: App(name, name, (name, *OTHER_NAMES.get(name, ()))) for name in _run(task)}
@@ -163,6 +165,18 @@ def _run(task: Task) -> Iterator[str]:
         words = _words(given.get("command"))
         if words and not given.get("shell") and re.fullmatch(r"[A-Za-z0-9_.+-]{1,80}", words[0]):
             yield words[0]
+    for getter in asked_getters(task.check):
+        command = getter.get("command")
+        text = _script(task, getter.get("type"), getter)
+        text += f"\n{command if isinstance(command, str) else _line(command)}"
+        names = _CALLED.findall(re.sub(r"'[^']*'", " ", text).replace('"', " "))
+        yield from (name for name in names if name.lower() not in task.instruction.lower())
+
+
+def _line(command: Any) -> str:
+    """The line of ``bash -c LINE``; else the first word of a command."""
+    words = _words(command)
+    return words[2] if words[1:2] in (["-c"], ["-lc"]) and len(words) > 2 else "".join(words[:1])
 
 
 async def require_apps(task: Task, environment: Environment) -> None:

@@ -143,7 +143,14 @@ class StepContext(Context):
         """
         if await self._acted(command):
             return CommandResult(0, "")
-        line = await self.line(command, shell=shell)
+        return await self.run_line(await self.line(command, shell=shell), timeout=timeout)
+
+    async def run_line(self, line: str, *, timeout: float = 120.0) -> CommandResult:
+        """Run a bash line and wait for it.
+
+        Raises:
+            EnvironmentFailed: it does not end, or the machine is gone.
+        """
         result = await self.environment.execute(line, timeout=timeout, limit=ANSWER + 1)
         if result.timed_out:
             raise EnvironmentFailed(f"{line[:200]!r} did not end within {timeout:g} s")

@@ -23,7 +23,7 @@ import struct
 import sys
 import uuid
 
-__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount"]
+__all__ = ["GUEST_FOLDER", "SYSTEM_FOLDERS", "identity", "main", "mount", "openers"]
 
 SYSTEM_FOLDERS = ("usr", "etc", "opt", "var", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 COVERED = ("var/tmp", "var/log", "var/spool", "var/mail", "var/backups", "usr/local/src")
@@ -177,6 +177,38 @@ def _lay_identity(root: str, base: str, uid: int, system: str) -> None:
         _bind_file(f"{base}/{name}", f"{root}/etc/{name}")
 
 
+def openers(system: str = "") -> str:
+    """The default application for each kind of file, as ``mimeapps.list`` has it.
+
+    Of those that are installed, and need no terminal, the one that names the fewest kinds: it was
+    made for them. Without a choice a text opens in a word processor.
+    """
+    folder = f"{system}/usr/share/applications"
+    found: dict[str, tuple[int, str]] = {}
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if not name.endswith(".desktop") or not os.path.isfile(f"{folder}/{name}"):
+            continue
+        with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        named = re.search(r"^MimeType=(.+)$", text, re.M)
+        kinds = named[1].strip(" ;").split(";") if named else []
+        if not re.search(r"^Terminal=true$", text, re.M):
+            for kind in kinds:
+                found[kind] = min(found.get(kind, (len(kinds), name)), (len(kinds), name))
+    return "\n".join(["[Default Applications]", *(f"{k}={n}" for k, (_, n) in found.items()), ""])
+
+
+def _lay_openers(root: str, uid: int, system: str) -> None:
+    if os.path.exists(f"{system}/usr/share/applications/mimeapps.list"):
+        return  # the system has a choice of its own
+    folder = f"{root}/home/user/.config"
+    os.makedirs(folder)
+    with open(f"{folder}/mimeapps.list", "w", encoding="utf-8") as file:
+        file.write(openers(system))
+    for path in (folder, f"{folder}/mimeapps.list"):
+        os.chown(path, _owner(uid), _owner(uid))
+
+
 def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
     """Fresh folders: home, tmp, run, and the guest's own code."""
     for name, mode in (("tmp", 0o1777), ("tmp/.X11-unix", 0o1777), ("run", 0o755)):
@@ -256,6 +288,7 @@ def _build(spec: dict[str, object]) -> None:
     if not isinstance(copies, dict):
         raise TypeError(f"copies: want an object, not {copies!r}")
     _lay_own(root, uid, copies)
+    _lay_openers(root, uid, system)
     _lay_identity(root, base, uid, system)
     _lay_devices(root, base)
     mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV)

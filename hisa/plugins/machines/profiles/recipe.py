@@ -39,7 +39,19 @@ _OSWORLD = (
     *("adwaita-icon-theme", "hicolor-icon-theme", "libgtk-3-bin", "shared-mime-info"),
     *("gnome-shell-common", "gnome-settings-daemon-common", "dconf-cli", "dconf-gsettings-backend"),
     *("pulseaudio", "pulseaudio-utils", "at-spi2-common", "libcanberra-gtk3-module"),
-    *("ffmpeg", "imagemagick", "git", "curl", "wget", "unzip", "zip", "file", "nano", "vim-tiny"),
+    *(
+        "ffmpeg",
+        "imagemagick",
+        "git",
+        "curl",
+        "wget",
+        "unzip",
+        "zip",
+        "file",
+        "nano",
+        "vim-tiny",
+        "bc",
+    ),
     *("fonts-liberation", "fonts-noto-core", "locales", "python3-pip", "python3-venv"),
     "ripgrep",  # of Visual Studio Code
 )

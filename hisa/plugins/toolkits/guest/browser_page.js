@@ -78,11 +78,31 @@
       part.remove();
     return plain(copy.textContent);
   };
+  // What a label that is bound to no field, or the cell before it, says of the field beside it.
+  const beside = element => {
+    const next = TICKED.has(element.type) ? "previousElementSibling" : "nextElementSibling";
+    const touches = label => {
+      const at = label[next];
+      return (at && at.tagName === "BR" ? at[next] : at) === element;
+    };
+    const alone = label => {
+      let at = label.parentElement;
+      while (at && !at.contains(element)) at = at.parentElement;
+      return at && [...at.querySelectorAll(FIELDS)].filter(isField).length === 1;
+    };
+    const free = [...element.getRootNode().querySelectorAll("label")]
+      .filter(label => !label.control && visible(label));
+    const near = free.some(touches) ? free.filter(touches) : free.filter(alone);
+    if (near.length) return near.length === 1 ? said(near[0]) : "";
+    const cell = element.closest("td, dd"), before = cell && cell.previousElementSibling;
+    return before && !before.querySelector(FIELDS) ? plain(before.innerText) : "";
+  };
   const fieldNames = element =>
     [
       byId(element, "aria-labelledby"),
       ...[...(element.labels || [])].map(said),
       element.getAttribute("aria-label"),
+      (element.labels || []).length ? "" : beside(element),
       element.placeholder,
       element.title,
       element.getAttribute("name"),
@@ -160,7 +180,8 @@
     const near = listed[0].filter(each => each.names.some(n => words.some(w => n.includes(w))));
     const told = (near.length ? near : listed[0]).slice(0, NEAR).map(each => describe(each.element));
     return {problem: `nothing here is called ${JSON.stringify(wanted)}; there are: ` +
-      (told.join(", ") || "none of that kind")};
+      (told.join(", ") || "none of that kind") +
+      "; use gui_action for what the screen shows and these tools do not find"};
   };
   const chosen = (found, wanted, nth) => {
     let left = found.filter(one => !found.some(other => other !== one && one.contains(other)));

@@ -169,9 +169,11 @@ def fill(fields: dict[str, str], submit: bool) -> Any:
 def _filled(tab: Tab, name: str, text: str) -> dict[str, Any]:
     held = tab.page("hold", pools=["field"], target=name, nth=0)
     _usable(held)
-    other = {"select": "browser_choose", "checkbox": "browser_check", "radio": "browser_check"}
-    if held["kind"] in other:
-        raise Refused(f"{held['what']} takes no text; use {other[held['kind']]}")
+    if held["kind"] == "select":
+        says = tab.page("choose", option=text)["value"]
+        return {"what": held["what"], "says": says, "fits": True}
+    if held["kind"] in ("checkbox", "radio"):
+        raise Refused(f"{held['what']} takes no text; use browser_check")
     if held["kind"] == "file":
         raise Refused(f"{held['what']} takes a file: click it, and choose the file in the dialog")
     if held["settled"]:

@@ -67,6 +67,8 @@ class Machine(FakeEnvironment):
             return CommandResult(0 if asked[1] in self._programs else 1, "")
         if line.startswith(_LOOKED_AT):
             return OK
+        if line.startswith("command_not_found_handle()"):
+            line = line.rpartition("\n")[2]
         self.lines.append(line)
         return next((r for p, r in self._answers.items() if re.search(p, line)), OK)
 

@@ -289,7 +289,7 @@ async def test_a_metric_without_a_result_of_its_own_is_still_asked(
     ("result", "shown"),
     [
         ({"type": "vm_file", "path": "/home/user/a.txt"}, "vm_file /home/user/a.txt"),
-        ({"type": "vm_command_line", "command": "absent it"}, "vm_command_line absent it"),
+        ({"type": "vm_command_line", "command": "x it"}, "vm_command_line x it"),
         ({"type": "vm_wallpaper", "dest": "a"}, "vm_wallpaper"),
         (
             {"type": "vm_file", "path": f"/home/{'x' * 500}", "dest": "a"},

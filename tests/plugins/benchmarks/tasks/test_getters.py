@@ -125,7 +125,8 @@ async def test_what_commands_say(tmp_path: Path) -> None:
         assert await got(tmp_path, kind, machine, command=["which", "x"]) == said
         assert await got(tmp_path, kind, machine, command="which x") == said
         assert await got(tmp_path, kind, machine, command="which x | cat", shell=True) == said
-        assert await got(tmp_path, kind, machine, command=["spotify", "--version"]) is None
+        with pytest.raises(EnvironmentFailed, match="no program 'spotify'"):
+            await got(tmp_path, kind, machine, command=["spotify", "--version"])
     with pytest.raises(EnvironmentFailed):
         await got(tmp_path, "vm_command_line", Machine(dead=True), command=["which", "x"])
 

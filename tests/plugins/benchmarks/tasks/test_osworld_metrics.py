@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
+from openpyxl.formatting.rule import CellIsRule
 
 from hisa.errors import CheckFailed, UsageError
 from hisa.outcomes.endings import Scoring
 from hisa.plugins.benchmarks.bench.start_checks import Start, differences
 from hisa.plugins.benchmarks.tasks.cache import FileCache
+from hisa.plugins.benchmarks.tasks.coverage import load_folder
+from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded
 from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
@@ -104,6 +108,7 @@ def lines(result, expected):
     return float(count(result) / count(expected))
 def evaluates(result): return float(eval(result))
 def exact_match(result, rules): return 0.25
+def compare_table(result, expected=None, **options): return 0.75
 def is_in_list(result, rules): return float(parts.size(result))
 def literal_match(result, expected): return float(os.no_such_function())
 def is_extension_installed(result, rules): os._exit(0)
@@ -283,6 +288,49 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
     value, why = await score(tmp_path, check("not_known"), "a")
     assert value is None
     assert why.startswith("OSWorld's own not_known cannot be used")
+
+
+def styled_task(folder: Path) -> Task:
+    """A task of Spider2-V whose expected workbook has conditional formatting."""
+    book = Workbook()
+    book.active.conditional_formatting.add("A1:A9", CellIsRule("equal", ["1"]))
+    book.save(folder / "wanted.xlsx")
+    rules = [{"type": "style", "sheet_idx0": 0, "sheet_idx1": "EI0", "props": ["bgcolor"]}]
+    tree = {
+        "id": "t", "instruction": "x", "action_number": 3, "config": [],
+        "evaluator": {
+            "func": "compare_table", "options": {"rules": rules},
+            "result": {"type": "vm_file", "path": "/home/user/x.xlsx", "dest": "x.xlsx"},
+            "expected": {"type": "local_file", "path": "wanted.xlsx", "dest": "wanted.xlsx"},
+        },
+    }  # fmt: skip
+    path = folder / "t.json"
+    path.write_text(json.dumps(tree))
+    return load_task(path)
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_spider2v_task_that_only_osworlds_metric_can_judge_is_judged_by_it(
+    tmp_path: Path,
+) -> None:
+    task, cache = styled_task(tmp_path), FileCache(tmp_path / "cache", offline)
+    assert task.benchmark == "spider2v"
+    assert expected_problems(task, cache) == []
+    assert [file.usable for file in load_folder(tmp_path)] == [True]
+    machine = Machine()
+    await machine.write_file("/home/user/x.xlsx", (tmp_path / "wanted.xlsx").read_bytes())
+    scorer = TaskScorer(cache=cache, pause=at_once)
+    assert (await scorer.score(task, machine, "succeeded")).value == 0.75
+
+
+def test_coverage_and_run_refuse_alike_where_osworlds_metric_is_lacking(
+    tmp_path: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
+    task = styled_task(tmp_path)
+    (problem,) = expected_problems(task, FileCache(tmp_path / "cache", offline))
+    assert "conditional formatting" in problem
+    assert [file.reason for file in load_folder(tmp_path)] == [problem]
 
 
 def lacking(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:

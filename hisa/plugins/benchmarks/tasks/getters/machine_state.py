@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +15,13 @@ from pydantic import Field
 from hisa.actions import Hotkey, Press, Write
 from hisa.environments.clean import bash, clean, python
 from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.getters.kept_files import VmFile, vm_file
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
-from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put_and_run
+from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put
 from hisa.plugins.benchmarks.tasks.step_context import StepContext, file_name
 from hisa.protocols import CommandResult, FileRefused
+from hisa.tasks.known_apps import fix_for, fix_said
 from hisa.tasks.limits import ANSWER, too_much
 from hisa.tasks.pieces import GETTERS, Parameters
 
@@ -34,13 +38,56 @@ class Command(Parameters):
     shell: bool = False
 
 
+_SCRIPT_SECONDS = 600.0  # chosen by hand
+_TELLS = """\
+command_not_found_handle() {{ echo "$1" >>{log}; echo "$1: command not found" >&2; return 127; }}
+export -f command_not_found_handle
+"""
+"""bash calls it wherever it misses a program: in $(…) as well, and where errors are hidden."""
+_MISSED_BY_SH = re.compile(r"^\S*sh: \d+: (\S+): not found$", re.M)
+
+
 async def _result(context: StepContext, params: Command) -> CommandResult | None:
-    """The result; None where the program is missing, which the agent may have had to install."""
+    """The result; None where the program is missing that the agent may have had to install.
+
+    Raises:
+        EnvironmentFailed: another program that is called is missing.
+    """
     words = params.command if isinstance(params.command, str) else list(params.command)
     first = "" if params.shell or not words else _first(words)
     if first and not await context.program(first):
+        _require(context, first)
         return None
-    return await context.run(words, shell=params.shell)
+    return await _run(context, await context.line(words, shell=params.shell))
+
+
+async def _run(context: StepContext, line: str, *, timeout: float = 120.0) -> CommandResult:
+    """Run a line of a check.
+
+    Raises:
+        EnvironmentFailed: it calls a program that is not there, and does without it nowhere.
+    """
+    log = f"/tmp/.hisa-missing-{secrets.token_hex(6)}"
+    result = await context.run_line(_TELLS.format(log=log) + line, timeout=timeout)
+    missing = await context.environment.execute(f"cat {log} 2>/dev/null; rm -f {log}")
+    for name in (*missing.output.split(), *_MISSED_BY_SH.findall(result.error)):
+        if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])[^|;&\n]*\|\|", line):
+            _require(context, name)
+    return result
+
+
+def _require(context: StepContext, program: str) -> None:
+    """See that a program which is not there is one that the task names, and may have asked for.
+
+    Raises:
+        EnvironmentFailed: it is not, so that nothing is known of what the agent did.
+    """
+    pattern = rf"(?<![\w-]){re.escape(program)}(?![\w-])"
+    if not re.search(pattern, context.task.instruction, re.IGNORECASE):
+        raise EnvironmentFailed(
+            f"{context.environment.name} has no program {program!r}, which the check calls",
+            fix=fix_for(program),
+        )
 
 
 def _seen(said: str) -> str:
@@ -85,7 +132,9 @@ async def script_output(context: StepContext, source: str, dest: str) -> str:
         EnvironmentFailed: the machine lacks what it needs to be run at all.
         Unreadable: it said more than is looked at.
     """
-    result = await put_and_run(context, source, dest)
+    await put(context, source, dest)
+    line = f"chmod a+x {shlex.quote(dest)} && /bin/bash {shlex.quote(dest)}"
+    result = await _run(context, line, timeout=patience(_SCRIPT_SECONDS))
     if result.exit_code in (126, 127) and not result.output.strip():
         raise EnvironmentFailed(f"{source}: cannot run: {result.error.strip()[-300:]}")
     return _seen(result.output)
@@ -162,6 +211,18 @@ with urllib.request.urlopen(request, timeout=10) as answer:
 """
 """Runs in the machine; the password is the one that OSWorld's images set."""
 _WALLPAPER = "gsettings get org.gnome.desktop.background picture-uri"
+
+
+async def _own(context: StepContext, line: str) -> str:
+    """Returns what a line of ours says.
+
+    Raises:
+        EnvironmentFailed: the machine has not the program that it calls.
+    """
+    result = await context.environment.execute(line)
+    if result.exit_code in (126, 127):
+        raise EnvironmentFailed(f"cannot run: {result.error[-300:]}", fix=fix_said(result.error))
+    return result.output
 
 
 async def _one_file(context: StepContext, path: str, dest: str) -> Path | None:
@@ -264,14 +325,14 @@ async def shortcuts(context: StepContext, params: Parameters) -> dict[str, str]:
 @GETTERS("default_video_player", Parameters)
 async def default_video_player(context: StepContext, params: Parameters) -> str:
     """The launcher that opens most kinds of video; "unknown" where none does."""
-    named = (await context.environment.execute(bash(_VIDEO))).output.split()
+    named = (await _own(context, bash(_VIDEO))).split()
     return Counter(named).most_common(1)[0][0] if named else "unknown"
 
 
 @GETTERS("vm_wallpaper", KeptAs)
 async def wallpaper(context: StepContext, params: KeptAs) -> Path | None:
     """The picture behind the windows; None where there is none."""
-    answer = (await context.environment.execute(clean(_WALLPAPER.split()))).output
+    answer = await _own(context, clean(_WALLPAPER.split()))
     named = re.fullmatch(r"'file://(/.+)'", answer.strip())
     return await _one_file(context, unquote(named[1]), params.dest) if named else None
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from typing import Annotated
 
 from pydantic import Field
 
-from hisa.errors import EnvironmentFailed
-from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.setup.awaited_windows import await_windows
 from hisa.plugins.benchmarks.tasks.setup.scripts import run_traced
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
-from hisa.protocols import CommandResult
-from hisa.tasks.limits import ANSWER
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.place_file import place
 from hisa.tasks.task_context import quoted
 
-__all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "put", "put_and_run"]
+__all__ = ["Copy", "Download", "GuestPath", "Script", "Uploads", "put"]
 
 GuestPath = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
 """A path on the machine; the machine is thrown away, so any will do."""
-_SCRIPT_SECONDS = 600.0  # chosen by hand
 
 
 class _Address(Parameters):
@@ -84,21 +78,6 @@ async def _content(context: StepContext, source: str) -> bytes:
     if source.startswith(("http://", "https://")):
         return await context.cache.get(source)
     return await asyncio.to_thread(context.host_file(source).read_bytes)
-
-
-async def put_and_run(context: StepContext, source: str, dest: str) -> CommandResult:
-    """Put a script on the machine and run it with bash.
-
-    Raises:
-        EnvironmentFailed: it does not end, or the machine is gone.
-    """
-    await put(context, source, dest)
-    line = f"chmod a+x {shlex.quote(dest)} && /bin/bash {shlex.quote(dest)}"
-    limit = patience(_SCRIPT_SECONDS)
-    result = await context.environment.execute(line, timeout=limit, limit=ANSWER + 1)
-    if result.timed_out:
-        raise EnvironmentFailed(f"{source}: did not end within {limit:.0f} s")
-    return result
 
 
 class Script(Parameters):
