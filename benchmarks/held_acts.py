@@ -14,10 +14,10 @@ import time
 
 from benchmarks.machine import machine
 from hisa.actions import Click
+from hisa.actions.unchanged_look import require_unchanged
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Held
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.tools.unchanged_look import require_unchanged
 
 PLACES = [Point(x, y, "screen") for x in (100, 300, 500) for y in (100, 200, 300)]
 """Far apart, since a second click at one place waits until it is no double click."""

@@ -4,8 +4,8 @@
 
 Each list is one reply of a scripted planner, found and guarded as every other. What is printed:
 lists all of whose calls were made, those after which the application holds what was wanted, and why
-the others were stopped. ``--tuning`` runs other lists, on which the guard was tuned. A click that opens
-a window or a dialog is in no list: there the planner has to look.
+the others were stopped. ``--tuning`` runs other lists, on which the guard was tuned. A click that
+opens a window or a dialog is in no list: there the planner has to look.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import hisa
 from hisa.actions import Press
@@ -63,7 +64,7 @@ def keys(source: str) -> Act:
     return Act(source)
 
 
-def tool(name: str, **given: object) -> Act:
+def tool(name: str, **given: Any) -> Act:
     """Returns a call of an application's tool."""
     return Act(given, tool=name)
 
@@ -108,7 +109,7 @@ class ListOutcome:
         return self.made == self.of and not self.stopped
 
 
-def read_by(program: str, *functions: str, **given: object) -> Read:
+def read_by(program: str, *functions: str, **given: Any) -> Read:
     """Returns a reader that asks functions of a toolkit's program, beside the screen."""
 
     async def read(desktop: KeptDesktop) -> str:

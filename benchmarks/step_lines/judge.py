@@ -107,10 +107,10 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
     for hit in _BEFORE.finditer(result):
         yield f"{hit[1]} before {hit[2]}", _ordered(hit[1], hit[2], after)
     for hit in _READS.finditer(result):
-        named = _NAMED.findall(hit["thing"])
-        if _own(hit["new"], before, after) and not set(named) & set(after.values):
+        names = _NAMED.findall(hit["thing"])
+        if _own(hit["new"], before, after) and not set(names) & set(after.values):
             continue
-        yield f"reads {hit['new']}", _reads(named, hit["new"], before, after)
+        yield f"reads {hit['new']}", _reads(names, hit["new"], before, after)
     for hit in _STATE.finditer(result):
         for name in _NAMED.findall(hit["name"]):
             if hit["state"] == "selected" and "selected" in after.more:
@@ -158,8 +158,8 @@ def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, 
     for hit in _FILES.finditer(result):
         yield f"written {hit[1]}", "not known"
     if "The focus is on" in result:
-        other = after.own is not None and _content(before) != _content(after)
-        yield "verdict: focus" if other else "focus", _focus(result, after)
+        changed = after.own is not None and _content(before) != _content(after)
+        yield "verdict: focus" if changed else "focus", _focus(result, after)
 
 
 def _listed(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:

@@ -151,8 +151,8 @@ def _colour(element: Element, look: Observation, *, inner: bool = False) -> str 
     corners = max(0, left), max(0, top), min(size.width, right), min(size.height, bottom)
     if min(corners[2] - corners[0], corners[3] - corners[1]) < _LEAST_PIXELS:
         return None
-    colours = look.without_pointer.screenshot.pixels.crop(corners).getcolors(1)
-    return "#{:02x}{:02x}{:02x}".format(*colours[0][1]) if colours else None
+    picture = look.without_pointer.screenshot.pixels.crop(corners)
+    return "#" + picture.resize((1, 1)).tobytes().hex() if picture.getcolors(1) else None
 
 
 def _painted_lines(before: Observation, after: Observation, elements: list[Element]) -> list[str]:

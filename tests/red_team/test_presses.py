@@ -1,4 +1,4 @@
-"""Every press of a call is held at its own moment: what an earlier one brought up is not pressed."""
+"""Every press of a call is held at its own moment: what an earlier one opened is not pressed."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from hisa.actions import Click
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
-from hisa.protocols import Outcome
+from hisa.protocols import Outcome, StepVerdict
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.state.manager import HierarchicalState, build_state
@@ -40,15 +40,17 @@ class Run:
         self.later = list(later)
         settings = StateSettings.model_validate({"steps": "raw"})
         model = FunctionModel(lambda request: "Changed.")
-        again = {"again": self.look_again} if later else {}
         self.state: HierarchicalState = build_state(
-            model, settings, emit=self.events.append, **again
+            model,
+            settings,
+            emit=self.events.append,
+            again=self.look_again if later else None,
         )
 
     async def look_again(self) -> Observation:
         return self.later.pop(0)
 
-    async def verdict(self, before: Observation, after: Observation) -> str:
+    async def verdict(self, before: Observation, after: Observation) -> StepVerdict | None:
         await self.state.abstract(CLICK, before, after, Outcome(ok=True))
         return [event.verdict for event in self.events if isinstance(event, Abstracted)][-1]
 

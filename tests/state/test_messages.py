@@ -253,9 +253,7 @@ def test_an_element_without_a_name_is_called_by_its_label_or_description() -> No
 def test_states_are_told_apart_from_the_text() -> None:
     was = element("check box", "Bold", BOX, "on", "checked", "selected", "focusable")
     now = element("check box", "Bold", BOX, "on", "expanded", "pressed")
-    assert told((was,), (now,)) == (
-        '~ check box "Bold": "checked selected" -> "expanded pressed"',
-    )
+    assert told((was,), (now,)) == ('~ check box "Bold": "checked selected" -> "expanded pressed"',)
 
 
 def test_a_line_is_cut_at_160_characters() -> None:

@@ -63,7 +63,7 @@ async def played(tmp_path: Path, model: Checking, sequence: int = 1) -> list[Eve
         model=FunctionModel(model),
         environment=FakeEnvironment(),
     )
-    return load_run(result.run_id, tmp_path).events
+    return list(load_run(result.run_id, tmp_path).events)
 
 
 def section(prompt: str) -> str:

@@ -13,13 +13,13 @@ from hisa.plugins.desktop.runtime.boot import openers
 def test_the_application_that_names_the_fewest_kinds_opens_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "usr" / "share" / "applications"
     folder.mkdir(parents=True)
-    for name, lines in (
+    for name, entries in (
         ("a-suite", "MimeType=text/plain;application/pdf;text/csv;"),
         ("editor", "MimeType=text/plain;text/x-log;"),
         ("shell", "MimeType=text/plain;\nTerminal=true"),
         ("nothing", "Name=Nothing"),
     ):
-        (folder / f"{name}.desktop").write_text(f"[Desktop Entry]\n{lines}\n")
+        (folder / f"{name}.desktop").write_text(f"[Desktop Entry]\n{entries}\n")
     lines = openers(str(tmp_path)).splitlines()
     assert lines[0] == "[Default Applications]"
     assert "text/plain=editor.desktop" in lines

@@ -147,7 +147,7 @@ def _tells(element: Mapping[str, Any]) -> bool:
 
 def _document(element: Mapping[str, Any], elements: Sequence[Mapping[str, Any]]) -> int:
     """The place in the list of the page that holds an element; -1 for none."""
-    at = element.get("parent", -1)
+    at: int = element.get("parent", -1)
     while at >= 0 and not elements[at]["role"].startswith("document"):
         at = elements[at].get("parent", -1)
     return at
