@@ -125,6 +125,42 @@ def test_one_of_several_is_known_by_its_row() -> None:
     assert BoundingBox(300, 100, 460, 140, "screen") in held.boxes, "the machine watches it too"
 
 
+def _list(*names: str | tuple[str, ...]) -> Observation:
+    """Rows of texts, each with a button to delete it."""
+    shown = []
+    for number, name in enumerate(names):
+        top = 40 + 60 * number
+        texts = (name,) if isinstance(name, str) else name
+        shown += [thing("label", t, top, left=300 + 170 * n) for n, t in enumerate(texts)]
+        shown.append(thing("push button", "Delete", top))
+    return look(shown)
+
+
+FIGURES = {
+    "drafts": (("Draft 2", "Draft 3", "Draft 6"), ("Draft 2", "Draft 6", "Draft 3")),
+    "invoices": (("10021", "10022", "10023"), ("10021", "10023", "10022")),
+    "dates": (("2026-11-02", "2026-11-03"), ("2026-11-02", "2026-11-13")),
+    "amounts": ((("Tea", "$4.00"), ("Rye", "$5.00")), (("Tea", "$4.00"), ("Rye", "$9.00"))),
+    "whole amounts": ((("Tea", "$4"), ("Rye", "$5")), (("Tea", "$4"), ("Rye", "$9"))),
+    "two of one name": ((("Bill", "7"), ("Bill", "8")), (("Bill", "7"), ("Bill", "9"))),
+    "appointments": (("9:00", "9:30"), ("9:00", "10:30")),
+}
+
+
+@pytest.mark.parametrize("case", FIGURES)
+def test_rows_that_differ_by_figures_alone_are_other_rows(case: str) -> None:
+    planned, now = (_list(*names) for names in FIGURES[case])
+    second = Point(180, 120, "image")
+    assert GUARD.objection(clicks(second), planned, planned) == ""
+    assert "what stands beside" in GUARD.objection(clicks(second), planned, now)
+
+
+@pytest.mark.parametrize(("was", "there"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
+def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: str) -> None:
+    planned, now = (_list(("Inbox", "3"), ("Spam", text)) for text in (was, there))
+    assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
+
+
 def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
     planned, later = look([thing("push button", "Cancel", 200)]), look([BUTTON])
     reason = GUARD.objection(clicks(found=later), planned, later)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.actions import Action, Click, Press, Write
+from hisa.actions import Action, Click, Hotkey, Press, Write
 from hisa.errors import ScreenChanged
 from hisa.protocols import GroundedCall, MadeCall, Outcome, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.state.guards import SequenceGuard
+from hisa.testing.form import FakeEnvironment
 
 SIZE = Size(640, 400)
 NAMES = ("Name", "Street", "City", "Phone")
@@ -361,3 +363,88 @@ async def test_the_text_that_opens_in_a_cell_is_where_keys_go() -> None:
     editor = Element("paragraph", "text", BoundingBox(500, 20, 540, 40, "screen"), states=USABLE)
     now = focused(*fields(), BUTTON, PAY, editor, on="text")
     assert await keys_refused(now, clicked(BUTTON), typed) == ""
+
+
+def _page(*chrome: str) -> list[Element]:
+    """A browser's buttons, and a page with two fields of which the first has the focus."""
+    whole = BoundingBox(0, 60, 640, 400, "screen")
+    parts = [Element("frame", "Shop", BoundingBox(0, 0, 640, 400, "screen"), parent=-1)]
+    for number, name in enumerate(chrome):
+        box = BoundingBox(500 + 60 * number, 0, 550 + 60 * number, 18, "screen")
+        parts.append(Element("push button", name, box, text=name, parent=0))
+    page = len(parts)
+    parts.append(Element("document web", "Shop", whole, parent=0))
+    first, second = (
+        replace(field(name, row(n), "", *state), parent=page)
+        for n, name, state in ((1, "Name", ("focused",)), (2, "Street", ()))
+    )
+    return [*parts, first, second]
+
+
+async def test_a_browsers_own_button_stops_no_keys_that_go_into_its_page() -> None:
+    before, now = look(_page("Sign in")), look(_page("You"))
+    tabbed = made(1, Press("tab"))
+    typing = call(None, Write("Elm 3"))
+    assert await objection(now, typing, before=before, first=tabbed) == ""
+    inside = [*_page("Sign in"), replace(field("Voucher", row(5)), parent=2)]
+    told = await objection(look(inside), typing, before=before, first=tabbed)
+    assert told == "text “Voucher” came up"
+
+
+async def test_what_came_up_is_measured_against_the_look_right_before_the_first_act() -> None:
+    planned, now = look(fields()), look([*fields(), field("Voucher", row(6))])
+    reader = Reader(planned, now)
+
+    class Machine(FakeEnvironment):
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            return replace(now, elements=None)
+
+    guard = SequenceGuard(reader)
+    assert await guard.reference(planned, Machine()) is now, "it came up meanwhile"
+    assert reader.reads == 1
+
+
+def presses_next(now: Observation, done: GroundedCall, press: GroundedCall) -> str:
+    """Why the next press of a call is not made; empty where it is."""
+    planned = look(fields())
+    guard = SequenceGuard(Reader(planned, now))
+    looks = planned, planned, replace(now, elements=None)
+    try:
+        before = [MadeCall(done, Outcome(ok=True), planned)]
+        asyncio.run(guard.next_press(press, before, looks=looks))
+    except ScreenChanged as error:
+        return str(error)
+    return ""
+
+
+def test_enter_after_text_meets_no_dialog_that_came_up() -> None:
+    enter = call(None, Press("enter"))
+    asked = Element("dialog", "Sure?", BoundingBox(9, 300, 99, 350, "screen"), text="Sure?")
+    told = presses_next(look([*fields(Name="Ada"), asked]), call(0, Write("Ada")), enter)
+    assert told == "dialog “Sure?” came up"
+    assert presses_next(look(fields(Name="Ada")), call(0, Write("Ada")), enter) == ""
+    opened = call(0, Hotkey(("ctrl", "s")))
+    saved = look([*fields(), asked], replace(WINDOW, active=False), Window("2", "Save", "app"))
+    assert presses_next(saved, opened, enter) == "", "the dialog was asked for"
+
+
+def test_a_later_press_of_a_call_meets_the_same_thing_or_is_not_made() -> None:
+    swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
+    now = look([replace(e, text="x") for e in swapped])
+    told = presses_next(now, call(0, Write("Ada")), call(2))
+    assert told == "at (250, 115) there is now text “Phone” in place of text “City”"
+    assert presses_next(look(fields(Name="Ada")), call(0, Write("Ada")), call(2)) == ""
+
+
+def test_an_entry_of_the_menu_that_the_same_call_opened_is_pressed() -> None:
+    menu = replace(field("File", row(0)), role="menu")
+    entry = replace(field("Save as", row(2)), role="menu item", text="Save as")
+    planned, opened = look([menu, *fields()[1:]]), look([menu, *fields()[1:], entry])
+    guard = SequenceGuard(Reader(planned, opened))
+    looks = planned, planned, replace(opened, elements=None)
+    before = [MadeCall(call(0), Outcome(ok=True), planned)]
+    assert asyncio.run(guard.next_press(call(2), before, looks=looks)).held is not None
+    pay = look([menu, *fields()[1:], replace(entry, role="push button", text="Pay")])
+    guard = SequenceGuard(Reader(planned, pay))
+    with pytest.raises(ScreenChanged, match=r"“Save as” in place of|no longer as it was"):
+        asyncio.run(guard.next_press(call(2), before, looks=(planned, planned, pay)))
