@@ -117,3 +117,22 @@ def test_chances_stay_chances(chances: list[float], heard: list[int | tuple[int]
     of = [belief.of(thing) for thing in told.things]
     assert all(0 <= chance <= 1 for chance in of)
     assert belief.best_point is None or 0 <= belief.at(belief.best_point) <= 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 22])
+def test_things_whose_clicks_meet_each_other_share_what_a_pick_says(size: int) -> None:
+    """Pages nest parts without words, a pixel apart; a click on one of them is one on all."""
+    things = []
+    for number in range(10):
+        left = 300 + (number == 0)
+        part = element("section", "", (left, 104, size, size))
+        box = BoundingBox(left, 104, left + size, 104 + size)
+        things.append(Rated(box, 0.05, f"part {number}", Thing(part, part.box)))
+    away = element("push button", "Resize", (700, 300, 160, 30))
+    box = BoundingBox(700, 300, 860, 330)
+    other = Rated(box, 0.3, "Resize", Thing(away, away.box))
+    everything = (*things, other)
+    belief = Belief(Rating(None, NotFound("unsure"), everything, complete=True))
+    belief.hear_pick([things[1], other], things[1], right=0.8)
+    assert belief.of(things[0]) == pytest.approx(belief.of(things[1]))
+    assert belief.of(things[1]) > 0.75

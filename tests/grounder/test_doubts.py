@@ -12,7 +12,7 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
-from hisa.screen.ocr import Line
+from hisa.screen.ocr import Line, Word
 
 from .scenes import call, element, saved, scene
 
@@ -121,3 +121,76 @@ async def test_the_pointer_hides_no_sign() -> None:
     plain = await find("the magnifier icon", bare)
     found = await find("the magnifier icon", look)
     assert (found.point, found.score) == (plain.point, plain.score)
+
+
+def a_form(*more: Element) -> Observation:
+    """A page of texts, one of which begins with a name of a field that is nowhere."""
+    return scene(
+        shown("document web", "Shop", (0, 0, 1280, 720)),
+        shown("paragraph", "Delivery note", (20, 100, 1200, 18)),
+        shown("static", "Delivery note", (20, 100, 94, 18)),
+        shown("push button", "Send", (20, 400, 60, 24)),
+        *more,
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["text field", "input field", "text area", "drop-down", "spin button", "check box"]
+)
+async def test_a_text_is_never_sure_for_a_control_that_is_wanted(kind: str) -> None:
+    with pytest.raises(NotFound):
+        await find(f'{kind} "Delivery note"', a_form())
+
+
+async def test_the_field_that_a_paragraph_holds_is_found_by_what_the_paragraph_says() -> None:
+    held = shown("entry", "", (130, 98, 178, 21))
+    found = await find('text field "Delivery note"', a_form(held))
+    assert found.element is not None
+    assert found.element.role == "entry"
+
+
+async def test_a_label_that_was_read_is_no_field() -> None:
+    def reads(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
+        return (Line((Word("Coupon", BoundingBox(20, 20, 81, 37), 1.0),)),)
+
+    look = Observation(scene().screenshot, scene().screen)
+    grounder = ElementsGrounder(emit=lambda _: None, read=reads, shapes=False)
+    with pytest.raises(NotFound):
+        await grounder.resolve(call('text field "Coupon"'), look)
+
+
+async def test_a_page_that_is_only_read_is_no_text_area() -> None:
+    look = a_form(shown("entry", "Remarks", (20, 200, 178, 40)))
+    with pytest.raises(NotFound, match="only shows text"):
+        await find("the only text area", look)
+
+
+MARCH = (
+    shown("static", "March 2017", (640, 122, 90, 17)),
+    *(
+        shown("link", str(day), (600 + 34 * ((day - 1) % 7), 142 + 18 * ((day - 1) // 7), 34, 18))
+        for day in range(1, 32)
+    ),
+)
+"""A calendar that a page made: links in rows under the name of their month."""
+
+
+@pytest.mark.parametrize("day", [2, 5, 7])
+async def test_a_day_is_clicked_on_the_calendar_and_not_in_a_table(day: int) -> None:
+    cells = [
+        shown("table cell", str(number), (20, 40 + 26 * row, 40, 26))
+        for row, number in enumerate((2, 5, 7, 9))
+    ]
+    for description in (f"day {day} in the calendar of March 2017", f"{day} March 2017"):
+        with pytest.raises(NotFound):
+            await find(description, scene(*cells))
+        found = await find(description, scene(*cells, *MARCH))
+        assert found.label == f'link "{day}"'
+
+
+@pytest.mark.parametrize(
+    "more", ["the day 5 in the large calendar", "day 5 in the calendar of April 2017"]
+)
+async def test_a_day_of_another_calendar_or_month_is_not_sure(more: str) -> None:
+    with pytest.raises(NotFound):
+        await find(more, scene(shown("table cell", "5", (20, 40, 40, 26)), *MARCH))

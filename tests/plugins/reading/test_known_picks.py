@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import hisa
 from hisa.cli import cli
 from hisa.config import Settings
 from hisa.errors import NotFound
@@ -27,7 +28,9 @@ from hisa.protocols import GroundedCall, Grounder
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line
+from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
+from hisa.testing.scripted import tool_call
 from hisa.wiring import build_grounder
 
 from ...grounder.scenes import call, element, scene
@@ -305,3 +308,34 @@ def test_doctor_measures_anew_and_tells_the_runs(tmp_path: Path) -> None:
     with FakeServer(then=picking(3, 0)) as server:
         assert "--  grounder's picks" in (line := doctor(server))
         assert "it is not asked, the elements decide" in line
+
+
+async def test_a_model_is_measured_before_the_set_up_of_a_task_and_not_within_an_act(
+    tmp_path: Path,
+) -> None:
+    happened: list[str] = []
+
+    class Watched(FakeEnvironment):
+        """A form that notes when it is set up and looked at."""
+
+        async def reset(self) -> None:
+            happened.append("set-up")
+            await super().reset()
+
+    picks = picking()
+
+    def answer(received: Received) -> str | Fault:
+        if described(received):
+            happened.append("known list")
+            return picks(received)
+        return tool_call("termination", "It is done.")
+
+    with FakeServer(then=answer) as server:
+        model = {"base_url": server.url, "model": SMALL}
+        tree = {"models": {"planner": model}, "run": {"folder": tmp_path},
+                "patterns": {"enabled": False}}  # fmt: skip
+        await hisa.run(
+            "Press the button.", settings=Settings.model_validate(tree), environment=Watched()
+        )
+    assert happened.count("known list") == 30
+    assert happened.index("set-up") >= 30
