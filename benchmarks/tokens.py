@@ -233,7 +233,7 @@ def main() -> None:
     print(f"{options.steps} steps: {total:,} tokens, text by {name}; goal {GOAL:,}: {verdict}")
     for part, tokens in sorted(costs.parts.items()):
         print(f"  {part:<24}{tokens:>9,}  {tokens / options.steps:7.0f} a step")
-    print(f"  largest planner prompt, text only, estimated: {costs.largest} of 3,500")
+    print(f"  largest planner prompt, text only, estimated: {costs.largest} of 3,600")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from hisa.screen.observation import Observation, Screenshot
 __all__ = [
     "COMMAND_LIMIT",
     "FILE_LIMIT",
+    "Act",
     "ActingTime",
     "ActsWhereUnchanged",
     "Advice",
@@ -62,6 +63,7 @@ __all__ = [
     "Place",
     "Planner",
     "Prefetching",
+    "PressNext",
     "Recorder",
     "Result",
     "Role",
@@ -312,7 +314,7 @@ class Environment(Protocol):
 class ActsWhereUnchanged(Protocol):
     """An environment that looks again at the very moment of an act.
 
-    One without the capability "unchanged" cannot, and acts.
+    With the capability "unchanged" the machine itself compares; else a picture is taken.
     """
 
     async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
@@ -322,6 +324,32 @@ class ActsWhereUnchanged(Protocol):
             ScreenChanged: it is not; nothing was done.
             ActionRefused, EnvironmentFailed: as `Environment.act`.
         """
+        ...
+
+
+class PressNext(Protocol):
+    """Makes a later press of a call, where it still means what it was decided to do."""
+
+    async def __call__(self, done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
+        """Look, and do ``act`` with the press, held to that look.
+
+        Args:
+            done: what was done of the call.
+            press: what follows, up to the next press.
+            act: does a press on a machine.
+
+        Raises:
+            ScreenChanged: it no longer means that; it was not done.
+            ActionRefused: it is not allowed; it was not done.
+        """
+        ...
+
+
+class Act(Protocol):
+    """Does a part of a call; see `PressNext`."""
+
+    async def __call__(self, part: GroundedCall, environment: Environment, /) -> None:
+        """Do it; the errors are those of `ActsWhereUnchanged`."""
         ...
 
 
@@ -485,6 +513,8 @@ class StateView:
     steps: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     """Every step's line, those that the summary stands for too."""
+    notes: str = ""
+    """What the planner noted for later, in its own words."""
     notice: str = ""
     """A warning for this step only, such as a detected loop."""
     output: str = ""

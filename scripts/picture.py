@@ -19,7 +19,7 @@ from html import escape
 from itertools import pairwise
 
 import grimp
-from budgets import BUDGETS, ROOT, core_rooms, plugins
+from lines import ROOT, STEP, core_rooms, plugins
 
 from hisa.machine.plugins import ENTRY_POINT_GROUPS
 
@@ -343,7 +343,6 @@ def misplaced(imports: Mapping[tuple[str, str], int]) -> Iterator[str]:
 
 def draw(imports: Mapping[tuple[str, str], int]) -> str:
     """Returns the picture as SVG."""
-    read = tomllib.loads(BUDGETS.read_text("utf-8"))["step"]["parts"]
     places: dict[str, Place] = {}
     lines = core_rooms()
     upwards = sum(
@@ -360,8 +359,8 @@ def draw(imports: Mapping[tuple[str, str], int]) -> str:
         text(LEFT, 344, "The one rule: plugins import the core, the core imports no plugin"),
         text(RIGHT, 344, f"imports upwards: {upwards}", "end"),
         f'<line x1="{EDGE}" y1="352" x2="{WIDTH - EDGE}" y2="352" class="rule"/>',
-        *draw_core(374, read, places),
-        *draw_legend(896, sum(lines[name] for name in read)),
+        *draw_core(374, STEP, places),
+        *draw_legend(896, sum(lines[name] for name in STEP)),
         "</svg>",
     ]
     return "\n".join(pieces) + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
@@ -96,3 +98,20 @@ def test_the_focus_of_the_window_in_front_counts() -> None:
     two = Element("text", "B", WIDE, states=states, window="Two")
     there = focused_element(seen(one, two, windows=windows))
     assert there is two
+
+
+def test_an_entry_with_a_submenu_lies_above_what_the_menu_hides() -> None:
+    bar = thing("menu", "Format", box(0, 0, 20, 20))
+    entry = thing("menu", "Conditional", parent=0)
+    cell = thing("table cell", "D12", box(60, 85, 140, 115))
+    look = seen(bar, entry, cell)
+    assert name(look) == "Conditional"
+    assert covered(look) == [2], "the cell, and not the entry"
+    under = cover_at(cell, AT, look)
+    assert under is not None
+    assert under.name == "Conditional"
+
+
+def test_a_menu_of_the_bar_is_hidden_by_what_lies_over_it() -> None:
+    menu, cover = thing("menu", "Format"), thing("push button", "Pay", WIDE)
+    assert name(seen(thing("menu bar", "", WIDE), replace(menu, parent=0), cover)) == "Pay"

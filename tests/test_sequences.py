@@ -284,12 +284,12 @@ async def test_a_computer_tool_has_lists_of_its_own(tmp_path: Path) -> None:
 
 
 class Late(FakeEnvironment):
-    """A form that changes at the very moment of an act, the n-th that asks whether it did."""
+    """A form that changes at the very moment of an act: the n-th that asks, and some after it."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, times: int = 1) -> None:
         super().__init__()
         self.held: list[Held] = []
-        self._at = at
+        self._changes = range(at, at + times)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -297,13 +297,13 @@ class Late(FakeEnvironment):
 
     async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
         self.held.append(held)
-        if len(self.held) == self._at:
+        if len(self.held) in self._changes:
             raise ScreenChanged("the screen changed between (1, 2) and (3, 4)")
         await self.act(actions)
 
 
 async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> None:
-    environment = Late(2)
+    environment = Late(2, times=3)
     planner = ScriptedModel([together(NAME, AGREE, SAVE), done()])
     _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
     assert environment.text == "Ada"
@@ -311,7 +311,7 @@ async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> 
     (stop,) = stops(run)
     assert (stop.made, stop.reason) == (1, "the screen changed between (1, 2) and (3, 4)")
     assert [event.tool for event in acted(run)] == ["gui_action", "termination"]
-    first, second = environment.held
+    first, second, *_ = environment.held
     assert first.look.elements is not None, "the look on which its target was found"
     assert second.look.at > first.look.at
     ((box, *_), (other, *_)) = (first.boxes, second.boxes)

@@ -31,7 +31,7 @@ from typing import Any
 import hisa
 from benchmarks.machine import machine
 from benchmarks.step_lines.judge import Source, judge_line
-from benchmarks.step_lines.scenes import SCENES, Kept, make_scene
+from benchmarks.step_lines.scenes import PAGES, SCENES, Kept, make_scene
 from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
 from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
@@ -111,7 +111,7 @@ async def run(options: argparse.Namespace) -> None:
     with Path(options.file).open("a", encoding="utf-8") as file:  # noqa: ASYNC230 - a line a step
         for kind in options.scene or SCENES:
             async with Kept() as environment:
-                for number in range(options.runs if kind in ("page", *SITUATIONS) else 1):
+                for number in range(options.runs if kind in (*PAGES, *SITUATIONS) else 1):
                     seed = f"{options.seed}.{number}"
                     started = time.monotonic()
                     steps = options.steps

@@ -30,6 +30,8 @@ _CAME_UP = re.compile(
 )
 _STANDS = re.compile(r"“(.*?)” stands in")
 _HOLDS = re.compile(r"which holds (?:what was typed: )?\"(.*?)\"")
+_SELECTED = re.compile(r"[Tt]he text “(.*?)” is selected")
+_BEFORE = re.compile(r"“([^”]*)” (?:now )?stands before [^“.]*“([^”]*)”")
 _FILES = re.compile(r"The files? (.*?) (?:was|were) written\.")
 
 
@@ -38,7 +40,8 @@ class Source:
     """What is known of the screen by other ways than the looks.
 
     ``texts`` are the words that show, each as often as it does; with ``whole`` False there may be
-    more (menus, tool bars). ``refused`` counts what was said against an act so far.
+    more (menus, tool bars). ``refused`` counts what was said against an act so far. ``own`` is what
+    goes on by itself, such as a clock, and in none of the others; None: that is not known.
     """
 
     texts: Sequence[str] = ()
@@ -50,6 +53,7 @@ class Source:
     whole: bool = True
     places: Mapping[str, Sequence[int]] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+    own: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,25 @@ def _claims(result: str, before: Source, after: Source) -> Iterator[tuple[str, V
     if result.startswith("No visible change"):
         same = _content(before) == _content(after) and before.windows == after.windows
         yield "nothing changed", "true" if same else "false"
+    if after.more.get("dead", 0) > before.more.get("dead", 0):
+        named = after.more["disabled"] in result
+        yield "tells of the disabled button", "true" if named else "false"
+    for hit in _SELECTED.finditer(result):
+        right = _flat(hit[1]) == _flat(after.more.get("selection", hit[1]))
+        yield f"selected {hit[1]}", "true" if right else "false"
+    for hit in _BEFORE.finditer(result):
+        yield f"{hit[1]} before {hit[2]}", _ordered(hit[1], hit[2], after)
     for hit in _READS.finditer(result):
         named = _NAMED.findall(hit["thing"])
+        if _own(hit["new"], before, after):
+            continue
         yield f"reads {hit['new']}", _reads(named, hit["new"], before, after)
     for hit in _STATE.finditer(result):
         for name in _NAMED.findall(hit["name"]):
-            if hit["state"] == "checked" and name in after.checks:
+            if hit["state"] == "selected" and "selected" in after.more:
+                right = (name in after.more["selected"]) is (hit["not"] == "now")
+                yield f"{name} {hit['not']} selected", "true" if right else "false"
+            elif hit["state"] == "checked" and name in after.checks:
                 right = after.checks[name] is (hit["not"] == "now")
                 yield f"{name} {hit['not']} checked", "true" if right else "false"
             else:
@@ -121,12 +138,7 @@ def _written_down(result: str, truth: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
     """Claims on what came, went, was said and has the focus."""
-    for hit in _NEW.finditer(result):
-        for text in filter(_flat, _NAMED.findall(hit[1])):
-            yield f"new {text}", _came(text, before, after)
-    for hit in _GONE.finditer(result):
-        for text in _NAMED.findall(hit[1]):
-            yield f"gone {text}", _came(text, after, before)
+    yield from _listed(result, before, after)
     for pattern, one, other in ((_APPEARED, before, after), (_WINDOW_GONE, after, before)):
         for hit in pattern.finditer(result):
             if hit[1] in ("", "(none)") or not (one.windows or other.windows):
@@ -146,12 +158,39 @@ def _comings(result: str, before: Source, after: Source) -> Iterator[tuple[str, 
     for hit in _FILES.finditer(result):
         yield f"written {hit[1]}", "not known"
     if "The focus is on" in result:
-        yield "focus", _focus(result, after)
+        other = after.own is not None and _content(before) != _content(after)
+        yield "verdict: focus" if other else "focus", _focus(result, after)
+
+
+def _listed(result: str, before: Source, after: Source) -> Iterator[tuple[str, Verdict]]:
+    """Claims on what came and went, but for what goes on by itself and what an edge cuts."""
+    for hit in _NEW.finditer(result):
+        for text in filter(_flat, _NAMED.findall(hit[1])):
+            if not (_own(text, before, after) or _cut(text, before, after)):
+                yield f"new {text}", _came(text, before, after)
+    for hit in _GONE.finditer(result):
+        for text in _NAMED.findall(hit[1]):
+            if _own(text, before, after) or _cut(text, before, after):
+                continue
+            yield f"gone {text}", _came(text, after, before)
 
 
 def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:
-    """Whether the verdict fits: something said against the act, or nothing."""
+    """Whether the verdict fits: something said against the act, or nothing.
+
+    Where it is known what goes on by itself, an act without an effect has none in its line either.
+    """
     word = result.partition(".")[0]
+    if after.own is not None and word in (
+        "Succeeded",
+        "Changed",
+        "Unexpected",
+        "No visible change",
+    ):
+        idle = _content(before) == _content(after) and _unseen(before) == _unseen(after)
+        entered = _field(before) != _field(after)  # what only a field's frame shows
+        right = idle is (word == "No visible change") or (idle and entered)
+        return f"verdict {word}", "true" if right else "false"
     refused = after.refused > before.refused
     if word == "Succeeded":
         return "verdict succeeded", "false" if refused else "true"
@@ -162,6 +201,31 @@ def _verdict(result: str, before: Source, after: Source) -> tuple[str, Verdict]:
 
 def _unless(known: object) -> Verdict:
     return "false" if known else "not known"
+
+
+def _unseen(source: Source) -> tuple[object, ...]:
+    return tuple(source.more.get(key) for key in ("selected", "selection", "scrolled"))
+
+
+def _field(source: Source) -> str:
+    focus: str = source.more.get("focus", "")
+    return focus if focus in source.values else ""
+
+
+def _own(text: str, *sources: Source) -> bool:
+    """Whether a text is of what goes on by itself: its words are, figures or not."""
+    letters = "".join(filter(str.isalpha, text)).casefold()
+    owned = [own for source in sources for own in source.own or ()]
+    return any(
+        letters == "".join(filter(str.isalpha, own)).casefold() or _alike(text, own)
+        for own in filter(None, owned)
+    )
+
+
+def _cut(text: str, *sources: Source) -> bool:
+    """Whether a text is cut by the edge of what it is in: it shows and does not."""
+    cut = [each for source in sources for each in source.more.get("cut", ())]
+    return any(_alike(text, each) for each in cut)
 
 
 def _content(source: Source) -> tuple[object, ...]:
@@ -192,6 +256,15 @@ def _came(text: str, before: Source, after: Source) -> Verdict:
     return _unless(before.whole and after.whole)
 
 
+def _ordered(one: str, other: str, after: Source) -> Verdict:
+    places = [
+        [at for at, shown in enumerate(after.texts) if _alike(text, shown)] for text in (one, other)
+    ]
+    if not all(places):
+        return _unless(after.whole)
+    return "true" if places[0][0] < places[1][-1] else "false"
+
+
 def _reads(named: Sequence[str], new: str, before: Source, after: Source) -> Verdict:
     values = [after.values[name] for name in named if name in after.values]
     if values:
@@ -207,4 +280,6 @@ def _focus(result: str, after: Source) -> Verdict:
         return "not known"
     if hit[1].startswith("document"):
         return "true" if not after.more["focus"] else "false"
-    return "true" if hit[2].strip() == after.more["focus"] else "false"
+    same = hit[2].strip() == after.more["focus"]
+    part = after.own is not None and hit[2].endswith(after.more["focus"])  # one of a date's fields
+    return "true" if same or part else "false"

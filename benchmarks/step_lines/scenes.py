@@ -11,13 +11,14 @@ from typing import Any, Protocol
 
 from benchmarks.step_lines.judge import Source
 from benchmarks.step_lines.page import SERVER, Act, acts_on, make_page
+from benchmarks.step_lines.restless import act_code, make_restless, restless_acts
 from benchmarks.step_lines.situations import SITUATIONS, LoggedAct, make_situation, office_acts
 from hisa.actions import Press
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.testing.scripted import tool_call
 
-__all__ = ["SCENES", "Kept", "Scene", "make_scene"]
+__all__ = ["PAGES", "SCENES", "Kept", "Scene", "make_scene"]
 
 _HOME = "/home/user"
 _CHROMIUM = "chromium --no-sandbox --test-type --no-first-run --disable-gpu --kiosk"
@@ -139,9 +140,13 @@ class Page:
     part: str
     steps: int
 
+    def make(self) -> tuple[str, dict[str, Any]]:
+        """The page's source, and what is on it."""
+        return make_page(self.chance, self.part)
+
     async def open(self, environment: Kept) -> None:
         """Write the page; the first time, start server and browser."""
-        text, self.things = make_page(self.chance, self.part)
+        text, self.things = self.make()
         await _open_page(environment, text)
 
     async def source(self, environment: Kept) -> Source:
@@ -190,6 +195,39 @@ class Page:
             case _:
                 code = f"pyautogui.press({act.text!r})"
         return tool_call("gui_action", code, thought=act.thought)
+
+
+_TOLD = ("focus", "selected", "selection", "scrolled", "dead", "cut")
+
+
+@dataclass
+class Restless(Page):
+    """A page with things that go on by themselves."""
+
+    def make(self) -> tuple[str, dict[str, Any]]:
+        """The page's source, and what is on it."""
+        return make_restless(self.chance)
+
+    async def source(self, environment: Kept) -> Source:
+        """The page's own log; what goes on by itself is told apart."""
+        await asyncio.sleep(0.15)
+        state = await _told(environment, "state")
+        return Source(
+            texts=state["texts"],
+            values=state["values"],
+            places=state["places"],
+            own=state["own"],
+            more={key: state[key] for key in _TOLD} | {"disabled": self.things["dead"]},
+        )
+
+    def replies(self) -> Iterator[Act]:
+        """See `restless_acts`."""
+        return restless_acts(self.things, self.chance, self.steps)
+
+    def reply(self, act: Act, now: Source) -> str:
+        """By the place that the page tells."""
+        x, y = now.places.get(act.name, (600, 20))
+        return tool_call("gui_action", act_code(act, (x, y)), thought=act.thought)
 
 
 def _hotkey(*keys: str) -> str:
@@ -406,16 +444,22 @@ class KeyedTruth(Keyed):
         return super().reply(act, now)
 
 
+PAGES: dict[str, type[Page]] = {"page": Page, "restless": Restless}
+"""Scenes that are pages of a seed, drawn several times."""
+
+
 def _scene(kind: str, chance: random.Random, part: str, steps: int) -> Scene:
     if kind in SITUATIONS:
         return Situation(chance, kind)
     if kind.endswith(" dialogs"):
         return KeyedTruth(chance, part, steps, kind.removesuffix(" dialogs"))
-    return Page(chance, part, steps) if kind == "page" else Keyed(chance, part, steps, kind)
+    if kind in PAGES:
+        return PAGES[kind](chance, part, steps)
+    return Keyed(chance, part, steps, kind)
 
 
 SCENES = (
-    *("page", "calc", "writer", "impress", "mousepad", "xterm"),
+    *(*PAGES, "calc", "writer", "impress", "mousepad", "xterm"),
     *SITUATIONS,
     *("calc dialogs", "writer dialogs", "mousepad dialogs"),
 )

@@ -26,6 +26,7 @@ from hisa.actions.action_records import (
     Slot,
     Target,
     Write,
+    presses,
 )
 from hisa.actions.places import fill, map_points, points, slots, to_space
 from hisa.actions.source import parse, to_source
@@ -33,5 +34,5 @@ from hisa.actions.source import parse, to_source
 __all__ = [
     "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
     "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "fill", "map_points", "parse",
-    "points", "slots", "to_json", "to_source", "to_space",
+    "points", "presses", "slots", "to_json", "to_source", "to_space",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from hisa.screen.geometry import Point
 
 __all__ = [
     "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
-    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "kinds", "split",
+    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "kinds", "presses", "split",
 ]  # fmt: skip
 
 Button = Literal["left", "middle", "right"]
@@ -161,6 +161,44 @@ def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
             parts.append(())
             held = 0
     return [part for part in parts if part]
+
+
+def presses(actions: Sequence[Action]) -> list[tuple[Action, ...]]:
+    """Actions in parts that begin with a press and go on to the next one; the first may lack one.
+
+    Pauses and moves before a press are the end of the part before it, so that what comes up
+    meanwhile is seen. While a button is held down there is no next press.
+    """
+    parts: list[tuple[Action, ...]] = [()]
+    buttons = 0
+    for action in actions:
+        if not buttons and _presses(action) and any(map(_does, parts[-1])):
+            parts.append(())
+        parts[-1] += (action,)
+        buttons += isinstance(action, MouseDown) - isinstance(action, MouseUp)
+    return parts
+
+
+def _does(action: Action) -> bool:
+    return not isinstance(action, Move | Sleep)
+
+
+def _presses(action: Action) -> bool:
+    """Whether it presses what lies at its place, or what has the focus."""
+    match action:
+        case Click() | Drag() | MouseDown():
+            return True
+        case Press() | KeyDown():
+            return action.key in _PRESSING
+        case Hotkey(keys=(*held, key)):
+            letter = len(key) == 1 and any(each.startswith("alt") for each in held)
+            return letter or key in _PRESSING
+        case _:
+            return False
+
+
+_PRESSING = frozenset({"enter", "num_enter", "space"})
+"""Keys that press what has the focus, or what a dialog offers first."""
 
 
 def kinds(actions: Iterable[Action]) -> list[str]:

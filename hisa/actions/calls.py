@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hisa.actions import Action
+from hisa.actions import Action, points, to_source
 from hisa.outcomes.endings import ExitStatus
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
@@ -38,6 +38,8 @@ class ToolCall:
     actions: tuple[Action, ...] = ()
     following: tuple[ToolCall, ...] = ()
     """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
+    note: str | None = None
+    """What is to be kept for later; None: nothing new, empty: nothing any more."""
 
     @property
     def sequence(self) -> tuple[ToolCall, ...]:
@@ -64,6 +66,10 @@ class Held:
 
     look: Observation
     boxes: tuple[BoundingBox, ...]
+    own: tuple[BoundingBox, ...] = ()
+    """Boxes of things that may light up as the pointer comes or goes, if their drawing stays."""
+    follows: bool = False
+    """Whether it goes on with the act before it: two clicks may then be a double click."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,10 @@ class GroundedCall:
     """What must still be as it was when it is done; None: nothing is asked."""
     found: Observation | None = field(default=None, compare=False, repr=False)
     """The look on which its targets were found; None: the one that it was decided on."""
+    press_next: Callable[..., Awaitable[None]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """Makes each later press of ``actions`` at its own moment; see `hisa.protocols.PressNext`."""
     lacking: str = ""
     """Why the next of ``call.following`` is not among ``following``; empty where all are."""
 
@@ -90,6 +100,17 @@ class GroundedCall:
     def sequence(self) -> tuple[GroundedCall, ...]:
         """Every call that can be executed, in order."""
         return (self, *self.following)
+
+    def part(self, actions: Sequence[Action]) -> GroundedCall:
+        """The call of some of its actions alone, with what describes their places."""
+        at = points(actions)
+        places = tuple(place for place in self.places if place.point in at)
+        described = places or not self.places
+        call = self.call if described else replace(self.call, description="", description_2="")
+        return replace(
+            self, call=call, input=to_source(actions), actions=tuple(actions), places=places,
+            held=None, press_next=None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

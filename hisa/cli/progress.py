@@ -138,8 +138,7 @@ class Progress:
             case RuleEntered():
                 self._line("advice", event.rule, "cyan")
             case PromptCut():
-                told = ", ".join(f"{n} tokens of {name}" for name, n in event.tokens.items())
-                self._line("prompt", f"too long, left out: {told}", "yellow")
+                self._line("prompt", event.message, "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():
@@ -175,6 +174,8 @@ class Progress:
             ((f"step {event.step} of at most {self._max_steps}", "bold"),),
             _labelled("thought", event.thought),
         ]
+        if event.note is not None:
+            lines.append(_labelled("note", event.note or "(all dropped)"))
         self._ends = event.tool in _ENDING
         for call in event.sequence:
             shown = f"{call.tool}  {'' if self._ends else _flat(call.input)}"

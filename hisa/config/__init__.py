@@ -195,9 +195,10 @@ class PlannerSettings(Section):
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
     prompt_tokens: int | None = Field(None, ge=1000)
-    """Most tokens of a prompt's text; none: 3,500, and more for what other settings add to it: 180
-    for each line over five that stands before a refinement, 1,000 for sequences. Less than its
-    parts may take is refused."""
+    """Most tokens of a prompt's text; none: 3,600, and more for what other settings add to it: 180
+    for each line over five that stands before a refinement, 1,000 for sequences. With less than
+    its parts may take, sections give way, with a warning; what cannot hold the system prompt, the
+    task and one step is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hisa.actions import Action, to_source
+from hisa.actions.unchanged_look import require_unchanged
 from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused
 from hisa.events import Confirmed
@@ -132,6 +133,7 @@ class ConfirmedEnvironment(WrappedEnvironment):
         if isinstance(self._inner, ActsWhereUnchanged):
             await self._inner.act_where_unchanged(actions, held)
         else:
+            require_unchanged(held, await self._inner.observe())
             await self._inner.act(actions)
 
     async def execute(

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from typing import Self
 
 from hisa.actions import Action
+from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_unchanged
 from hisa.config import EnvironmentSettings
 from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.environments.transport.base import RawObservation
 from hisa.environments.transport.typed_client import HisaTransport
-from hisa.errors import EnvironmentFailed, LimitPassed
+from hisa.errors import EnvironmentFailed, LimitPassed, ScreenChanged
 from hisa.machine.patience import patience
 from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
 from hisa.screen.geometry import Point, Size, fit_within
@@ -134,6 +135,7 @@ class GuestEnvironment(ABC):
             under_pointer=under,
             complete=look.complete,
             undrawn=look.undrawn,
+            selection=look.selection,
             windows_known=look.windows_known,
             name=look.name,
         )
@@ -180,10 +182,27 @@ class GuestEnvironment(ABC):
             return await transport.lies_at(points)
 
     async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
-        """Do the actions if the screen is as it was; the guest looks at the moment of the act."""
+        """Do the actions if the screen is as it was; the guest looks at the moment of the act.
+
+        What only lit up under the pointer is seen in a picture, which also serves for guests that
+        cannot compare.
+        """
         self._touched = True
+        arriving, rest = arrival(actions)
         with self._asked(), self._suspected():
-            await self._transport.act(actions, held=held)
+            if "unchanged" in self._transport.capabilities:
+                try:
+                    await self._transport.act(actions, held=held)
+                    return
+                except ScreenChanged:
+                    if not held.own:
+                        raise
+            elif arriving:
+                await self._transport.act(arriving)
+                await asyncio.sleep(REACTION_SECONDS)
+            now = await self.observe()
+            require_unchanged(held, now)
+            await self._transport.act(rest, held=Held(now, held.boxes, follows=True))
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
+from hisa.actions.unchanged_look import require_unchanged
 from hisa.environments.secret_files import Unsearchable, scrubbed_file
 from hisa.environments.secret_pictures import PictureMask
 from hisa.environments.secret_places import check_command, check_file, check_typing
@@ -226,9 +227,11 @@ class SecretEnvironment(WrappedEnvironment):
         windows, told = self._cleaned(look.windows, look.elements or ())
         elements = None if look.elements is None else told
         undrawn = tuple(map(self._scrub.text, look.undrawn))
-        if (windows, elements, undrawn) == (look.windows, look.elements, look.undrawn):
-            return look
-        return replace(look, windows=windows, elements=elements, undrawn=undrawn)
+        selection = self._scrub.text(look.selection)
+        clean = replace(
+            look, windows=windows, elements=elements, undrawn=undrawn, selection=selection
+        )
+        return look if clean == look else clean
 
     def _cleaned(
         self, windows: Iterable[Window], elements: Iterable[Element]
@@ -317,10 +320,12 @@ class SecretEnvironment(WrappedEnvironment):
 
     async def _forward(self, actions: Sequence[Action], held: Held | None) -> None:
         with self._quiet():
-            if held is None or not isinstance(self._inner, ActsWhereUnchanged):
-                await self._inner.act(actions)
-            else:
+            if held is not None and isinstance(self._inner, ActsWhereUnchanged):
                 await self._inner.act_where_unchanged(actions, held)
+            else:
+                if held is not None:
+                    require_unchanged(held, await self._inner.observe())
+                await self._inner.act(actions)
 
     def _allow(self, uses: Sequence[Use]) -> None:
         for use in uses:

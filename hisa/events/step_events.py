@@ -92,11 +92,29 @@ class PlanRejected(EventBase):
 
 
 class PromptCut(EventBase):
-    """A prompt was longer than its limit, and parts of the state gave way."""
+    """Prompts can be longer than their limit, and parts of the state give way; once a run."""
 
     type: Literal["prompt_cut"] = "prompt_cut"
     tokens: dict[str, int]
-    """What was left out, by section."""
+    """What was left out of this step's prompt, by section; empty if nothing was."""
+    parts: dict[str, int] = Field(default_factory=dict)
+    """The most tokens of each part; empty in runs from before it was told."""
+    limit: int = 0
+    """Of the prompt, in tokens; 0 in such runs."""
+
+    @property
+    def message(self) -> str:
+        """Tells a person in one line."""
+        cut = ", ".join(f"{count} tokens of {name}" for name, count in self.tokens.items())
+        needed = sum(self.parts.values())
+        if needed <= self.limit:
+            return f"too long, left out: {cut}"
+        parts = ", ".join(f"{name} {count}" for name, count in self.parts.items())
+        more = f"; left out now: {cut}" if cut else ""
+        return (
+            f"its parts may take {needed} of {self.limit} tokens ({parts}), so that sections give "
+            f"way: --set planner.prompt_tokens={needed} keeps them{more}"
+        )
 
 
 class Planned(EventBase):
@@ -110,6 +128,8 @@ class Planned(EventBase):
     description_2: str = ""
     following: tuple[PlannedCall, ...] = ()
     """Further calls that were decided on the same look."""
+    note: str | None = None
+    """What the planner wants to keep; see `hisa.state.notes`."""
 
     @property
     def sequence(self) -> tuple[PlannedCall, ...]:

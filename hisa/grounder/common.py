@@ -45,9 +45,18 @@ async def resolve(
         return GroundedCall(call, call.input, call.actions)
     started = time.monotonic()
     places: dict[int, Place] = {}
+    missing: NotFound | None = None
     for index in needed:
         description = call.description if index == 1 else call.description_2
-        places[index] = await _find(description, index, observation, locate=locate, emit=emit)
+        try:
+            places[index] = await _find(description, index, observation, locate=locate, emit=emit)
+        except NotFound as error:
+            missing = missing or error
+    if missing is not None:
+        at = "".join(
+            f"; {p.description[:200]!r} is at {p.point.rounded()}" for p in places.values()
+        )
+        raise NotFound(f"{missing}{at}", missing.candidates) from missing
     actions = fill(call.actions, {index: place.point for index, place in places.items()})
     source = to_source(actions)
     found = tuple(places.values())

@@ -9,7 +9,7 @@ from typing import Any
 from hisa.protocols import Task
 from hisa.screen.observation import Observation
 
-__all__ = ["Functions", "Schema", "bounded", "one_of", "reply_schema", "text"]
+__all__ = ["NOTE", "Functions", "Schema", "bounded", "one_of", "reply_schema", "text"]
 
 Schema = Mapping[str, Any]
 Functions = Callable[[Task, Observation], Sequence[Schema]]
@@ -17,6 +17,8 @@ Functions = Callable[[Task, Observation], Sequence[Schema]]
 
 THOUGHT, TEXT = 600, 2000
 """Characters of a thought and of any other text: several times what replies have."""
+NOTE = 1000
+"""Characters of a note, which has room with others in some 300 tokens."""
 _ITEMS = 30
 _DEEP = 5
 """Levels of an argument that are described; what lies deeper may be anything."""
@@ -89,6 +91,8 @@ def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
     """
     description = {"description": text(TEXT), "description_2": text(TEXT)}
     thought = {"thought": text(THOUGHT)} if most == 1 else {}
+    note = {"note": text(NOTE)}
+    description |= note if most == 1 else {}
     calls: list[Mapping[str, Schema]] = [
         {**thought, "tool": text(0, "gui_action"), "input": text(TEXT), **description}
     ]
@@ -99,4 +103,4 @@ def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
     if most == 1:
         return call
     actions = {"type": "array", "items": call, "minItems": 1, "maxItems": most}
-    return one_of([{"thought": text(THOUGHT), "actions": actions}])
+    return one_of([{"thought": text(THOUGHT), "actions": actions, **note}], needed=2)

@@ -8,11 +8,17 @@ from dataclasses import replace
 
 from hisa.config import Teaching
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlannedCall, PlanRejected, PromptCut
+from hisa.events import Planned, PlannedCall, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.planner.base import Form, NumberedList
 from hisa.planner.call_schema import Functions, Schema, reply_schema
-from hisa.planner.prompt_budget import LIST_TOKENS, PROMPT_TOKENS, SEQUENCE_TOKENS, PromptBudget
+from hisa.planner.prompt_budget import (
+    LIST_TOKENS,
+    PROMPT_TOKENS,
+    SEQUENCE_TOKENS,
+    PromptBudget,
+    PromptRoom,
+)
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -83,7 +89,7 @@ class GlobalPlanner:
         form: of prompt and reply, in place of HiSA's own for capable models.
 
     Raises:
-        ConfigError: the parts of the budget are more than its whole.
+        ConfigError: the budget cannot hold the system prompt beside a short task and a step.
     """
 
     def __init__(
@@ -129,10 +135,8 @@ class GlobalPlanner:
         )
         if budget is None:
             more = (SEQUENCE_TOKENS if sequence > 1 else 0) + (LIST_TOKENS if marks else 0)
-            self._room = PromptBudget(PROMPT_TOKENS + more).room(self._system)
-        else:
-            budget.check(self._system)
-            self._room = budget.room(self._system)
+            budget = PromptBudget(PROMPT_TOKENS + more)
+        self._room = PromptRoom(budget, self._system, emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -202,6 +206,7 @@ class GlobalPlanner:
                 description=call.description,
                 description_2=call.description_2,
                 following=planned_calls(call.following),
+                note=call.note,
             )
         )
 
@@ -216,10 +221,10 @@ class GlobalPlanner:
             observation,
             view,
             elements=self._reads_elements,
-            room=self._room,
+            room=self._room.for_task(task),
             programs=await told_once(self._programs, view),
             tools=self._toolbox.offer(task, observation),
-            cut=lambda tokens: self._emit(PromptCut(tokens=tokens)),
+            cut=self._room.tell,
         )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)

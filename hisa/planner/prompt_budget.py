@@ -1,8 +1,8 @@
-"""The shares of a planner's prompt: one object gives them out, and they sum to its limit.
+"""The shares of a planner's prompt, and what a run is told if they are more than its limit.
 
 Each part of the prompt has a limit of its own: the system prompt is what it is, the tools for the
-step, rules, lessons, summary and lines have settings or constants. Were their sum above the limit
-of the whole, some part would give way at every step, and it would be the state.
+step, rules, lessons, summary and lines have settings or constants. If their sum is above the limit
+of the whole, sections give way in the order of `hisa.planner.view`, and a run says so once.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from math import ceil
 
 from hisa.config import OFFERED_TOKENS, RAW_TOKENS, Settings
 from hisa.errors import ConfigError
+from hisa.events import PromptCut
 from hisa.models.tokens import estimate_tokens
+from hisa.protocols import Emit, Task
 
-__all__ = ["PROMPT_TOKENS", "PromptBudget", "prompt_budget"]
+__all__ = ["PROMPT_TOKENS", "PromptBudget", "PromptRoom", "prompt_budget"]
 
-PROMPT_TOKENS = 3500
+PROMPT_TOKENS = 3600
 """Most tokens of a first prompt's text, unless the task alone takes them: what a step may cost.
 
 The elements are not counted, which stand for the picture where a model gets none.
@@ -43,9 +45,11 @@ class PromptBudget:
 
     Args:
         total: the limit.
-        rules, lessons, summary: most tokens of these.
+        rules, lessons: most tokens of these.
+        summary: most tokens of it and of the notes, which take of its room.
         lines: steps that are told, at most.
         line: most tokens of one.
+        fixed: whether a task that does not fit is refused; else the limit grows with it.
     """
 
     total: int = PROMPT_TOKENS
@@ -54,18 +58,11 @@ class PromptBudget:
     summary: int = 800
     lines: int = LINES
     line: int = LINE_TOKENS
+    fixed: bool = False
 
-    def room(self, system: str) -> int:
-        """Tokens that a system prompt leaves for the state."""
-        return self.total - estimate_tokens(system) - BETWEEN
-
-    def check(self, system: str) -> None:
-        """Refuse parts that are more than the whole.
-
-        Raises:
-            ConfigError: their sum, and the settings that change it.
-        """
-        parts = {
+    def parts(self, system: str) -> dict[str, int]:
+        """The most tokens of each part, by the setting that limits it."""
+        return {
             "system prompt": estimate_tokens(system) + BETWEEN,
             "tools": OFFERED_TOKENS,
             "state.advice_tokens": self.rules,
@@ -74,12 +71,54 @@ class PromptBudget:
             f"{self.lines} lines of {self.line}": self.lines * self.line,
             "task": TASK_TOKENS,
         }
-        needed = sum(parts.values())
-        if needed > self.total:
-            told = ", ".join(f"{name} {tokens}" for name, tokens in parts.items())
+
+
+class PromptRoom:
+    """What a system prompt leaves of a budget, for one run.
+
+    Args:
+        budget: of the prompt's text.
+        system: the system prompt.
+        emit: gets one `PromptCut` if the parts may be more than the limit, or a prompt was.
+
+    Raises:
+        ConfigError: the budget cannot hold the system prompt, a short task and one step.
+    """
+
+    def __init__(self, budget: PromptBudget, system: str, emit: Emit) -> None:
+        self._budget, self._emit, self._is_told = budget, emit, False
+        self._parts = budget.parts(system)
+        self._require(TASK_TOKENS)
+
+    def for_task(self, task: Task) -> int:
+        """Returns the tokens that are left for the state.
+
+        Raises:
+            ConfigError: a limit that the settings name cannot hold the task beside one step.
+        """
+        if self._budget.fixed:
+            self._require(max(TASK_TOKENS, estimate_tokens(task.instruction)))
+        if sum(self._parts.values()) > self._budget.total:
+            self.tell({})
+        return self._budget.total - self._parts["system prompt"]
+
+    def tell(self, left_out: dict[str, int]) -> None:
+        """Emit the one event of a run.
+
+        Args:
+            left_out: tokens that this step's prompt lacks, by section.
+        """
+        if not self._is_told:
+            self._is_told = True
+            total = self._budget.total
+            self._emit(PromptCut(tokens=left_out, parts=self._parts, limit=total))
+
+    def _require(self, task: int) -> None:
+        system, line = self._parts["system prompt"], self._budget.line
+        if (needed := system + task + line) > self._budget.total:
             raise ConfigError(
-                f"planner.prompt_tokens = {self.total}: the parts of a prompt may take {needed} "
-                f"({told}); allowed is {needed} or more, or smaller parts",
+                f"planner.prompt_tokens = {self._budget.total}: system prompt ({system}), task "
+                f"({task}) and one step ({line}) need {needed}",
                 fix=f"--set planner.prompt_tokens={ceil(needed / 100) * 100}",
             )
 
@@ -87,7 +126,7 @@ class PromptBudget:
 def prompt_budget(settings: Settings) -> PromptBudget:
     """The shares that the settings ask for.
 
-    Without ``planner.prompt_tokens`` the limit is 3,500 tokens for lines of up to five steps, and
+    Without ``planner.prompt_tokens`` the limit is 3,600 tokens for lines of up to five steps, and
     more for what the settings add: further lines, raw ones, sequences, a numbered list.
     """
     state, planner = settings.state, settings.planner
@@ -106,4 +145,5 @@ def prompt_budget(settings: Settings) -> PromptBudget:
         summary=state.refined_tokens if state.refine == "summary" else 0,
         lines=lines,
         line=RAW_TOKENS if raw else state.step_tokens,
+        fixed=planner.prompt_tokens is not None,
     )

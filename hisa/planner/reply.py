@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.actions import Action, parse, slots
 from hisa.errors import ActionRefused, InvalidReply
+from hisa.planner.call_schema import NOTE
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
 
@@ -41,6 +42,7 @@ class _Call(BaseModel):
 class _Thinking(BaseModel):
     model_config = ConfigDict(extra="forbid")
     thought: str = Field(max_length=8000)
+    note: str | None = Field(None, max_length=NOTE)
 
 
 class _Reply(_Call, _Thinking):
@@ -59,7 +61,7 @@ _CALL_FIELDS: Mapping[str, Any] = {
 }
 REPLY_SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"thought": {"type": "string"}, **_CALL_FIELDS},
+    "properties": {"thought": {"type": "string"}, **_CALL_FIELDS, "note": {"type": "string"}},
     "required": ["thought", "tool", "input"],
     "additionalProperties": False,
 }
@@ -79,6 +81,7 @@ def sequence_schema(most: int) -> Mapping[str, Any]:
         "properties": {
             "thought": {"type": "string"},
             "actions": {"type": "array", "items": call, "minItems": 1, "maxItems": most},
+            "note": {"type": "string"},
         },
         "required": ["thought", "actions"],
         "additionalProperties": False,
@@ -151,7 +154,7 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
 
 
 _NUMBERED = {"element": "description", "element_2": "description_2"}
-_PROSE = frozenset({"thought", "description", "description_2"})
+_PROSE = frozenset({"thought", "description", "description_2", "note"})
 
 
 def whole_characters(found: dict[str, Any]) -> dict[str, Any]:
@@ -211,10 +214,11 @@ def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
     found = find_object(printable(text), "tool", "actions")
+    found |= {"note": _note(found["note"])} if "note" in found else {}
     if "actions" in found:
         return _read_sequence(found, most, numbered)
     reply = _validated(_Reply, _prepared(found, numbered))
-    return _tool_call(reply.thought, reply)
+    return replace(_tool_call(reply.thought, reply), note=reply.note)
 
 
 def _read_sequence(found: dict[str, Any], most: int, numbered: bool) -> ToolCall:
@@ -233,7 +237,14 @@ def _read_sequence(found: dict[str, Any], most: int, numbered: bool) -> ToolCall
         raise InvalidReply(
             f"{ending!r} ends the run: give it alone, once you have seen what came of the others"
         )
-    return replace(calls[0], following=tuple(calls[1:]))
+    return replace(calls[0], following=tuple(calls[1:]), note=reply.note)
+
+
+def _note(value: object) -> object:
+    """A note as text: models also write several as a list, or as an object of names."""
+    if isinstance(value, dict):
+        value = [f"{name}: {item}" for name, item in value.items()]
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _numbered(thought: str, number: int, item: _Call) -> ToolCall:

@@ -113,14 +113,13 @@ def state_text(
     windows = _section(untrusted("windows"), "\n".join(_windows(observation)) if several else "")
     told = _section("programs", f"{_PROGRAMS}{programs}" if programs else "")
     told = "\n".join(filter(None, (told, windows)))
-    if told and room is not None:
-        room -= estimate_tokens(told)
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
     text = _state(task, view, tools)
-    if room is not None and estimate_tokens(text) > room:
-        fitted = _fitted(task, view, tools, room)
-        cut(_left_out(view, fitted))
-        text = _state(task, fitted, tools)
+    if room is not None and estimate_tokens(text) > (left := room - estimate_tokens(told)):
+        fitted, shown = _fitted(task, view, tools, left)
+        text = _state(task, fitted, shown)
+        if less := _left_out(view, fitted) | _less("tools", tools, shown):
+            cut(less)
     screen = "\n".join(element_lines(observation)) if elements else ""
     parts = (text, told, _section(untrusted("elements"), screen))
     return "\n".join(part for part in parts if part)
@@ -138,6 +137,7 @@ def _state(task: Task, view: StateView, tools: str) -> str:
         _section("advice", view.advice),
         _section("tools", tools),
         _section("refined_context", view.refined),
+        _section("notes", view.notes),
         _section("execution_history", "\n".join(view.steps)),
         _section(untrusted("last_output"), view.output),
         _section("notice", view.notice),
@@ -145,12 +145,13 @@ def _state(task: Task, view: StateView, tools: str) -> str:
     return "\n".join(section for section in sections if section)
 
 
-def _fitted(task: Task, view: StateView, tools: str, room: int) -> StateView:
-    """The state within ``room``, as far as the task leaves any.
+def _fitted(task: Task, view: StateView, tools: str, room: int) -> tuple[StateView, str]:
+    """The state and the tools within ``room``, as far as the task leaves any.
 
     The last output gives way first, then what the summary tells of steps, then the oldest lines,
-    then the summary's last sections. Task, advice, tools, the newest line and the notice stay: they
-    bind.
+    then the summary's last sections, the tools for the step, and the last lines of notes and
+    advice, which say how many. Task, newest line and notice stay; beside a task that is longer
+    than ``room`` by itself, tools, notes and advice too.
     """
 
     def fits(**fields: Any) -> bool:
@@ -159,7 +160,7 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> StateView:
     size = longest(len(view.output), lambda chars: fits(output=ends(view.output, chars)))
     view = replace(view, output=ends(view.output, size) if size else "")
     if size or fits():
-        return view
+        return view, tools
     told, last = _parted(view.refined)
     end = f"\n{last}" if last else ""
     size = longest(len(told), lambda chars: fits(refined=told[:chars] + _CUT + end))
@@ -167,7 +168,27 @@ def _fitted(task: Task, view: StateView, tools: str, room: int) -> StateView:
     view = replace(view, refined=kept)
     while len(view.steps) > 1 and not fits():
         view = replace(view, steps=view.steps[1:])
-    return view if not last or fits() else replace(view, refined="")
+    if fits():
+        return view, tools
+    view = replace(view, refined="")
+    if fits():
+        return view, tools
+    unfit, tools = (view, tools), ""
+    view = replace(view, notes=_whole_lines(view.notes, lambda text: fits(notes=text)))
+    view = replace(view, advice=_whole_lines(view.advice, lambda text: fits(advice=text)))
+    return (view, tools) if fits() else unfit
+
+
+def _whole_lines(text: str, fits: Callable[[str], bool]) -> str:
+    """The most of its first lines, and how many there are more: a rule is whole, or said to be."""
+    if not text or fits(text):
+        return text
+    lines = text.split("\n")
+
+    def first(count: int) -> str:
+        return "\n".join([*lines[:count], f"({len(lines) - count} more lines do not fit here)"])
+
+    return first(longest(len(lines) - 1, lambda count: fits(first(count))))
 
 
 def _parted(summary: str) -> tuple[str, str]:
@@ -178,13 +199,19 @@ def _parted(summary: str) -> tuple[str, str]:
 
 def _left_out(whole: StateView, fitted: StateView) -> dict[str, int]:
     """Tokens of each section that a state lacks."""
-    pairs = {
-        "last_output": (whole.output, fitted.output),
-        "refined_context": (whole.refined, fitted.refined),
-        "execution_history": ("\n".join(whole.steps), "\n".join(fitted.steps)),
+    steps = "\n".join(whole.steps), "\n".join(fitted.steps)
+    return {
+        **_less("last_output", whole.output, fitted.output),
+        **_less("refined_context", whole.refined, fitted.refined),
+        **_less("execution_history", *steps),
+        **_less("notes", whole.notes, fitted.notes),
+        **_less("advice", whole.advice, fitted.advice),
     }
-    sizes = {name: [*map(estimate_tokens, texts)] for name, texts in pairs.items()}
-    return {name: before - after for name, (before, after) in sizes.items() if before > after}
+
+
+def _less(section: str, before: str, after: str) -> dict[str, int]:
+    tokens = estimate_tokens(before) - estimate_tokens(after)
+    return {section: tokens} if tokens > 0 else {}
 
 
 _LAST = re.compile(r"(?:^|(?<=\s))(?:Suggestion|Noted|Seen|Coordinates|Not found): ")

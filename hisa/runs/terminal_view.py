@@ -182,6 +182,8 @@ def _lines(run: Run, record: StepRecord) -> Iterator[str]:
         yield printable(line)
     if record.planned is not None:
         yield f"thought: {printable(record.planned.thought)}"
+        if record.planned.note is not None:
+            yield f"note: {printable(record.planned.note) or '(all dropped)'}"
         yield f"tool: {printable(record.tool)}"
         for call in record.planned.sequence:
             if call.description:
@@ -216,7 +218,7 @@ def _outcome(record: StepRecord) -> Iterator[str]:
     for failure in record.model_failures:
         yield f"failed call: {failure.role} {failure.kind} {printable(failure.message)}"
     for each in record.cuts:
-        yield "prompt cut: " + ", ".join(f"{n} tokens of {name}" for name, n in each.tokens.items())
+        yield f"prompt: {printable(each.message)}"
     for reply in record.rejected:
         yield f"rejected reply {reply.attempt}: {printable(reply.error)}"
         yield f"  {printable(reply.reply)}"
@@ -283,6 +285,7 @@ def _step_row(record: StepRecord) -> dict[str, Any]:
         "finished": record.finished is not None,
         "interrupted": record.interrupted,
         "thought": planned.thought if planned else "",
+        "note": planned.note if planned else None,
         "tool": planned.tool if planned else "",
         "input": acted.input if acted else planned.input if planned else "",
         "description": planned.description if planned else "",

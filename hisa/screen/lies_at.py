@@ -28,6 +28,7 @@ _OPAQUE = frozenset({"dialog", "alert", "window", "menu", "popup menu", "tool ti
 _POPPED_UP = frozenset({"menu item", "check menu item", "radio menu item", "tearoff menu item"})
 """Roles of what an open menu shows above everything, wherever its tree has it: GTK's has the
 entries of a menu bar before what the window holds."""
+_MENUS = frozenset({"menu", "popup menu"})
 _NESTED = 2
 """Pixels by which a part may stick out of what holds it, for looks that tell no parents."""
 
@@ -69,7 +70,7 @@ def cover_at(element: Element, point: Point, look: Observation) -> Element | Non
     own = next((n for n in at if elements[n].box == element.box), None)
     if own is None:
         return None
-    top = _topmost([n for n in at if n >= own], elements)
+    top = _topmost([n for n in at if n >= own or _is_popped_up(n, elements)], elements)
     if top is None or top == own or lies_in(top, own, elements) or lies_in(own, top, elements):
         return None
     if _runs_around(top, own, elements):
@@ -90,11 +91,13 @@ def covered(look: Observation) -> list[int]:
         return []
     sides = np.array([(e.box.left, e.box.top, e.box.right, e.box.bottom) for e in elements])
     ends = _ends(elements)
-    found = []
+    above = np.array([_is_popped_up(number, elements) for number in range(len(elements))])
+    places, found = np.arange(len(elements)), []
     for number, element in enumerate(elements):
-        at, rest = element.box.centre, sides[ends[number] :]
-        over = (rest[:, 0] <= at.x) & (at.x < rest[:, 2]) & (rest[:, 1] <= at.y)
-        if (over & (at.y < rest[:, 3])).any() and cover_at(element, at, look) is not None:
+        at = element.box.centre
+        over = (sides[:, 0] <= at.x) & (at.x < sides[:, 2]) & (sides[:, 1] <= at.y)
+        over &= (at.y < sides[:, 3]) & (above | (places >= ends[number]))
+        if over.any() and cover_at(element, at, look) is not None:
             found.append(number)
     return found
 
@@ -152,7 +155,7 @@ def _shows(element: Element) -> bool:
 
 def _topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
     """The number of the element on top of the others; they come as the tree has them."""
-    telling = [n for n in numbers if elements[n].role in _POPPED_UP]
+    telling = [n for n in numbers if _is_popped_up(n, elements)]
     telling = telling or [n for n in numbers if _tells(elements[n])]
     if not telling:
         return numbers[-1] if numbers else None
@@ -163,6 +166,14 @@ def _topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
         inside = [n for n in telling if lies_in(n, top, elements)]
         return inside[-1]
     return top
+
+
+def _is_popped_up(number: int, elements: Sequence[Element]) -> bool:
+    """Whether it is an entry of an open menu; one that leads to another menu is a menu too."""
+    parent = elements[number].parent
+    if elements[number].role in _POPPED_UP or parent is None or parent < 0:
+        return elements[number].role in _POPPED_UP
+    return elements[number].role in _MENUS and elements[parent].role in _MENUS
 
 
 def _tells(element: Element) -> bool:

@@ -270,6 +270,8 @@ class Observation:
     at: float = field(default_factory=time.time)
     complete: bool = True
     undrawn: tuple[str, ...] = ()
+    selection: str = ""
+    """The text that was selected last, where the machine tells it; it may be selected no more."""
     windows_known: bool = True
     under_pointer: UnderPointer | None = None
     everywhere: tuple[Element, ...] | None = None

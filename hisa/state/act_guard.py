@@ -8,6 +8,7 @@ its place, or has the focus, and nothing is done where another does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,7 +23,9 @@ from hisa.actions import (
     Move,
     Press,
     Write,
+    presses,
 )
+from hisa.actions.unchanged_look import SAME_DRAWING
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
@@ -46,14 +49,19 @@ from hisa.state.held_regions import (
 )
 from hisa.state.roi import changed_mask
 
-__all__ = ["ActGuard", "redrawn"]
+__all__ = [
+    "ActGuard",
+    "in_another_row",
+    "new_dialog",
+    "own_boxes",
+    "pressed",
+    "redrawn",
+    "row_boxes",
+]
 
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
-_DRAWN = 0.5
-"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
-the same one 0.9."""
 _BORDER = 3
 """Image pixels at a button's rim that are no part of its label: a border that is drawn wider has
 longer outlines than the words."""
@@ -61,6 +69,8 @@ _LARGE = 0.05
 """Share of the screen from which on an element is no control with a label of its own."""
 _IN_A_ROW = 8
 """Texts of a row by which one of several buttons of the same name is told from the others."""
+_TICKING = re.compile(r"[(\[]?\d+[)\]]?|\d{1,2}(:\d{2}){1,2}(\s?[ap]\.?m\.?)?", re.IGNORECASE)
+"""A lone count, as of messages, or a time of day; amounts and dates have a sign of their own."""
 _KEYS = (Write, Press, Hotkey, KeyDown)
 
 
@@ -80,19 +90,19 @@ class ActGuard:
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
         """The call, held to windows and pixels of the look that it was decided on."""
         found = call.found or planned
-        pressed = list(_pressed(call.actions, planned))
-        boxes = [found.convert_box(region(point, found), "screen") for point in pressed]
-        boxes += [box for point in pressed for box in _row_boxes(point, found)]
-        if not pressed and any(isinstance(action, _KEYS) for action in call.actions):
+        first = presses(call.actions)[0]
+        points = list(pressed(first, planned))
+        boxes = [found.convert_box(region(point, found), "screen") for point in points]
+        boxes += [box for point in points for box in row_boxes(point, found)]
+        if not points and any(isinstance(action, _KEYS) for action in first):
             boxes.append(_in_front(planned))
-        return replace(call, held=Held(planned, tuple(boxes)))
+        return replace(call, held=Held(planned, tuple(boxes), own=own_boxes(points, found)))
 
     def loosely(self, call: GroundedCall, now: Observation) -> GroundedCall:
         """The call, held to a look that `again` returned: windows and its targets' own pixels."""
-        boxes = (
-            now.convert_box(region(point, now), "screen") for point in _pressed(call.actions, now)
-        )
-        return replace(call, held=Held(now, tuple(boxes)))
+        points = list(pressed(presses(call.actions)[0], now))
+        boxes = (now.convert_box(region(point, now), "screen") for point in points)
+        return replace(call, held=Held(now, tuple(boxes), own=own_boxes(points, now)))
 
     async def by_name(
         self, call: GroundedCall, now: Observation, environment: Environment
@@ -106,7 +116,7 @@ class ActGuard:
             EnvironmentFailed: the machine does not answer.
         """
         if "lies_at" in environment.capabilities and isinstance(environment, TellsWhatLies):
-            points = list(_pressed(call.actions, now))
+            points = list(pressed(presses(call.actions)[0], now))
             lying = await environment.lies_at([now.convert(p, "screen") for p in points])
             told = replace(now, elements=lying.elements, windows=lying.windows, name=lying.name)
             for point in points:
@@ -134,13 +144,14 @@ class ActGuard:
         """Returns why a call no longer means what it was decided to do; empty where it does."""
         if reason := other_window(planned, now):
             return reason
-        if reason := _new_dialog(planned, now):
+        if reason := new_dialog(planned, now):
             return reason
-        pressed = list(_pressed(call.actions, planned))
-        for point in pressed:
+        first = presses(call.actions)[0]
+        points = list(pressed(first, planned))
+        for point in points:
             if reason := self._target(point, call, planned, now):
                 return reason
-        if pressed or not any(isinstance(action, _KEYS) for action in call.actions):
+        if points or not any(isinstance(action, _KEYS) for action in first):
             return ""
         return self._focus(planned, now)
 
@@ -160,7 +171,7 @@ class ActGuard:
             return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
         if found is not planned and not _is_known(was, planned):
             return f"{called(was)} came up only after this was decided"
-        if _is_one_of_several(was, found) and _row(was, found) != _row(there, now):
+        if in_another_row(was, found, there, now):
             return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
         base = planned if _lay_at(was, point, planned) else found
         return redrawn(point, there, base, now)
@@ -199,7 +210,7 @@ def _instead(point: Point, was: Element, there: Element | None) -> str:
 # ---------------------------------------------------------------- what is acted on
 
 
-def _pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
+def pressed(actions: Iterable[Action], look: Observation) -> Iterator[Point]:
     """Yields the image-space points at which a button goes down or up, each once."""
     at = None if look.cursor is None else look.convert(look.cursor, "image")
     seen: set[Point] = set()
@@ -261,7 +272,7 @@ def _beside(element: Element, look: Observation) -> Iterator[Element]:
     middle = element.box.centre.y
     for other in look.elements or ():
         own = other is element or other.box.contains(element.box.centre)
-        if own or not other.name or other.window != element.window:
+        if own or not _words(other) or other.window != element.window:
             continue
         if other.box.top <= middle <= other.box.bottom and not element.box.contains(
             other.box.centre
@@ -269,12 +280,41 @@ def _beside(element: Element, look: Observation) -> Iterator[Element]:
             yield other
 
 
+def in_another_row(was: Element, look: Observation, there: Element, now: Observation) -> bool:
+    """Whether one of several equal things stands beside other texts than it did.
+
+    Figures name a row as letters do. Only where the rest names one row alone, a count or a time of
+    day in it may be another one now.
+    """
+    if not _is_one_of_several(was, look):
+        return False
+    before, after = _row(was, look), _row(there, now)
+    if before == after:
+        return False
+    lasting = _lasting(before)
+    if not lasting or lasting != _lasting(after):
+        return True
+    rows = [_lasting(_row(each, look)) for each in look.elements or () if is_same(each, was)]
+    return rows.count(lasting) > 1
+
+
 def _row(element: Element, look: Observation) -> list[str]:
-    words = dict.fromkeys(letters(other.name) for other in _beside(element, look))
-    return [word for word in words if word][:_IN_A_ROW]
+    return [*dict.fromkeys(_words(other) for other in _beside(element, look))][:_IN_A_ROW]
 
 
-def _row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
+def _words(element: Element) -> str:
+    """The text of an element on one line; empty where it is signs alone."""
+    words = " ".join((element.name or element.text).split())
+    return words if re.search(r"\w", words) else ""
+
+
+def _lasting(row: Sequence[str]) -> list[str]:
+    """The texts of a row without those that count or tell the time by themselves."""
+    return [text for text in row if not _TICKING.fullmatch(text)]
+
+
+def row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
+    """The screen-space boxes of the texts beside what lies at a point, where they tell it apart."""
     element = element_at(point, look)
     if element is None or not _is_one_of_several(element, look):
         return []
@@ -284,7 +324,15 @@ def _row_boxes(point: Point, look: Observation) -> list[BoundingBox]:
 # ---------------------------------------------------------------- dialogs and pixels
 
 
-def _new_dialog(planned: Observation, now: Observation) -> str:
+def own_boxes(points: Iterable[Point], look: Observation) -> tuple[BoundingBox, ...]:
+    """The screen-space boxes of what lights up with a pointer at some points, or no longer does."""
+    most = _LARGE * look.screen.width * look.screen.height
+    places = [*points, *((look.cursor,) if look.cursor is not None else ())]
+    things = (element_at(place, look) for place in places)
+    return tuple(e.box for e in things if e is not None and 0 < e.box.area <= most)
+
+
+def new_dialog(planned: Observation, now: Observation) -> str:
     """Returns a dialog of a page that was not there when this was decided; empty: none, unknown."""
     if planned.all_elements is None:
         return ""
@@ -316,7 +364,11 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     own = now.convert_box(element.box, "image").intersection(box)
     if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
-        return "" if alike >= _DRAWN else f"{called(element)} around ({x}, {y}) shows another thing"
+        return (
+            ""
+            if alike >= SAME_DRAWING
+            else f"{called(element)} around ({x}, {y}) shows another thing"
+        )
     inside = tuple(
         round(side)
         for side in (
@@ -335,4 +387,6 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
         return ""
     label = grown(own, -_BORDER) if min(own.width, own.height) > 6 * _BORDER else own
     alike = outlines_alike(before.screenshot.crop(label), now.screenshot.crop(label))
-    return "" if alike >= _DRAWN else f"what is drawn on {called(element)} is another thing now"
+    return (
+        "" if alike >= SAME_DRAWING else f"what is drawn on {called(element)} is another thing now"
+    )

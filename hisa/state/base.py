@@ -11,7 +11,7 @@ from hisa.protocols import Advice, GroundedCall, Outcome, Pattern, StepSummary, 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
 
-__all__ = ["AbstractedStep", "Abstractor", "Memory", "ReadsElements", "Refiner"]
+__all__ = ["AbstractedStep", "Abstractor", "Memory", "NewSteps", "ReadsElements", "Refiner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,31 @@ class Abstractor(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class NewSteps:
+    """The steps since a summary was written, and what stands beside it.
+
+    ``lines`` are cut, so ``thoughts`` has what the planner thought at each, in full; fewer than
+    lines: the lines tell. ``notes`` stand in the prompt by themselves, in the summary's room.
+    """
+
+    lines: Sequence[str]
+    thoughts: Sequence[str] = ()
+    notes: str = ""
+
+
 class Refiner(Protocol):
     """Level 2, as the manager sees it."""
 
     async def refine(
-        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+        self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
         """The summary of steps ``first`` to ``last``.
 
         Args:
             task: for its instruction.
             previous: the summary so far; empty at first.
-            lines: the steps since then.
+            steps: those since then.
             first: first step the new summary covers.
             last: last step it covers, that of the last line.
 

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from hisa.actions import Hotkey, Press, Write, points
+from hisa.actions import Click, Drag, Hotkey, Press, Sleep, Write, points
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, PASSWORD
-from hisa.state.facts import DIALOGS, is_complete, smallest_focused
+from hisa.state.facts import DIALOGS, is_complete, is_inside, smallest_focused
 from hisa.text.prompt_text import excerpt, one_line
 
 __all__ = ["MAX_CHARS", "MAX_LINES", "compared", "describe_changes"]
@@ -33,6 +33,17 @@ _PROSE = frozenset(
     {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
 )
 """Roles of written words; browsers list them twice, as a paragraph and as the text in it."""
+
+_PROSE_ORDER = {"static": 1, "section": 2, "paragraph": 2, "label": 2, "heading": 3}
+"""Roles of words alone, after what holds a value; of what says the same the first is told."""
+_ENTRIES = frozenset({"list item", "menu item", "option", "table cell", "tree item"})
+"""Roles of what is one of many: other words at its place are another entry."""
+_TERMINAL = "terminal"
+_ROW_CHARS = 110
+"""Of what a terminal wrote, so that the line keeps `MAX_CHARS`."""
+
+_LEAST_PIXELS = 4
+"""Width and height in image pixels below which a colour tells nothing."""
 
 _BULLET = re.compile(r"^\W+")
 
@@ -58,10 +69,11 @@ def describe_changes(
 
     What the step acted on comes first, then windows and the focus, then all else.
 
-    Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``~ role "name": "old" -> "new"``
-    (``!`` where the step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of
-    these did, ``look: role "name"`` for the element whose pixels changed. Windows are compared
-    wherever they are known, elements only where both looks have all of them.
+    Forms: ``window: A -> B``, ``focus: role "A" -> role "B"``, ``order: role "A" before role "B"``
+    (they changed places), ``selection: "text"``, ``~ role "name": "old" -> "new"`` (``!`` where the
+    step acted on it), ``+ role "name" text="…"`` and ``- …``; where none of these did,
+    ``look: role "name"`` for the element whose pixels changed. Windows are compared wherever they
+    are known, elements only where both looks have all of them.
 
     Args:
         before: the look before the action.
@@ -75,13 +87,20 @@ def describe_changes(
         return tuple(_bounded(lines)) if lines else None
     lines += _focus_line(before.elements or (), after.elements or ())
     if roi is not None:
-        pairs, come, gone = compared(_inside(before, roi), _inside(after, roi))
+        old, new = _inside(before, roi), _inside(after, roi)
+        pairs, come, gone = compared(old, new)
         come, gone = _seen_changes(come, gone, hidden)
+        come, gone = _painted(come, after), _painted(gone, before)
         acted = _acted_on(pairs, call, after) if call is not None else []
         others = [pair for pair in pairs if pair not in acted]
         lines = [*_changed_lines("!", acted), *lines, *_changed_lines("~", others)]
-        lines += [*_listed("+", come), *_listed("-", gone)]
-        lines = lines or _look_lines(after, roi)
+        lines += [*_order_lines(old, new), *_listed("+", come), *_listed("-", gone)]
+        if call is not None and not pairs:
+            lines += _selection_lines(call, before, after)
+        if not any(line[0] in "!~+-os" for line in lines):
+            lines += _painted_lines(before, after, old) or (
+                [] if lines else _look_lines(after, roi)
+            )
     return tuple(_bounded(lines))
 
 
@@ -111,6 +130,77 @@ def _look_lines(look: Observation, roi: BoundingBox) -> list[str]:
     )
     smallest = min(around, key=lambda element: element.box.area, default=None)
     return [f"look: {_named(smallest)}"] if smallest else []
+
+
+def _painted(elements: list[Element], look: Observation) -> list[Element]:
+    """Those of them that are painted, if any is: others lie under a cover, or await the pointer."""
+    return [element for element in elements if _colour(element, look) is None] or elements
+
+
+def _colour(element: Element, look: Observation, *, inner: bool = False) -> str | None:
+    """The one colour that an element's box has, or the middle of it; None: it has several."""
+    box = look.convert_box(element.box, "image")
+    if inner:
+        across, down = box.width / 4, box.height / 4
+        box = BoundingBox(box.left + across, box.top + down, box.right - across, box.bottom - down)
+    left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
+    size = look.image
+    corners = max(0, left), max(0, top), min(size.width, right), min(size.height, bottom)
+    if min(corners[2] - corners[0], corners[3] - corners[1]) < _LEAST_PIXELS:
+        return None
+    colours = look.without_pointer.screenshot.pixels.crop(corners).getcolors(1)
+    return "#{:02x}{:02x}{:02x}".format(*colours[0][1]) if colours else None
+
+
+def _painted_lines(before: Observation, after: Observation, elements: list[Element]) -> list[str]:
+    """What was listed all the time, and is painted or in another colour only now."""
+    named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
+    lines = []
+    for sign, one, other in (("+", before, after), ("-", after, before)):
+        bare = [e for e in named if _colour(e, one) and not _colour(e, other)]
+        lines += _listed(sign, bare)
+    for element in named:
+        was, now = (_colour(element, look, inner=True) for look in (before, after))
+        if was and now and was != now and not lines:
+            lines.append(f'! {_named(element)}: "{was}" -> "{now}"')
+    return lines
+
+
+def _selection_lines(call: GroundedCall, before: Observation, after: Observation) -> list[str]:
+    """The text that a step selected: with nothing typed after that, it still is."""
+    last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
+    selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
+    if not selects or after.selection in ("", before.selection):
+        return []
+    return [f"selection: {_quoted(after.selection, _ROW_CHARS)}"]
+
+
+def _order_lines(before: list[Element], after: list[Element]) -> list[str]:
+    """What stands before another now that it stood behind, in a column or a row."""
+    keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
+    known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
+    old = {_same_words(e): e for e in before if _same_words(e) in known}
+    new = sorted((e for e in after if _same_words(e) in known), key=lambda e: _corners(e)[1::-1])
+    for edge in (0, 1):
+        columns: dict[tuple[str, int, int], list[Element]] = {}
+        for element in new:
+            was = _corners(old[_same_words(element)])[edge]
+            columns.setdefault((element.role, was, _corners(element)[edge]), []).append(element)
+        for column in columns.values():
+            places = [_corners(old[_same_words(e)])[1 - edge] for e in column]
+            for at, place in enumerate(places[:-1]):
+                if place > places[at + 1]:
+                    first, second = _named_by_words(column[at]), _named_by_words(column[at + 1])
+                    return [f"order: {first} before {second}"]
+    return []
+
+
+def _same_words(element: Element) -> tuple[str, str]:
+    return element.role, _words(element)
+
+
+def _named_by_words(element: Element) -> str:
+    return f"{excerpt(element.role, 24)} {_quoted(_words(element))}"
 
 
 def _window_lines(before: Observation, after: Observation) -> Iterator[str]:
@@ -187,12 +277,22 @@ def compared(
     # Scrolled or moved: the same element elsewhere says nothing new.
     gone, come = _without_common(gone, come, lambda e: _identity(e)[:4])
     changed: list[_Pair] = []
-    for key in (lambda e: (e.role, _corners(e)), lambda e: (e.role, e.name, e.label)):
+    keys: tuple[_Key, ...] = (
+        lambda e: (e.role, _corners(e), _words(e) if _is_entry(e) else ""),
+        lambda e: (e.role, e.name, e.label),
+    )
+    for key in keys:
         pairs = _pairs(gone, come, key)
         changed += pairs
         gone = _excluding(gone, [old for old, _ in pairs])
         come = _excluding(come, [new for _, new in pairs])
     return changed, come, gone
+
+
+def _is_entry(element: Element) -> bool:
+    """Whether it is one of many that its words tell from the others."""
+    told = element.text in ("", element.name) or not element.name
+    return element.role in _ENTRIES and told and "editable" not in element.states
 
 
 def _acted_on(pairs: list[_Pair], call: GroundedCall, look: Observation) -> list[_Pair]:
@@ -253,25 +353,56 @@ def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
 
 
 def _changed_lines(sign: str, pairs: list[_Pair]) -> list[str]:
-    return [line for old, new in pairs for line in _changed_line(sign, old, new)]
+    """What changed, values before words that head others, and what several say once."""
+    said: set[tuple[str, str]] = set()
+    lines: list[str] = []
+    for old, new in sorted(pairs, key=lambda pair: _PROSE_ORDER.get(pair[1].role, 0)):
+        words = (_words(old), _words(new))
+        if new.role not in _PROSE_ORDER or words not in said:
+            lines += _changed_line(sign, old, new)
+        said.add(words)
+    return lines
 
 
-def _changed_line(sign: str, old: Element, new: Element) -> list[str]:
-    was, now = _says(old), _says(new)
-    if was == now:
-        if old.role in _TITLED or old.role.startswith("document "):
-            return []
-        was, now = old.name, new.name
-    if one_line(was) == one_line(now):
-        was, now = (text.replace("\n", _LINE_END) for text in (was, now))
-    if one_line(was) == one_line(now):
-        return []
-    was, now = _around_difference(was, now)
-    shown = _quoted(now, _VALUE_CHARS)
+def _words(element: Element) -> str:
+    return _BULLET.sub("", element.text or element.name).strip()
+
+
+def _changed_line(sign: str, old: Element, new: Element) -> Iterator[str]:
+    if old.role in _TITLED or old.role.startswith("document "):
+        return
+    was, now = (set(_STATES) & element.states for element in (old, new))
+    if was != now:
+        states = (_quoted(" ".join(sorted(each))) for each in (was, now))
+        yield f"{sign} {_named(new)}: {' -> '.join(states)}"
+    told = [_text(old), _text(new)]
+    if told[0] == told[1]:
+        told = [old.name, new.name]
+    if new.role == _TERMINAL:
+        yield from _new_rows(old, new)
+        return
+    if one_line(told[0]) == one_line(told[1]):
+        told = [text.replace("\n", _LINE_END) for text in told]
+    if one_line(told[0]) == one_line(told[1]):
+        return
+    before, after = _around_difference(*told)
+    shown = _quoted(after, _VALUE_CHARS)
     named = _named(old)
     if named.endswith(shown):  # its value is its name
         named = f'{excerpt(old.role, 24)} ""'
-    return [f"{sign} {named}: {_quoted(was, _VALUE_CHARS)} -> {shown}"]
+    yield f"{sign} {named}: {_quoted(before, _VALUE_CHARS)} -> {shown}"
+
+
+def _new_rows(old: Element, new: Element) -> Iterator[str]:
+    """The rows that a terminal has written, the last of them where they are many."""
+    known = Counter(row.strip() for row in old.text.splitlines())
+    rows = []
+    for row in filter(None, map(str.strip, new.text.splitlines())):
+        known[row] -= 1
+        rows += [row] if known[row] < 0 else []
+    text = _LINE_END.join(rows)
+    if text:
+        yield f'+ {_TERMINAL} "" text={_quoted(text[-_ROW_CHARS:], _ROW_CHARS)}'
 
 
 def _around_difference(was: str, now: str) -> tuple[str, str]:
@@ -310,8 +441,9 @@ def _seen_changes(
     Over a page or a window that waits for an answer, all else is no longer listed, and is listed
     again afterwards; it was there all the time, dimmed or not.
     """
-    if any(element.role in DIALOGS for element in come):
+    if dialogs := [element for element in come if element.role in DIALOGS]:
         gone = [element for element in gone if element.role in _FIRST]
+        come = [e for e in come if e.role in _FIRST or any(is_inside(e, d) for d in dialogs)]
     known = {_identity(element)[:4] for element in hidden}
     return [element for element in come if _identity(element)[:4] not in known], gone
 

@@ -9,6 +9,7 @@ from textwrap import shorten
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.protocols import Message, Model, ModelRequest, Task, TextPart
+from hisa.state.base import NewSteps
 from hisa.state.kept_values import kept_values, without_values
 from hisa.state.token_limits import ask_within, cut_at_sentence, cut_at_word, words_of
 from hisa.text.prompt_text import clean, excerpt, sections
@@ -58,14 +59,15 @@ class ContextRefiner:
         self._by_facts = by_facts
 
     async def refine(
-        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+        self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
         """See `hisa.state.base.Refiner`."""
-        values = kept_values(previous, lines, self._tokens)
-        room = self._tokens - (estimate_tokens(values) + 1 if values else 0)
+        values = kept_values(previous, steps, self._tokens)
+        beside = "\n".join(filter(None, (values, steps.notes)))
+        room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)
         summary = ContextRefiner(self._model, room, by_facts=self._by_facts)
         text = await summary._summarise(
-            task, without_values(previous), lines=lines, first=first, last=last
+            task, without_values(previous), lines=steps.lines, first=first, last=last
         )
         return f"{text}\n{values}" if values else text
 

@@ -13,6 +13,7 @@ from hisa.actions import Action, Click, Hotkey, Press, Sleep, Write, points
 from hisa.outcomes.verdicts import DIALOG_APPEARED
 from hisa.protocols import GroundedCall, Place
 from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, PASSWORD
 from hisa.state.lines import call_description, call_input
@@ -23,6 +24,7 @@ __all__ = [
     "AWAITED",
     "DIALOGS",
     "dialogs_that_appeared",
+    "disabled_facts",
     "field_facts",
     "intent_of",
     "is_complete",
@@ -64,6 +66,8 @@ _POINTER = 24
 """Image pixels within which a pointer is drawn around its hot spot; an arrow is 24 high."""
 _FILLED_SHARE = 0.6
 """Of the larger of two boxes; the shadow around a dialog of 400 x 200 takes a third of its box."""
+_POPPING = frozenset({"list item", "menu", "menu item", "check menu item", "radio menu item"})
+"""Roles of what is in an open list or menu."""
 _CLIENT_BITS = 21
 """Low bits of a window's number in X that its program chooses; those above are the program's."""
 _REACH = 12
@@ -300,8 +304,11 @@ def _was_to_go(call: GroundedCall, windows: Sequence[Window], look: Observation)
 
 def _is_main(window: Window, look: Observation) -> bool:
     """Whether it is more than a dialog, which goes when it is answered: by its role or its size."""
-    if any(e.role == "frame" and e.name == window.title for e in look.elements or ()):
-        return True
+    roles = {
+        e.role for e in look.elements or () if e.name == window.title and e.parent in (None, -1)
+    }
+    if roles & (DIALOGS | {"frame"}):
+        return not roles & DIALOGS
     size = window.box or window.size
     screen = look.screen.width * look.screen.height
     return size is not None and size.width * size.height >= _MAIN_SHARE * screen
@@ -345,10 +352,34 @@ def _covered(call: GroundedCall, look: Observation) -> str:
         # The window on top comes last. What is in no window is a menu, or the desktop.
         if target is None or target.window not in {window.title for window in boxes}:
             continue
-        if boxes[-1].title != target.window:
+        if boxes[-1].title != target.window and not _sticks_out(target, boxes[-1], look):
             x, y = place.point.rounded()
             top, under = (field_text(excerpt(t, 60)) for t in (boxes[-1].title, target.window))
             return f"The click at ({x}, {y}) hit the window “{top}”, which covers “{under}” there."
+    return ""
+
+
+def _sticks_out(target: Element, top: Window, look: Observation) -> bool:
+    """Whether it is in a list or a menu that is open above all windows.
+
+    A toolkit may tell such a list as a part of the window behind, and no window manager knows it.
+    """
+    under = next((w for w in look.windows if w.title == target.window), None)
+    same = under is not None and _same_program(under, top)
+    return same and target.role in _POPPING and top.active
+
+
+def disabled_facts(call: GroundedCall, look: Observation) -> str:
+    """Returns a sentence on the disabled thing that was clicked; empty for none, or not known."""
+    clicks = [action for action in call.actions if isinstance(action, Click)]
+    if not any("enabled" in element.states for element in look.elements or ()):
+        return ""
+    for point in points(clicks):
+        element = element_at(point, look)
+        named = element is not None and (element.name or element.label)
+        if element is not None and named and not element.states & {"enabled", "sensitive"}:
+            name = field_text(excerpt(named, 40))
+            return f"{element.role.capitalize()} “{name}” is disabled: the click did nothing."
     return ""
 
 

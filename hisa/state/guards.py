@@ -13,17 +13,26 @@ from dataclasses import replace
 from PIL import Image
 
 from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, points
+from hisa.actions.unchanged_look import SAME_DRAWING
 from hisa.errors import ScreenChanged
-from hisa.protocols import GroundedCall, Held, MadeCall
+from hisa.protocols import Environment, GroundedCall, Held, MadeCall
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import PASSWORD
-from hisa.state.act_guard import ActGuard, redrawn
+from hisa.screen.roles import FIELDS, PASSWORD
+from hisa.screen.similarity import outlines_alike
+from hisa.state.act_guard import (
+    ActGuard,
+    in_another_row,
+    new_dialog,
+    own_boxes,
+    pressed,
+    redrawn,
+    row_boxes,
+)
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.state.held_regions import (
     CONTROLS,
-    DIALOGS,
     called,
     grown,
     is_same,
@@ -44,8 +53,17 @@ _FRAME = 3
 """Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
 _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
+_DRAWN = 0.5
+"""How alike the outlines on something must stay, as in `hisa.state.act_guard`."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
+_TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
+"""Roles of what a click switches; it brings up nothing."""
+_OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
+_ENTRIES = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
+"""Roles of what opens a menu or a list, and of what that holds."""
+_PRESSED = CONTROLS - FIELDS
+"""Roles of what Enter or Space presses."""
 _MOVES_FOCUS = frozenset({"tab", "enter", "return", "esc", "escape", "up", "down", "left", "right"})
 _Looks = tuple[Observation, Observation, Observation]
 
@@ -53,11 +71,14 @@ _Looks = tuple[Observation, Observation, Observation]
 class SequenceGuard(ActGuard):
     """Checks the screen before each later action too; see `hisa.tools.base.Guard`."""
 
-    async def reference(self, planned: Observation) -> Observation:
-        """Returns a look from before the first action, with elements where they can be had."""
-        if self._reader is None or planned.all_elements is not None:
+    async def reference(self, planned: Observation, environment: Environment) -> Observation:
+        """Returns a look from right before the first act; see `hisa.tools.base.Guard`."""
+        if self._reader is None:
             return planned
-        return await self._reader.recent(planned)
+        if planned.all_elements is None:
+            return await self._reader.recent(planned)
+        same = changed_mask(planned, await environment.observe()) is None
+        return planned if same else await self._reader.read()
 
     async def allow(
         self, call: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
@@ -68,31 +89,82 @@ class SequenceGuard(ActGuard):
             ScreenChanged: why it must not be made now.
             EnvironmentFailed: the machine does not answer.
         """
-        if reason := await self._after(call, made, looks):
-            raise ScreenChanged(reason)
-        _, reference, now = looks
-        boxes = [region(point, reference) for point in _targets(call, made)]
-        held = tuple(now.convert_box(box, "screen") for box in boxes if box.width > 0 < box.height)
-        return replace(call, held=Held(now, held))
+        found = await self._found(call, made, looks)
+        return self._held_to(call, _targets(call, made, looks[2]), found, looks)
 
-    async def _after(self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks) -> str:
-        """Returns why an action must not be made now; empty where it may."""
+    async def next_press(
+        self, press: GroundedCall, made: Sequence[MadeCall], *, looks: _Looks
+    ) -> GroundedCall:
+        """A later press of one call; see `hisa.tools.base.Guard`.
+
+        Keys are meant for what keys and clicks of the same call bring up, but fields, boxes that
+        are ticked, and text bring up nothing. An entry is meant of the menu that was opened.
+        """
+        planned, reference, now = looks
+        points = tuple(pressed(press.actions, now))
+        if not points:
+            if not _brings(made, reference) and (reason := await self._came_up(looks)):
+                raise ScreenChanged(reason)
+            return replace(press, held=Held(now, ()), found=now)
+        if not press.places and _opens(made, reference) and self._reader is not None:
+            read = await self._reader.read()
+            there = [element_at(point, read) for point in points]
+            if all(element is not None and element.role in _ENTRIES for element in there):
+                return self._held_to(press, points, read, (planned, read, now))
+        press = await self.allow(press, made, looks=looks)
+        return replace(press, held=press.held and replace(press.held, follows=True))
+
+    def _held_to(
+        self, call: GroundedCall, points: Iterable[Point], found: Observation, looks: _Looks
+    ) -> GroundedCall:
+        """The call held to the look of now; its targets are known from ``found``."""
+        _, reference, now = looks
+        points = tuple(points)
+        boxes = [region(point, reference) for point in points]
+        held = [now.convert_box(box, "screen") for box in boxes if box.width > 0 < box.height]
+        held += [box for point in points for box in row_boxes(point, found)]
+        own = own_boxes(points, replace(found, cursor=now.cursor))
+        return replace(call, held=Held(now, tuple(held), own), found=found)
+
+    async def _came_up(self, looks: _Looks) -> str:
+        """Returns the window or dialog that came up since the first act; empty: none is seen."""
+        _, reference, now = looks
+        told = other_window(reference, now)
+        if told or self._reader is None or changed_mask(reference, now) is None:
+            return told
+        return new_dialog(reference, await self._reader.read())
+
+    async def _found(
+        self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks
+    ) -> Observation:
+        """Returns the look of now with the elements that a call is about, as far as they are known.
+
+        Raises:
+            ScreenChanged: why it must not be made now.
+        """
         planned, reference, now = looks
         if told := other_window(planned, now):
-            return told
+            raise ScreenChanged(told)
+        known = replace(now, elements=reference.elements, complete=reference.complete)
         acted = list(_acted_boxes(made, reference))
-        left = _unexplained(planned, now, acted)
-        if left is None:
-            return ""
-        targets = _targets(call, made)
+        by_elements = self._reader is not None and reference.elements is not None
+        keys = by_elements and not _aims(call, now)
+        targets = () if keys else _targets(call, made, now)
+        left = _unexplained(planned, now, [*acted, *_lit_boxes(targets, reference, planned, now)])
         for point in targets:
-            if reason := self._differs(point, region(point, reference), left, looks):
-                return reason
-        if self._reader is None or reference.elements is None:
-            return ""
-        seen = reference, await self._reader.read()
-        moved = any(True for _ in _on_focus(made))
-        return _other_elements(targets, call, acted, moved=moved, looks=seen)
+            if left and (reason := self._differs(point, region(point, reference), left, looks)):
+                raise ScreenChanged(reason)
+        again = [point for point in targets if any(box.contains(point) for box in acted)]
+        relabelled = any(_is_relabelled(point, reference, planned, now) for point in again)
+        if (left is None and not relabelled) or self._reader is None or not by_elements:
+            return known
+        read = await self._reader.read()
+        meant = planned if planned.all_elements is not None else reference
+        reason = _other_elements(targets, acted, looks=(meant, reference, read))
+        reason = reason or (_other_focus(made, acted, reference, read) if keys else "")
+        if reason:
+            raise ScreenChanged(reason)
+        return read
 
     def _differs(self, point: Point, box: BoundingBox, left: Image.Image, looks: _Looks) -> str:
         """Returns how the region around a target differs from the look it was planned on.
@@ -111,7 +183,7 @@ class SequenceGuard(ActGuard):
         if known.box.area > _LARGE * reference.screen.width * reference.screen.height:
             return reason
         own = reference.convert_box(grown(known.box, -_FRAME), "image").intersection(box)
-        covered = own is not None and own.area and _is_covered(own, planned, now)
+        covered = own is not None and own.area > 0 and _is_covered(own, planned, now)
         return reason if covered or redrawn(point, known, reference, now) else ""
 
 
@@ -119,13 +191,15 @@ class SequenceGuard(ActGuard):
 
 
 def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> bool:
-    """Whether most of an image-space box changed."""
+    """Whether most of an image-space box changed, and not its color alone, as a tab's does."""
     mask = changed_mask(planned, now)
     if mask is None:
         return False
     left, top, right, bottom = (round(side) for side in _sides(box))
     part = mask.crop((left, top, right, bottom))
-    return part.histogram()[255] > _COVERED * part.width * part.height
+    if part.histogram()[255] <= _COVERED * part.width * part.height:
+        return False
+    return outlines_alike(planned.screenshot.crop(box), now.screenshot.crop(box)) < _DRAWN
 
 
 def _unexplained(
@@ -140,6 +214,17 @@ def _unexplained(
         left, top, right, bottom = (round(side) for side in _sides(box))
         mask.paste(0, (max(0, left), max(0, top), max(0, right), max(0, bottom)))
     return mask if mask.getbbox() else None
+
+
+def _lit_boxes(
+    targets: Iterable[Point], reference: Observation, planned: Observation, now: Observation
+) -> Iterator[BoundingBox]:
+    """The image-space boxes of targets on which the same is drawn in another colour."""
+    for own in own_boxes(targets, replace(reference, cursor=None)):
+        box = now.convert_box(own, "image")
+        drawn = (look.without_pointer.screenshot.crop(box) for look in (planned, now))
+        if outlines_alike(*drawn) >= SAME_DRAWING:
+            yield grown(box, _RING)
 
 
 def _sides(box: BoundingBox) -> tuple[float, float, float, float]:
@@ -159,15 +244,19 @@ def _acted_boxes(made: Sequence[MadeCall], reference: Observation) -> Iterator[B
 # ---------------------------------------------------------------- elements
 
 
-def _targets(call: GroundedCall, made: Sequence[MadeCall]) -> tuple[Point, ...]:
+def _targets(call: GroundedCall, made: Sequence[MadeCall], now: Observation) -> tuple[Point, ...]:
     """The image-space points that an action is about.
 
     Keys go to what was clicked last, as long as no key has moved the focus since.
     """
-    if found := tuple(dict.fromkeys(points(call.actions))):
-        return found
+    if aims := _aims(call, now):
+        return aims
     newest = next(_on_focus(made), None)
     return (newest,) if isinstance(newest, Point) else ()
+
+
+def _aims(call: GroundedCall, now: Observation) -> tuple[Point, ...]:
+    return tuple(pressed(call.actions, now)) or tuple(dict.fromkeys(points(call.actions)))
 
 
 def _on_focus(made: Sequence[MadeCall]) -> Iterator[Point | None]:
@@ -191,28 +280,22 @@ def _moves_focus(action: Action) -> bool:
 
 
 def _other_elements(
-    targets: Sequence[Point],
-    call: GroundedCall,
-    acted: Sequence[BoundingBox],
-    *,
-    moved: bool,
-    looks: tuple[Observation, Observation],
+    targets: Sequence[Point], acted: Sequence[BoundingBox], *, looks: _Looks
 ) -> str:
-    """Returns what speaks against an action by the elements before the first one and now.
+    """Returns what speaks against an action by the elements.
 
-    With ``moved`` earlier actions have put the focus somewhere else.
+    Args:
+        targets: the points that it is about.
+        acted: what earlier ones were about.
+        looks: those that its targets and what came up are known from, and one of now.
     """
-    reference, now = looks
+    meant, reference, now = looks
     if not is_complete(now):
         return "the screen changed, and not all elements could be read to check it"
-    if told := _appeared(reference, now, acted):
-        return told
-    for point in targets:
-        if told := _other_element(point, reference, now, acted):
-            return told
-    if points(call.actions) or (moved and not targets):
-        return ""
-    return _other_focus(targets, reference, now)
+    if reason := new_dialog(reference, now):
+        return reason
+    reasons = (_other_element(point, meant, now, acted) for point in targets)
+    return next((reason for reason in reasons if reason), "")
 
 
 def _other_element(
@@ -230,40 +313,159 @@ def _other_element(
         return f"{called(was)} at ({x}, {y}) has moved"
     if is_usable(was) and not is_usable(there):
         return f"{called(was)} at ({x}, {y}) is disabled now"
+    if in_another_row(was, reference, there, now):
+        return f"what stands beside {called(was)} at ({x}, {y}) is no longer the same"
     its_own = any(box.contains(point) for box in acted)
     if not its_own and was.text != there.text and was.role != PASSWORD:
         return f"{called(was)} at ({x}, {y}) now holds {quoted(there.text)}"
     return ""
 
 
-def _other_focus(targets: Sequence[Point], reference: Observation, now: Observation) -> str:
-    """Returns where the focus is, if not where keys are meant to go; empty where not known."""
-    focused = smallest_focused(now.elements or ())
-    if focused is None:
-        return ""
-    if targets:
-        held = focused.box.contains(now.convert(targets[-1], "screen"))
-        return "" if held else f"the focus is on {called(focused)}"
-    was = smallest_focused(reference.elements or ())
-    if was is None or (is_same(was, focused) and _at_same_place(was, focused)):
-        return ""
-    return f"the focus is on {called(focused)}, no longer on {called(was)}"
+def _other_focus(
+    made: Sequence[MadeCall],
+    acted: Sequence[BoundingBox],
+    reference: Observation,
+    now: Observation,
+) -> str:
+    """Returns where the focus is, if keys are not meant to go there; empty where not known.
+
+    It may be where it was before, where something was clicked, and where the application put it in
+    answer to a click on what holds no text itself: a button, a tab, a menu. An answer is nothing
+    that a key would press, and it asks for no password.
+    """
+    before, focused = _innermost_focused(reference), _innermost_focused(now)
+    if not focused:
+        return _new_control(now.elements or (), reference, now, acted)
+    moves = list(_on_focus(made))
+    if moves and moves[0] is None:  # a key moved it to what was there, or to what takes text
+        return _new_control((e for e in focused if e.role in _PRESSED), reference, now, acted)
+    if not moves:
+        moved = [e for e in focused if before and not _is_among(e, before)]
+        if not moved:
+            return ""
+        return f"the focus is on {called(moved[-1])}, no longer on {called(before[-1])}"
+    clicked = [point for point in moves if point is not None]
+    target = element_at(clicked[0], reference)
+    if target is not None and _holds_text(target):
+        held = any(_is_at(element, clicked[0], target, now) for element in focused)
+        return "" if held else f"the focus is on {called(focused[-1])}"
+    answer = _focused_by_answer(made, reference)
+    for element in focused:
+        if _is_among(element, before) or _lies_on(element, clicked, acted, now):
+            continue
+        opened = element.role not in CONTROLS and not _is_among(element, reference.elements or ())
+        stays = not answer or opened or any(_is_part(element, other) for other in answer)
+        if not stays or element.role in _PRESSED or element.role == PASSWORD:
+            return f"the focus is on {called(element)}"
+    return ""
 
 
-def _appeared(reference: Observation, now: Observation, acted: Sequence[BoundingBox]) -> str:
-    """Returns a dialog or a control that was not there before, outside of what was acted on."""
+def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list[Element]:
+    """What had the focus when keys were allowed after the newest click; empty where not known."""
+    for each in reversed(made):
+        look = each.call.found
+        if points(each.call.actions):
+            break
+        if look is not None and look.elements and look.elements is not reference.elements:
+            return _innermost_focused(look)
+    return []
+
+
+def _is_part(element: Element, other: Element) -> bool:
+    """Whether an element is another one, or drawn in it, as the text of a cell is."""
+    return is_same(element, other) or other.box.contains(element.box.centre)
+
+
+def _innermost_focused(look: Observation) -> list[Element]:
+    """The elements that have the focus and hold no other that has it.
+
+    A program may leave the mark on a button that was clicked, while the keys go to its document.
+    """
+    elements = look.elements or ()
+    front = (look.active.title, "") if look.active is not None else None
+    marked = [
+        number
+        for number, element in enumerate(elements)
+        if "focused" in element.states and (front is None or element.window in front)
+    ]
+    holding = {
+        outer for outer in marked for n in marked if n != outer and lies_in(n, outer, elements)
+    }
+    return [elements[number] for number in marked if number not in holding]
+
+
+def _is_among(element: Element, others: Iterable[Element]) -> bool:
+    return any(is_same(other, element) and _at_same_place(other, element) for other in others)
+
+
+def _holds_text(element: Element) -> bool:
+    return "editable" in element.states or element.role in FIELDS
+
+
+def _is_at(element: Element, point: Point, target: Element, now: Observation) -> bool:
+    """Whether an element lies where something was clicked."""
+    place = now.convert(point, "screen")
+    return element.box.contains(place) or target.box.contains(element.box.centre)
+
+
+def _lies_on(
+    element: Element, clicked: Iterable[Point], acted: Iterable[BoundingBox], now: Observation
+) -> bool:
+    """Whether an element lies where an earlier act was made."""
+    middle = now.convert_box(element.box, "image").centre
+    at = any(element.box.contains(now.convert(point, "screen")) for point in clicked)
+    return at or any(box.contains(middle) for box in acted)
+
+
+def _new_control(
+    elements: Iterable[Element],
+    reference: Observation,
+    now: Observation,
+    acted: Sequence[BoundingBox],
+) -> str:
+    """Returns which of some elements is a control that came up outside of what was acted on."""
     if not is_complete(reference):
         return ""
     known = {(e.role, e.name, e.label) for e in reference.elements or ()}
-    for element in now.elements or ():
-        if element.role not in CONTROLS | DIALOGS:
-            continue
-        if (element.role, element.name, element.label) in known:
-            continue
+    for element in elements:
+        new = (element.role, element.name, element.label) not in known
         middle = now.convert_box(element.box, "image").centre
-        if element.role in DIALOGS or not any(box.contains(middle) for box in acted):
+        if new and element.role in CONTROLS and not any(box.contains(middle) for box in acted):
             return f"{called(element)} came up"
     return ""
+
+
+# ---------------------------------------------------------------- what acts of one call bring
+
+
+def _clicked(made: Sequence[MadeCall], reference: Observation) -> Iterator[Element | None]:
+    """Yields what the pointer pressed in the call that is being made; None: not known."""
+    for point in pressed(made[-1].call.actions, reference):
+        yield element_at(point, reference)
+
+
+def _brings(made: Sequence[MadeCall], reference: Observation) -> bool:
+    """Whether what was done of a call may be meant to bring up a window or a dialog."""
+    keyed = any(isinstance(a, Press | Hotkey | KeyDown) for a in made[-1].call.actions)
+    quiet = FIELDS | _TICKED
+    return keyed or any(e is None or e.role not in quiet for e in _clicked(made, reference))
+
+
+def _opens(made: Sequence[MadeCall], reference: Observation) -> bool:
+    """Whether the last click of a call was on what opens a menu or a list."""
+    clicked = [*_clicked(made, reference)]
+    last = clicked[-1] if clicked else None
+    return last is not None and (last.role in _OPENING or "has-popup" in last.states)
+
+
+def _is_relabelled(
+    point: Point, reference: Observation, planned: Observation, now: Observation
+) -> bool:
+    """Whether another label is drawn on a button that is pressed once more."""
+    known = element_at(point, reference)
+    if known is None or known.role not in CONTROLS - FIELDS:
+        return False
+    return bool(redrawn(point, known, planned, now))
 
 
 def _at_same_place(one: Element, other: Element) -> bool:

@@ -1,19 +1,23 @@
 """Values that outlive the steps they were seen in: paths, amounts, codes, settings.
 
 A summary is rewritten every few steps by a model, and what it leaves out once is gone. So concrete
-values are taken from the lines by rules and kept beside it, those that the planner wrote into its
-thoughts (``Noted:``) before those that only a result told (``Seen:``). Where there is no room for
-all, what was not met for longest goes first.
+values are taken from thoughts and results by rules and kept beside it, those that the planner wrote
+into its thoughts (``Noted:``) before those that only a result told (``Seen:``). If there is no room
+for all, the oldest of the longest series goes first, as of the readings of twenty pumps; among what
+is in no series, what was not met for longest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
-from hisa.models.tokens import estimate_tokens, longest
+from hisa.models.tokens import estimate_tokens
+from hisa.state.base import NewSteps
+from hisa.text.prompt_text import field_text
 
-__all__ = ["kept_values", "without_values"]
+__all__ = ["holds_value", "kept_values", "without_values"]
 
 _NOTED = "Noted: "
 _SEEN = "Seen: "
@@ -22,12 +26,21 @@ _SHARE = 5, 2
 """Of the tokens of a summary two fifths at most are values."""
 _NOTED_SHARE = 4, 3
 """Of these three quarters at most are noted ones; what they leave is for those that were seen."""
-_OF_A_LINE = 4
-"""Values taken from a thought or a result; a printed table has any number."""
+_OF_A_TEXT = {"Thought": 8, "Result": 4}
+"""Values taken from a thought or a result; a printed table has any number. Chosen by hand: three
+sentences of a thought have two or three each."""
+_SERIES = 3
+"""Like values from which on they are a series: two of a kind are a coincidence. Chosen by hand."""
+_ALIKE = 0.5
+"""Words that the labels of a series have in common, of all of theirs; chosen by hand."""
 _LABEL = 48
 """Characters before a value that say what it is; chosen by hand: some six words."""
 _LONGEST = 100
 """Characters of a value."""
+_MOST = 100
+"""Items of which those are chosen that stay: some forty have room."""
+_READ = 8000
+"""Characters of a thought that are looked at, which no reply has more of."""
 
 _FIELD = re.compile(r" \| (Thought|Description|Input|Result): ")
 _VERDICT = re.compile(r"^(?:Succeeded|No visible change|Unexpected|Failed)\.\s*")
@@ -53,34 +66,43 @@ _VALUE = re.compile(
 _COUNTED = re.compile(r"\d{1,3}$|[A-Z]{1,3}\d{1,4}$|\d\.\d+$")
 """Counts, cells and seconds: they tell where the work stands, which the summary does."""
 _PLAIN = re.compile(r"[\d.,:%]*")
-_SAID = re.compile(r"(?:\b(?:is|are|was|reads?|holds?|shows?|to)|[=:])\s*$")
+_SAID = re.compile(
+    r"(?:\b(?:is|are|was|reads?|holds?|shows?|to)|[=:]|;\s*[^\W\d]+(?:\s[^\W\d]+)?)\s*$"
+)
+"""What makes a small number a value: a verb, a colon, or its place in a list of facts."""
 _STEP = re.compile(r"\bsteps?\s*$", re.IGNORECASE)
 _START = re.compile(r"[.!?;|“”\"]\s+|\n|:\s+(?=(?:\S+\s+){3})")
 
 
-def kept_values(previous: str, lines: Iterable[str], tokens: int) -> str:
-    """The lines of values below a summary of ``tokens``; empty where there are none.
+def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
+    """The lines of values below a summary of ``tokens``; empty if there are none.
 
     Args:
         previous: the summary before, with its values.
-        lines: of the steps since.
+        steps: those since; what their notes tell is kept there.
         tokens: of the whole summary.
     """
     noted, seen = (_listed(previous, head) for head in (_NOTED, _SEEN))
-    for line in lines:
-        for name, text in _fields(line):
-            for label, value in [*_values(text)][:_OF_A_LINE]:
-                item = _item(label, value)
-                known = any(_tells(other, value) for other in noted)
-                noted, seen = (
-                    [other for other in items if not _replaces(item, other, value)]
-                    for items in (noted, seen)
-                )
-                (noted if known or name == "Thought" else seen).append(item)
+    for name, text in _texts(steps):
+        for label, value in [*_values(text)][: _OF_A_TEXT[name]]:
+            if _tells(steps.notes, value):
+                continue
+            item = _item(label, value)
+            known = any(_tells(other, value) for other in noted)
+            noted, seen = (
+                [other for other in items if not _replaces(item, other, value)]
+                for items in (noted, seen)
+            )
+            (noted if known or name == "Thought" else seen).append(item)
     room = tokens * _SHARE[1] // _SHARE[0]
-    told = _latest(_NOTED, noted, room * _NOTED_SHARE[1] // _NOTED_SHARE[0])
-    rest = _latest(_SEEN, seen, room - estimate_tokens(told) if told else room)
+    told = _within(_NOTED, noted, room * _NOTED_SHARE[1] // _NOTED_SHARE[0])
+    rest = _within(_SEEN, seen, room - estimate_tokens(told) if told else room)
     return "\n".join(filter(None, (told, rest)))
+
+
+def holds_value(text: str) -> bool:
+    """Whether a text tells a value that would be kept."""
+    return next(_values(text), None) is not None
 
 
 def without_values(summary: str) -> str:
@@ -94,22 +116,50 @@ def _listed(summary: str, head: str) -> list[str]:
     return found[-1].removeprefix(head).split(_BETWEEN) if found else []
 
 
-def _latest(head: str, items: Sequence[str], room: int) -> str:
-    """As many of the latest items as fit, on one line."""
+def _within(head: str, items: Sequence[str], room: int) -> str:
+    """As many of the items as fit, on one line: series give way, then what is oldest."""
+    items = items[-_MOST:]
+    kinds = [_kind(item) for item in items]
+    like = [{at for at, other in enumerate(kinds) if _are_alike(kind, other)} for kind in kinds]
+    left = [*range(len(items))]
+    while left:
+        line = head + _BETWEEN.join(items[at] for at in left)
+        if estimate_tokens(line) + 1 <= room:
+            return line
+        sizes = [len(like[at].intersection(left)) for at in left]
+        most = max(sizes)
+        left.pop(sizes.index(most) if most >= _SERIES else 0)
+    return ""
 
-    def told(count: int) -> str:
-        return head + _BETWEEN.join(items[len(items) - count :])
 
-    count = longest(len(items), lambda count: estimate_tokens(told(count)) + 1 <= room)
-    return told(count) if count else ""
+def _kind(item: str) -> tuple[str, frozenset[str]]:
+    """The form of an item's value, and the words that say what it is."""
+    label, value = next(reversed([*_values(item)]), ("", item))
+    form = re.sub(r"[^\W\d]+", "a", re.sub(r"\d+", "0", value))
+    return form, frozenset(re.findall(r"[^\W\d]+", label.casefold()))
 
 
-def _fields(line: str) -> Iterator[tuple[str, str]]:
-    """The thought and the result of a line, without places on the screen."""
-    parts = _FIELD.split(line)
-    for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        if name == "Thought" or (name == "Result" and not text.startswith(_NOT_FOUND)):
-            yield name, _PLACE.sub("", _VERDICT.sub("", text))
+def _are_alike(one: tuple[str, frozenset[str]], other: tuple[str, frozenset[str]]) -> bool:
+    """Whether two values may be of one series: the same form, and much the same said of them."""
+    (form, words), (other_form, other_words) = one, other
+    every = words | other_words
+    short = len(words) == len(other_words) <= 1  # "Ada: 12; Bob: 14"
+    return form == other_form and (short or len(words & other_words) >= _ALIKE * len(every))
+
+
+def _texts(steps: NewSteps) -> Iterator[tuple[str, str]]:
+    """Thought and result of each step, without places on the screen.
+
+    The thought as it was thought, which a line may have cut.
+    """
+    for line, thought in zip_longest(steps.lines, steps.thoughts[: len(steps.lines)], fillvalue=""):
+        parts = _FIELD.split(line)
+        fields = dict(zip(parts[1::2], parts[2::2], strict=True))
+        if thought := field_text(thought[:_READ]) or fields.get("Thought", ""):
+            yield "Thought", _PLACE.sub("", thought)
+        result = fields.get("Result", "")
+        if not result.startswith(_NOT_FOUND):
+            yield "Result", _PLACE.sub("", _VERDICT.sub("", result))
 
 
 def _values(text: str) -> Iterator[tuple[str, str]]:
@@ -140,7 +190,7 @@ def _replaces(item: str, other: str, value: str) -> bool:
     """Whether an item tells the value of another one, or the same quantity anew."""
     label = item.removesuffix(value)
     again = len(label.split()) > 1 and other.startswith(label)
-    return _tells(other, value) or (
+    return (other in item or _tells(other, value)) or (
         again and all(map(_PLAIN.fullmatch, (value, other[len(label) :])))
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import GroundedCall, ToolCall
+from hisa.state.kept_values import holds_value
 from hisa.state.token_limits import cut_at_sentence, cut_at_word
 from hisa.text.prompt_text import by_number, field_text, guard_fields
 
@@ -21,6 +22,13 @@ _READ = 20_000
 
 _THOUGHT_TOKENS = 32
 """The beginning of a thought for which the input is shortened: where the planner stands."""
+
+_VALUED_TOKENS = 48
+"""What a thought with values keeps at the result's cost: two or three sentences."""
+
+_RESULT_TOKENS = 70
+"""What the result keeps then: its verdict and its first sentences. Both chosen by hand: with what a
+click has else they fill a line."""
 
 _INPUT_TOKENS = 28
 """What the input keeps at the result's cost: a click or a drag with its coordinates."""
@@ -67,9 +75,10 @@ def _input(call: GroundedCall) -> str:
 def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> str:
     """The line in at most ``limit`` tokens.
 
-    What was thought and typed gives way to what was seen: first the thought, but for its beginning,
-    then long quoted texts and long inputs, then the description and what is left of the thought. Of
-    the input as much stays as a click has with its coordinates; only then the result is cut.
+    What was thought and typed gives way to what was seen: first the thought, but for its beginning
+    and the sentences that tell values, then long quoted texts and long inputs, then the end of a
+    long result if the thought tells values, then the description and what is left of the thought.
+    Of the input as much stays as a click has with its coordinates; only then the result is cut.
     """
     head = f"Step {step}: {_tools(call.call)}"
     thought = field_text(call.call.thought[:_READ])
@@ -85,7 +94,15 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
     opening = _cut_thought(thought, _THOUGHT_TOKENS)
     if estimate_tokens(line(opening, description, source, result)) > limit:
         source = _leaner(source, call.call.tool, limit)
-        source = _at_least(source, limit, lambda text: line(opening, "", text, result))
+        least = cut_at_word(source, _INPUT_TOKENS)
+        source = _at_least(source, least, limit, lambda text: line(opening, "", text, result))
+    if holds_value(thought):
+        valued = _cut_thought(thought, _VALUED_TOKENS)
+        least = cut_at_sentence(result, _RESULT_TOKENS)
+        result = _at_least(
+            result, least, limit, lambda text: line(valued, description, source, text),
+            cut_at_sentence,
+        )  # fmt: skip
     thought = _squeezed(
         thought, limit, lambda text: line(text, description, source, result), _cut_thought
     )
@@ -107,12 +124,22 @@ def _tools(call: ToolCall) -> str:
 
 
 def _cut_thought(thought: str, tokens: int) -> str:
-    """The beginning, and the end of the last sentence where that tells a value.
+    """The beginning, and the sentences that tell values; their last words, if they are too long.
 
-    The end takes half at most.
+    These take half at most, if the beginning has to be cut for them.
     """
     kept = cut_at_word(thought, tokens)
-    end = "" if kept == thought else _end_within(_SENTENCES.split(thought)[-1], tokens // 2)
+    if kept == thought:
+        return thought
+    first, *others = _SENTENCES.split(thought)
+    valued = [sentence for sentence in others if _VALUE.search(sentence)]
+    if not valued:
+        return kept
+    gap = "" if valued == others[: len(valued)] else "… "
+    told = f"{first} {gap}{' '.join(valued)}"
+    if estimate_tokens(told) <= tokens:
+        return told
+    end = _end_within(" ".join(valued), tokens // 2)
     if not _VALUE.search(end):
         return kept
     opening = cut_at_word(thought, tokens - estimate_tokens(end) - 2)
@@ -141,11 +168,15 @@ def _shortened(match: re.Match[str]) -> str:
     return f"{quote}{text[:24].rstrip(' ' + chr(92))}…{quote}"
 
 
-def _at_least(source: str, limit: int, line: Callable[[str], str]) -> str:
-    """The input, cut where that makes room, but not below what a click takes."""
-    kept = _squeezed(source, limit, line)
-    short = cut_at_word(source, _INPUT_TOKENS)
-    return max(kept, short, key=len)
+def _at_least(
+    text: str,
+    least: str,
+    limit: int,
+    line: Callable[[str], str],
+    cut: Callable[[str, int], str] = cut_at_word,
+) -> str:
+    """The text, cut if that makes room, but not below ``least`` of it."""
+    return max(_squeezed(text, limit, line, cut), least, key=len)
 
 
 def _squeezed(

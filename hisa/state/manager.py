@@ -36,12 +36,14 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
-from hisa.state.base import Abstractor, Memory, Refiner
+from hisa.state.base import Abstractor, Memory, NewSteps, Refiner
+from hisa.state.by_itself import ByItself, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
 from hisa.state.inspection import StepInspector
 from hisa.state.loops import Attempt, Loop, action_key, find_loop
+from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
 from hisa.state.roi import roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
@@ -63,6 +65,7 @@ class HierarchicalState:
         emit: gets `Abstracted`, `Refined` and `LoopDetected`.
         memory: level 3; None: nothing is recalled or learned.
         settings: limits and the refinement interval.
+        again: looks once more, to tell what goes on by itself; None: nobody does.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class HierarchicalState:
         emit: Emit,
         memory: Memory | None = None,
         settings: StateSettings | None = None,
+        again: LookAgain | None = None,
     ) -> None:
+        self._by_itself = ByItself(again)
         self._abstractor = abstractor
         self._refiner = refiner
         self._emit = emit
@@ -103,13 +108,17 @@ class HierarchicalState:
         self._take_rules(look)
         loop, newest_verdict = self._loop(), self._kept[-1].seen.verdict if self._kept else None
         *older, newest = [kept.seen.line for kept in self._kept[self._shown_from() :]] or [""]
-        self._shown, self._moved = look, _differ(self._judged, look)
+        self._by_itself.watch(self._judged, look)
+        self._shown, self._moved = look, self._differ(self._judged, look)
+        notes = self._notes()
+        refused = _REFUSED if self.withdrawn() else loop.notice if loop else ""
         return StateView(
             advice=self._advice,
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notice=_REFUSED if self.withdrawn() else loop.notice if loop else "",
+            notes=notes.text,
+            notice="\n".join(filter(None, (refused, notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
@@ -119,9 +128,11 @@ class HierarchicalState:
     ) -> str:
         """Level 1; see `hisa.protocols.StateManager`."""
         number = len(self._kept) + 1  # of the line: steps that were cut off have none
-        moved = self._moved if before is self._shown else _differ(self._judged, before)
+        self._by_itself.watch(self._shown, before)
+        moved = self._moved if before is self._shown else self._differ(self._judged, before)
         self._judged = after
         self._meanwhile = self._while_planned(before)
+        before = await self._by_itself.look_before(call, before, after)
         told = _untold(call, outcome)
         made = tuple(replace(m, call=_untold(m.call, m.outcome)) for m in outcome.made)
         looks = before, after
@@ -177,9 +188,14 @@ class HierarchicalState:
         if not due or self._settings.refine == "window":
             return
         last = len(self._kept)
-        lines = tuple(kept.seen.line for kept in self._kept[self._refined_to :])
+        new = self._kept[self._refined_to :]
+        steps = NewSteps(
+            lines=tuple(kept.seen.line for kept in new),
+            thoughts=tuple(kept.call.thought for kept in new),
+            notes=self._notes().text,
+        )
         self._refined = await self._refiner.refine(
-            task, self._refined, lines=lines, first=1, last=last
+            task, self._refined, steps=steps, first=1, last=last
         )
         self._refined_to = last
         self._emit(Refined(text=self._refined, first=1, last=last))
@@ -270,14 +286,14 @@ class HierarchicalState:
 
         The result tells what came after that: a page that came meanwhile is not the step's doing.
         """
-        told = _changed(self._shown, before)
+        told = _changed(self._by_itself.without(self._shown, before), before)
         return f" While it was planned, the screen had changed. {told}" if told else ""
 
     def _since(self, look: Observation | None) -> str:
         """Says what changed since the newest step was judged; empty where nothing did."""
         if not self._moved:
             return ""
-        told = _changed(self._judged, look)
+        told = _changed(look and self._by_itself.without(self._judged, look), look)
         return f" After that was written, the screen changed: go by the screenshot. {told}".rstrip()
 
     def _newest_output(self) -> str:
@@ -285,7 +301,19 @@ class HierarchicalState:
         if not self._kept:
             return ""
         newest = self._kept[-1]
-        return "" if one_line(newest.output) in newest.seen.line else newest.output
+        has_columns = "\t" in newest.output or "  " in newest.output
+        known = one_line(newest.output) in newest.seen.line and not has_columns
+        return "" if known else newest.output
+
+    def _notes(self) -> Notes:
+        return take_notes(kept.call.note for kept in self._kept)
+
+    def _differ(self, one: Observation | None, other: Observation | None) -> bool:
+        """Whether two looks are seen to differ; a look that is not there is not known to."""
+        if one is None or other is None or one is other:
+            return False
+        calm = self._by_itself.without(one, other)
+        return calm is not None and whole_pair(calm, other) is not None
 
     def _loop(self) -> Loop | None:
         return find_loop(self._kept[-_LOOP_WINDOW:])
@@ -296,13 +324,6 @@ def _words_of(look: Observation) -> str:
     told = [f"{window.title} {window.app}" for window in look.windows]
     told += [f"{e.role} {e.name} {e.label} {e.text}" for e in look.elements or ()]
     return "\n".join(told).casefold()
-
-
-def _differ(one: Observation | None, other: Observation | None) -> bool:
-    """Whether two looks are seen to differ; a look that is not there is not known to."""
-    if one is None or other is None or one is other:
-        return False
-    return whole_pair(one, other) is not None
 
 
 def _refocused(before: Observation, after: Observation) -> bool:
@@ -339,8 +360,9 @@ def _untold(call: GroundedCall, outcome: Outcome) -> GroundedCall:
 
 def _printed(output: str, error: str) -> str:
     """Output and error of a tool: beginning and end, where there is too much of them."""
-    told = (ends(part, _READ) for part in (output, error) if part.strip())
-    return ends(clean("\n".join(told)), _OUTPUT_CHARS)
+    told = "\n".join(ends(part, _READ) for part in (output, error) if part.strip())
+    text = clean(told, laid_out=True)
+    return text if len(text) <= _OUTPUT_CHARS else ends(clean(told), _OUTPUT_CHARS)
 
 
 _READ = 20_000
@@ -357,6 +379,7 @@ def build_state(
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     led: Callable[[], bool] = lambda: False,
+    again: LookAgain | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
 
@@ -369,6 +392,7 @@ def build_state(
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         led: whether what is done now needs no model, so that none writes of it either.
+        again: as for `HierarchicalState`.
     """
     small = profile is not None and profile.small
 
@@ -393,6 +417,7 @@ def build_state(
         emit=emit,
         memory=memory,
         settings=settings,
+        again=again,
     )
 
 
@@ -409,7 +434,9 @@ def _deed(
     call = ToolCall(thought="", tool=acted[0].tool if acted else "", input="")
     if planned is not None:
         first, *following = (ToolCall(thought="", **dict(each)) for each in planned.sequence)
-        call = replace(first, thought=planned.thought, following=tuple(following))
+        call = replace(
+            first, thought=planned.thought, following=tuple(following), note=planned.note
+        )
     ran = held.inputs if held else [each.input for each in acted] or [call.input]
     last = acted[-1] if acted else Outcome(ok=True)
     return _attempt(call, ran, event, last, output=_printed_by(acted), held=held is not None)

@@ -118,7 +118,8 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
             return _stands(error, element)
     dialogs = [element for element in come if element.role in DIALOGS]  # judged by `surprise`
     fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
-    said = dict.fromkeys(_said(fresh, known))
+    labels = {name for e in after.elements or () for name in _labels(e)}
+    said = dict.fromkeys(words for words in _said(fresh, known) if words not in labels)
     intent = intent_of(call).casefold()
     if len(said) > _FEW or AWAITED.search(intent):
         return ""
@@ -194,6 +195,12 @@ def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
         spoken = element.role in _SPOKEN and "editable" not in element.states
         if spoken and words not in known and any(map(str.isalpha, words)):
             yield words
+
+
+def _labels(element: Element) -> tuple[str, ...]:
+    """What names a control, or is an entry of a table or a list: such words answer nothing."""
+    own = element.name if element.role not in _SPOKEN else ""
+    return (" ".join(element.label.split()), " ".join(own.split()))
 
 
 def _words(element: Element) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from hisa.text.prompt_text import short
 
-__all__ = ["change_sentences"]
+__all__ = ["change_sentences", "without_said"]
 
 _WINDOWS = frozenset({"window", "dialog", "alert", "file chooser", "frame", "notification"})
 _STATES = frozenset({"checked", "selected", "expanded", "pressed"})
@@ -15,6 +15,19 @@ _ROLE_LINE = re.compile(r'[+-] (?P<role>[^"]{1,40}?) "(?P<name>.*?)"(?: text="(?
 _CHANGE_LINE = re.compile(
     r'[~!] (?P<role>[^"]{1,40}?) "(?P<name>.*?)": "(?P<old>.*?)" -> "(?P<new>.*)"'
 )
+_ORDER_LINE = re.compile(r'order: ([^"]{1,40}?) "(.*?)" before ([^"]{1,40}?) "(.*)"')
+_NEW = re.compile(r"(New on the screen: )(.*?)(?: and \d+ more)?\.(?= [A-Z]|$)")
+_NEW_NAME = re.compile(r"[\w ]+ “([^”]*)”(?:, |$)")
+
+
+def without_said(text: str, said: str) -> str:
+    """A description without the things new on the screen whose words were just said."""
+
+    def rest(found: re.Match[str]) -> str:
+        names = [hit[0] for hit in _NEW_NAME.finditer(found[2]) if hit[1].strip("… ") not in said]
+        return f"{found[1]}{''.join(names).removesuffix(', ')}." if names else ""
+
+    return " ".join(_NEW.sub(rest, text).split()) if said else text
 
 
 def change_sentences(lines: Sequence[str]) -> Iterator[str]:
@@ -25,8 +38,18 @@ def change_sentences(lines: Sequence[str]) -> Iterator[str]:
     added, gone = _roles(lines, "+"), _roles(lines, "-")
     yield from _values([line for line in lines if line.startswith("!")], most=len(lines))
     yield from _windows(lines, added)
-    yield from _values([line for line in lines if line.startswith("~")], most=2)
-    if shown := [pair for pair in added if pair[0] not in _WINDOWS and pair[1]]:
+    values = [*_values([line for line in lines if line.startswith("~")], most=2)]
+    yield from values
+    if rows := [pair[1] for pair in added if pair[0] == "terminal"]:
+        yield f"New in the terminal: “{rows[0]}”."
+    if order := next((hit for line in lines if (hit := _ORDER_LINE.match(line))), None):
+        first, second = (f"{order[at]} “{short(order[at + 1], 40)}”" for at in (1, 3))
+        yield f"{first[:1].upper()}{first[1:]} now stands before {second}."
+    if chosen := next((line for line in lines if line.startswith("selection: ")), ""):
+        yield f"The text “{short(chosen[12:-1], 100)}” is selected."
+    told = " ".join(values)
+    shown = [pair for pair in added if pair[0] not in _WINDOWS | {"terminal"} and pair[1]]
+    if shown := [pair for pair in shown if f"“{pair[1]}”" not in told]:
         yield f"New on the screen: {_listed(shown)}."
     if closed := [pair for pair in gone if pair[0] in _WINDOWS and pair[1]]:
         yield f"{closed[0][0].capitalize()} “{closed[0][1]}” is gone."
@@ -72,7 +95,11 @@ def _clause(things: Sequence[str], change: str) -> str:
 
 def _roles(lines: Sequence[str], sign: str) -> list[tuple[str, str]]:
     found = (_ROLE_LINE.match(line) for line in lines if line.startswith(f"{sign} "))
-    return [(hit["role"], short(hit["text"] or hit["name"], 60)) for hit in found if hit]
+    return [
+        (hit["role"], short(hit["text"] or hit["name"], 120 if hit["role"] == "terminal" else 60))
+        for hit in found
+        if hit
+    ]
 
 
 def _value(found: re.Match[str]) -> tuple[str, str]:

@@ -29,12 +29,12 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import DIALOGS, field_facts, written_facts
+from hisa.state.facts import DIALOGS, disabled_facts, field_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair, roi_pair, whole_pair
-from hisa.state.sentences import change_sentences
+from hisa.state.sentences import change_sentences, without_said
 from hisa.state.sequence_steps import (
     Effect,
     effects,
@@ -322,6 +322,9 @@ def judge(
         return Judged("failed", found, body)
     if found:
         return Judged("failed" if word == "failed" else "unexpected", found, body)
+    idle = pair is None or {line[0] for line in changes} <= {"f", "l"}  # the focus, or a look
+    if idle and (told := disabled_facts(call, inspected.looks[0])):
+        return Judged("no_change", "", told)
     if pair is None:
         return _without_change(call, inspected, outcome)
     files = written_facts(inspected.written) if inspected.written.paths else ""
@@ -413,11 +416,12 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
 
 def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
-    rest = seen.surprise or seen.body
+    body = without_said(seen.body, seen.surprise)
+    rest = seen.surprise or body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
-    parts = [seen.surprise, facts, seen.body] if outcome.ok else [facts, seen.surprise, seen.body]
+    parts = [seen.surprise, facts, body] if outcome.ok else [facts, seen.surprise, body]
     text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
     return cut_at_sentence(field_text(text), tokens)
 

@@ -42,6 +42,7 @@ SECTION_TAGS = (
     "last_output",
     "lessons",
     "new_steps",
+    "notes",
     "notice",
     "outcome",
     "previous_summary",
@@ -115,12 +116,15 @@ def without_tags(text: str) -> str:
     return _TAG.sub("‹", printable(text))
 
 
-def clean(text: str) -> str:
+def clean(text: str, *, laid_out: bool = False) -> str:
     """Text of several lines without control characters, blank lines and section tags.
 
-    Nor has it the characters that stand for objects inside a text, as a browser's texts do.
+    Nor has it the characters that stand for objects inside a text, as a browser's texts do. Tabs
+    stay, for a table's cells may be empty; other blanks in a row only if it is ``laid_out``.
     """
-    lines = (" ".join(line.split()) for line in _words(text).split("\n"))
+    lines = (line.rstrip() for line in _words(text).split("\n"))
+    if not laid_out:
+        lines = ("\t".join(" ".join(c.split()) for c in line.split("\t")) for line in lines)
     return _TAG.sub("‹", "\n".join(line for line in lines if line))
 
 

@@ -26,8 +26,8 @@ __all__ = ["SERVED", "AsksItself", "BaseTool", "Guard", "Tool", "ToolContext", "
 class Guard(Protocol):
     """Holds calls to the look that they were decided on.
 
-    `reference` and `allow` are for the later calls of a sequence, the others for a call by itself
-    and the first one.
+    `reference` and `allow` are for the later calls of a sequence, `next_press` for the later
+    presses of a call, the others for a call by itself and the first one.
     """
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
@@ -60,11 +60,12 @@ class Guard(Protocol):
         """
         ...
 
-    async def reference(self, planned: Observation) -> Observation:
-        """Returns a look from before the first call, with elements where they can be had.
+    async def reference(self, planned: Observation, environment: Environment) -> Observation:
+        """Returns a look from right before the first act, with elements where they can be had.
 
         Args:
-            planned: the look that the sequence was planned on.
+            planned: the look that the acts were planned on.
+            environment: where they are done.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -89,6 +90,16 @@ class Guard(Protocol):
             ScreenChanged: why it must not be made now.
             EnvironmentFailed: the machine does not answer.
         """
+        ...
+
+    async def next_press(
+        self,
+        press: GroundedCall,
+        made: Sequence[MadeCall],
+        *,
+        looks: tuple[Observation, Observation, Observation],
+    ) -> GroundedCall:
+        """As `allow`, of a later press of one call; the last of ``made`` is what was done of it."""
         ...
 
 

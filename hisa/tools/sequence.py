@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from hisa.actions import Scroll
+from hisa.actions import Scroll, presses
+from hisa.actions.unchanged_look import REACTION_SECONDS
 from hisa.errors import ScreenChanged
 from hisa.events import Acted, Observed, SequenceStopped
 from hisa.protocols import (
+    Act,
     Emit,
     Environment,
     GroundedCall,
@@ -23,6 +27,11 @@ from hisa.tools.base import Guard
 from hisa.tools.catalogue import Catalogue
 
 __all__ = ["SequenceToolbox", "combined"]
+
+_Done = TypeVar("_Done")
+
+_BETWEEN_SECONDS = 2.0
+"""Longest wait between two presses of a call, as HiSA's own guest waits between its actions."""
 
 
 class SequenceToolbox(Catalogue):
@@ -53,19 +62,21 @@ class SequenceToolbox(Catalogue):
         self._save = save
         self._emit = emit
         self._settle = settle
+        self._between = min(settle, _BETWEEN_SECONDS)
 
     async def execute(
         self, call: GroundedCall, observation: Observation, environment: Environment
     ) -> Outcome:
         """Do it, and what follows it; see `hisa.protocols.Toolbox.execute`."""
+        reference = observation
+        if self._guard is not None and (call.following or len(presses(call.actions)) > 1):
+            reference = await self._guard.reference(observation, environment)
+        looks = observation, reference
         if not call.call.following:
             try:
-                return await self._held(call, observation, environment)
+                return await self._make(call, (), looks, environment)
             except ScreenChanged as error:
                 return _not_done(call, str(error), self._emit)
-        reference = observation
-        if self._guard is not None:
-            reference = await self._guard.reference(observation)
         made: list[MadeCall] = []
         before, stopped = observation, ""
         for each in call.sequence:
@@ -73,10 +84,8 @@ class SequenceToolbox(Catalogue):
             try:
                 if made:
                     before = await self._look(environment)
-                    alone = await self._allowed(alone, made, (observation, reference, before))
-                    outcome = await self._inner.execute(alone, before, environment)
-                else:
-                    outcome = await self._held(alone, observation, environment)
+                    alone = await self._allowed(alone, made, (*looks, before))
+                outcome = await self._make(alone, made, (before, reference), environment)
             except ScreenChanged as error:
                 stopped = str(error)
                 break
@@ -90,27 +99,68 @@ class SequenceToolbox(Catalogue):
             self._emit(SequenceStopped(made=len(made), of=planned, reason=reason))
         return combined(made, reason) if made else _not_done(call, reason, self._emit)
 
-    async def _held(
-        self, call: GroundedCall, planned: Observation, environment: Environment
+    async def _make(
+        self,
+        call: GroundedCall,
+        made: Sequence[MadeCall],
+        looks: tuple[Observation, Observation],
+        environment: Environment,
     ) -> Outcome:
-        """Do a call where it means what it was decided to do.
+        """Do a call where it means what it was decided to do, each of its presses by itself.
+
+        Args:
+            call: the next one.
+            made: those before it in its sequence; it was allowed after them.
+            looks: the one that it is done on, and the guard's `reference`.
+            environment: where it is done.
+
+        Raises:
+            ScreenChanged: its first press does not; nothing was done.
+        """
+        look, reference = looks
+
+        async def execute(part: GroundedCall, look: Observation) -> Outcome:
+            return await self._inner.execute(part, look, environment)
+
+        async def press_next(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
+            assert self._guard is not None, "without it a call is not parted"
+            again = done.actions[-1:] == press.actions[:1]  # it may be a double click
+            if again:
+                await asyncio.sleep(REACTION_SECONDS)
+            now = await environment.observe(settle=0.0 if again else self._between)
+            before = [*made, MadeCall(done, Outcome(ok=True), look)]
+            press = await self._guard.next_press(press, before, looks=(look, reference, now))
+            await self._held(press, environment, lambda part, _: act(part, environment))
+
+        if self._guard is None or not call.actions:  # a command has no target on the screen
+            return await execute(call, look)
+        call = call if made else self._guard.hold(call, look)
+        return await self._held(replace(call, press_next=press_next), environment, execute)
+
+    async def _held(
+        self,
+        call: GroundedCall,
+        environment: Environment,
+        act: Callable[[GroundedCall, Observation], Awaitable[_Done]],
+    ) -> _Done:
+        """Do a held call; where the screen changed, look whether it still means the same.
 
         Raises:
             ScreenChanged: it does not, or its place changes all the time; nothing was done.
         """
-        guard = self._guard
-        if guard is None or not call.actions:  # a command has no target on the screen
-            return await self._inner.execute(call, planned, environment)
+        guard, held = self._guard, call.held
+        assert guard is not None, "a call is held by it"
+        assert held is not None, "a call is held before it is done"
         try:
-            return await self._inner.execute(guard.hold(call, planned), planned, environment)
+            return await act(call, held.look)
         except ScreenChanged:
-            look = await guard.again(call, planned, environment)
+            look = await guard.again(call, held.look, environment)
         try:
-            return await self._inner.execute(guard.loosely(call, look), look, environment)
+            return await act(guard.loosely(call, look), look)
         except ScreenChanged:
-            look = await guard.again(call, planned, environment)
+            look = await guard.again(call, held.look, environment)
             named = await guard.by_name(call, look, environment)
-        return await self._inner.execute(named, look, environment)
+        return await act(named, look)
 
     async def _allowed(
         self,

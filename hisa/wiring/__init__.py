@@ -253,6 +253,7 @@ async def _opened(
             picture_changes=models.picture_changes.get("state"),
             profile=models.profiles.get("state"),
             led=leads.alone,
+            again=partial(environment.observe, elements="elements" in environment.capabilities),
         )
         state.restore(run_context.events)
         _write_down(settings, environment, models, log)

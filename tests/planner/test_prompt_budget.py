@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import hisa
+from hisa.cli.progress import Progress
 from hisa.config import Settings, load
 from hisa.errors import ConfigError
+from hisa.events import Event, PromptCut
 from hisa.models.tokens import estimate_tokens, prefix_within
-from hisa.planner.prompt_budget import BETWEEN, PromptBudget, prompt_budget
+from hisa.planner.prompt_budget import BETWEEN, PromptBudget, PromptRoom, prompt_budget
 from hisa.planner.view import state_text
 from hisa.protocols import ModelRequest, StateView, Task
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
+from hisa.text import prompts
 from tests.planner.test_planner import observation
 from tests.planner.test_whole_state import FORMS, LAST, TASK, Full, shortened, summary
 
 PLACES = "click(412, 300) entry Sort"
+LONG = "Copy this: " + " ".join(str(n * 7919 % 99991) for n in range(460))
+TASK_OF_ONE_LINE = Task("t", "Sort the rows by price and save the file.")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -30,19 +39,20 @@ def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     tree = {"state": {"refine_every": every}, "planner": FORMS[form]}
     budget = prompt_budget(Settings.model_validate(tree))
     extra = {"sequence": 1000, "both": 110, "elements": 110}.get(form, 0)
-    assert budget.total == 3500 + 180 * max(0, every - 5) + extra
+    assert budget.total == 3600 + 180 * max(0, every - 5) + extra
     system = _system(form)
-    budget.check(system)  # raises where they do not
-    assert budget.room(system) == budget.total - estimate_tokens(system) - BETWEEN
+    events: list[Event] = []
+    room = PromptRoom(budget, system, events.append).for_task(TASK_OF_ONE_LINE)
+    assert events == []  # its parts fit
+    assert room == budget.total - estimate_tokens(system) - BETWEEN
     view = StateView(
         advice=_filled(600),
         refined=_filled(800),
         steps=tuple(_filled(180) for _ in range(every)),
     )
     cut: list[dict[str, int]] = []
-    task = Task("t", "Sort the rows by price and save the file.")
     text = state_text(
-        task, observation(), view, elements=False, room=budget.room(system), tools=_filled(200),
+        TASK_OF_ONE_LINE, observation(), view, elements=False, room=room, tools=_filled(200),
         cut=cut.append,
     )  # fmt: skip
     assert cut == []
@@ -70,38 +80,105 @@ def _system(form: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("changes", "needed"),
+    "changes",
     [
-        ({"state": {"refined_tokens": 2000}}, "state.refined_tokens 2000"),
-        ({"state": {"step_tokens": 400}}, "5 lines of 400"),
-        ({"state": {"advice_tokens": 900}}, "state.advice_tokens 900"),
-        ({"planner": {"prompt_tokens": 3000}}, "planner.prompt_tokens = 3000"),
+        {"state": {"refined_tokens": 2000}},
+        {"state": {"step_tokens": 400}},
+        {"planner": {"prompt_tokens": 2500}},
     ],
 )
-def test_parts_that_are_more_than_the_whole_are_refused(
-    changes: dict[str, Any], needed: str
+async def test_parts_that_are_more_than_the_whole_give_way_with_one_event(
+    tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    budget = prompt_budget(Settings.model_validate(changes))
-    with pytest.raises(ConfigError) as caught:
-        budget.check(_system("picture"))
-    assert needed in str(caught.value)
-    assert caught.value.fix.startswith("--set planner.prompt_tokens=")
-    lifted = load(
-        assignments=[caught.value.fix.removeprefix("--set ")], overrides=changes, environ={}
+    tree = {**changes, "run": {"folder": tmp_path, "max_steps": 7}, "patterns": {"enabled": False}}
+    settings = Settings.model_validate(tree)
+    model = Full()
+    result = await hisa.run(
+        Task("t", TASK),
+        settings=settings,
+        model=FunctionModel(model),
+        environment=FakeEnvironment(),
     )
-    if "planner" not in changes:
-        prompt_budget(lifted).check(_system("picture"))
+    (told,) = (e for e in load_run(result.run_id, tmp_path).events if isinstance(e, PromptCut))
+    assert sum(told.parts.values()) > told.limit or told.tokens
+    limit = prompt_budget(settings).total
+    assert len(model.requests) == 7
+    assert all(estimate_tokens(request.text) <= limit for request in model.requests)
 
 
-async def test_a_run_with_parts_that_do_not_sum_ends_before_its_first_step(tmp_path: Path) -> None:
-    tree = {"state": {"refined_tokens": 2900}, "run": {"folder": tmp_path}}
-    with pytest.raises(ConfigError, match="2900"):
-        await hisa.run(
-            Task("t", TASK),
-            settings=Settings.model_validate(tree),
-            model=FunctionModel(Full()),
-            environment=FakeEnvironment(),
-        )
+@pytest.fixture
+def longer_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Somebody wrote forty sentences more into ``prompts/planner.md``."""
+    folder = tmp_path / "longer"
+    shutil.copytree(prompts.data_folder("prompts"), folder)
+    more = "\n".join(f"- Rule {n}: read the title of the window in front first." for n in range(40))
+    page = folder / "planner.md"
+    text = page.read_text("utf-8").replace("How to work:", f"How to work:\n{more}")
+    page.write_text(text, "utf-8")
+    monkeypatch.setattr(prompts, "data_folder", lambda name: folder)
+    prompts._environment.cache_clear()
+    yield
+    prompts._environment.cache_clear()
+
+
+@pytest.mark.usefixtures("longer_prompt")
+async def test_a_prompt_with_forty_more_sentences_runs_with_one_warning(tmp_path: Path) -> None:
+    model, shown = Full(), io.StringIO()
+    settings = Settings.model_validate({"run": {"folder": tmp_path, "max_steps": 7}})
+    await hisa.run(
+        Task("t", TASK),
+        settings=settings,
+        model=FunctionModel(model),
+        environment=FakeEnvironment(),
+        on_event=Progress(Console(file=shown, width=400), 7),
+    )
+    assert len(model.requests) == 7
+    assert all("Rule 39" in request.text for request in model.requests)
+    assert all(estimate_tokens(request.text) <= 3600 for request in model.requests)
+    warnings = [line for line in shown.getvalue().splitlines() if "planner.prompt_tokens" in line]
+    assert len(warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("instruction", "limit", "fits"),
+    [("Sort.", 1100, False), ("Sort.", 2000, True), (LONG, 2000, False), (LONG, None, True)],
+)
+async def test_only_what_cannot_hold_prompt_task_and_a_step_is_refused(
+    tmp_path: Path, instruction: str, limit: int | None, fits: bool
+) -> None:
+    tree = {"planner": {"prompt_tokens": limit}, "run": {"folder": tmp_path, "max_steps": 2}}
+    run = hisa.run(
+        Task("t", instruction),
+        settings=Settings.model_validate(tree),
+        model=FunctionModel(Full()),
+        environment=FakeEnvironment(),
+    )
+    if fits:
+        assert (await run).status == "max_steps"
+        return
+    with pytest.raises(ConfigError) as caught:
+        await run
+    lifted = load(assignments=[caught.value.fix.removeprefix("--set ")], environ={})
+    room = PromptRoom(prompt_budget(lifted), _system("picture"), lambda event: None)
+    assert room.for_task(Task("t", instruction)) > 0
+
+
+def test_tools_and_advice_give_way_last_and_the_advice_says_how_much() -> None:
+    rules = [f"- MUST do number {n} of what the house wants of everybody." for n in range(20)]
+    view = StateView(
+        advice="\n".join(rules), refined=_filled(300), steps=("Step 1: a", "Step 2: b")
+    )
+    cut: list[dict[str, int]] = []
+    text = state_text(
+        TASK_OF_ONE_LINE, observation(), view, elements=False, room=250, tools=_filled(150),
+        cut=cut.append,
+    )  # fmt: skip
+    assert estimate_tokens(text) <= 250
+    assert set(cut[0]) == {"refined_context", "execution_history", "tools", "advice"}
+    assert rules[0] in text
+    shown = sum(rule in text for rule in rules)
+    assert f"({20 - shown} more lines do not fit here)" in text
+    assert "Step 2: b" in text
 
 
 def test_a_cut_keeps_the_last_sections_and_is_told() -> None:
@@ -135,7 +212,7 @@ async def test_a_cut_is_an_event_and_stands_in_the_report(tmp_path: Path) -> Non
             return tool_call("bash_execution", "seq 3000")
         return model(request)
 
-    task = Task("t", "Copy this: " + " ".join(str(n * 7919 % 99991) for n in range(460)))
+    task = Task("t", LONG)
     result = await hisa.run(
         task,
         settings=Settings.model_validate(
@@ -144,11 +221,10 @@ async def test_a_cut_is_an_event_and_stands_in_the_report(tmp_path: Path) -> Non
         model=FunctionModel(asked),
         environment=FakeEnvironment(),
     )
-    cuts = [
-        event for event in load_run(result.run_id, tmp_path).events if event.type == "prompt_cut"
-    ]
-    assert cuts
-    assert set(cuts[0].tokens) <= {"last_output", "refined_context", "execution_history"}
+    run = load_run(result.run_id, tmp_path)
+    (cut,) = (event for event in run.events if isinstance(event, PromptCut))
+    assert set(cut.tokens) <= {"last_output", "refined_context", "execution_history"}
+    assert cut.tokens
 
 
 def test_the_default_budget_is_that_of_the_default_settings() -> None:

@@ -64,7 +64,7 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
         ("x" * 300_000, "the reply is 300000 characters; at most 200000"),
         (
             reply(extra=1),
-            "unknown key 'extra'; allowed: thought, tool, input, description, description_2",
+            "unknown key 'extra'; allowed: thought, note, tool, input, description, description_2",
         ),
         ('{"tool": "wait"}', "key 'thought' is missing; key 'input' is missing"),
         (

@@ -150,7 +150,8 @@ def test_passwords_stay_unread() -> None:
 
 def test_dialogs_come_first() -> None:
     dialog = element("dialog", "Question", BoundingBox(10, 10, 90, 90, "screen"))
-    assert told((), (SAVE, dialog)) == ('+ dialog "Question"', '+ push button "Save"')
+    answer = replace(SAVE, window="Question")
+    assert told((), (answer, dialog)) == ('+ dialog "Question"', '+ push button "Save"')
 
 
 names = st.text(max_size=300)

@@ -7,6 +7,7 @@ import pytest
 from hisa.errors import BudgetExceeded
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelRequest
+from hisa.state.base import NewSteps
 from hisa.state.context import ContextRefiner
 from hisa.state.lines import history_line
 from hisa.testing.scripted import FunctionModel, ScriptedModel
@@ -27,7 +28,7 @@ async def refined(
     limit: int = LIMIT,
 ) -> str:
     return await ContextRefiner(model, limit).refine(
-        TASK, previous, lines=lines, first=1, last=len(lines)
+        TASK, previous, steps=NewSteps(lines), first=1, last=len(lines)
     )
 
 

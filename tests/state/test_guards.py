@@ -138,7 +138,10 @@ async def test_rows_that_look_alike_are_told_apart_by_their_elements() -> None:
     told = await objection(look(everywhere), call(2))
     assert told == "at (250, 115) there is now text “Street” in place of text “City”"
     elsewhere = field("Voucher", BoundingBox(450, 300, 600, 330, "screen"))
-    assert await objection(look([*fields(), elsewhere]), call(2)) == "text “Voucher” came up"
+    assert await objection(look([*fields(), elsewhere]), call(2)) == "", "its place tells"
+    typing = call(None, Write("Elm 3"))
+    told = await objection(look([*fields(), elsewhere]), typing, first=made(None, Press("tab")))
+    assert told == "text “Voucher” came up"
     swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
     mark = field("Mark", BoundingBox(500, 300, 520, 310, "screen"))
     before, now = look([*fields(), mark]), look([*swapped, replace(mark, text="done")])
@@ -265,3 +268,96 @@ async def test_a_screen_of_another_size_ends_it() -> None:
 
 def test_a_box_is_clicked_in_its_middle() -> None:
     assert call(0).actions == (Click(at=Point(250, 35, "image")),)
+
+
+# ---------------------------------------------------------------- where keys go after a click
+
+BUTTON = Element(
+    "push button", "Bold", BoundingBox(450, 20, 500, 50, "screen"), states=USABLE, window="Form"
+)
+PAY = replace(BUTTON, name="Pay", box=BoundingBox(450, 60, 500, 90, "screen"))
+VEIL = BoundingBox(520, 200, 600, 300, "screen")
+"""A change elsewhere, so that the elements are read."""
+TYPING = call(None, Write("x"))
+
+
+def focused(*elements: Element, on: str) -> Observation:
+    """A look on which one of some elements has the focus, and something elsewhere has changed."""
+    marked = (
+        replace(e, states=e.states | {"focused"}) if e.name == on else replace(e, parent=-1)
+        for e in elements
+    )
+    return look([replace(e, parent=-1) for e in marked], veil=VEIL)
+
+
+def clicked(element: Element, found: Observation | None = None) -> MadeCall:
+    """A click in the middle of an element."""
+    at = element.box.centre
+    click = Click(at=Point(at.x, at.y, "image"))
+    grounded = GroundedCall(ToolCall("", "gui_action", ""), "", (click,), found=found)
+    return MadeCall(grounded, Outcome(ok=True), look(fields()))
+
+
+async def keys_refused(now: Observation, *acts: MadeCall, on: str = "Name") -> str:
+    """Why keys are not typed after some acts on fields and two buttons; empty where they are."""
+    elements = [*fields(), BUTTON, PAY]
+    planned = replace(focused(*elements, on=on), screenshot=look(elements).screenshot)
+    guard = SequenceGuard(Reader(planned, now))
+    bare = replace(now, elements=None, complete=True)
+    try:
+        await guard.allow(TYPING, acts, looks=(planned, planned, bare))
+    except ScreenChanged as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("on", ["Name", "Bold", "City"], ids=["stays", "clicked", "answer"])
+async def test_keys_after_a_button_follow_the_focus_that_the_application_gives(on: str) -> None:
+    pressed = replace(BUTTON, states=BUTTON.states | {"checked"})
+    now = focused(*fields(Name="Ada"), pressed, PAY, on=on)
+    assert await keys_refused(now, clicked(BUTTON)) == ""
+
+
+async def test_keys_after_a_button_do_not_press_another_one() -> None:
+    now = focused(*fields(), BUTTON, PAY, on="Pay")
+    assert await keys_refused(now, clicked(BUTTON)) == "the focus is on push button “Pay”"
+    new = replace(PAY, name="Buy")
+    now = focused(*fields(), BUTTON, PAY, new, on="Buy")
+    assert "“Buy”" in await keys_refused(now, clicked(BUTTON))
+    secret = replace(fields()[2], role="password text", name="PIN")
+    now = focused(*fields(), BUTTON, PAY, secret, on="PIN")
+    assert "“PIN”" in await keys_refused(now, clicked(BUTTON))
+
+
+async def test_keys_after_a_field_go_to_that_field_alone() -> None:
+    now = focused(*fields(), BUTTON, PAY, on="Phone")
+    assert await keys_refused(now, clicked(fields()[1])) == "the focus is on text “Phone”"
+    now = focused(*fields(), BUTTON, PAY, on="Street")
+    assert await keys_refused(now, clicked(fields()[1])) == ""
+
+
+async def test_a_focus_that_is_taken_between_two_keys_ends_them() -> None:
+    answer = focused(*fields(), BUTTON, PAY, on="City")
+    typed = MadeCall(replace(TYPING, found=answer), Outcome(ok=True), answer)
+    stays = focused(*fields(City="x"), BUTTON, PAY, on="City")
+    assert await keys_refused(stays, clicked(BUTTON), typed) == ""
+    taken = focused(*fields(City="x"), BUTTON, PAY, on="Phone")
+    assert await keys_refused(taken, clicked(BUTTON), typed) == "the focus is on text “Phone”"
+
+
+async def test_buttons_that_come_up_where_text_is_typed_stop_no_keys() -> None:
+    """Calc's input line gets "Cancel" and "Accept" as soon as a cell is typed into."""
+    cancel = replace(PAY, name="Cancel", box=BoundingBox(560, 20, 600, 50, "screen"))
+    now = focused(*fields(Name="Ada"), BUTTON, PAY, cancel, on="Name")
+    assert await keys_refused(now, clicked(BUTTON)) == ""
+    unknown = look([*fields(Name="Ada"), BUTTON, PAY, cancel], veil=VEIL)
+    assert await keys_refused(unknown, clicked(BUTTON)) == "push button “Cancel” came up"
+
+
+async def test_the_text_that_opens_in_a_cell_is_where_keys_go() -> None:
+    """A sheet keeps the mark on the button and the cell, and opens a text for what is typed."""
+    answer = focused(*fields(), BUTTON, PAY, on="Name")
+    typed = MadeCall(replace(TYPING, found=answer), Outcome(ok=True), answer)
+    editor = Element("paragraph", "text", BoundingBox(500, 20, 540, 40, "screen"), states=USABLE)
+    now = focused(*fields(), BUTTON, PAY, editor, on="text")
+    assert await keys_refused(now, clicked(BUTTON), typed) == ""

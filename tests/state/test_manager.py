@@ -32,7 +32,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.state.base import AbstractedStep
+from hisa.state.base import AbstractedStep, NewSteps
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import AtStep
@@ -403,7 +403,7 @@ class Window:
     """A level 2 that forgets."""
 
     async def refine(
-        self, task: Task, previous: str, *, lines: Sequence[str], first: int, last: int
+        self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
         return ""
 

@@ -11,6 +11,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart, ToolCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
+from hisa.state.base import NewSteps
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.loops import action_key, find_loop
@@ -120,7 +121,9 @@ Steps 1~2: Began.
 
 async def test_what_a_model_is_asked_for_a_summary() -> None:
     model = ScriptedModel(["Steps 1~5: click(131, 187)."])
-    await ContextRefiner(model, 120).refine(TASK, "Steps 1~2: Began.", lines=LINES, first=1, last=5)
+    await ContextRefiner(model, 120).refine(
+        TASK, "Steps 1~2: Began.", steps=NewSteps(LINES), first=1, last=5
+    )
     (asked,) = model.requests
     system = render("context_refinement", first=1, last=5, limit=120, words=72)
     assert asked.messages == (
@@ -134,12 +137,12 @@ async def test_an_own_summary_shortens_each_part_of_a_step() -> None:
     long = "pyautogui.write('" + "ab " * 60 + "')"
     line = f"Step 4: gui_action | Thought: x | Input: {long} | Result: Failed.{' No way.' * 30}"
     first = await ContextRefiner(FunctionModel(lambda _: ""), 800).refine(
-        TASK, "", lines=[line], first=4, last=4
+        TASK, "", steps=NewSteps([line]), first=4, last=4
     )
     result = line.partition(" | Result: ")[2].rstrip(".")
     assert first == f"Steps 4~4: gui_action {excerpt(long, 60)}: {excerpt(result, 80)}"
     later = await ContextRefiner(FunctionModel(lambda _: ""), 800).refine(
-        TASK, first, lines=[line], first=1, last=4
+        TASK, first, steps=NewSteps([line]), first=1, last=4
     )
     brief = f"Steps 1~4: gui_action {excerpt(long, 40)}: {excerpt(result, 30)}."
     assert later.startswith(f"{brief} Earlier: Steps 4~4: gui_action")

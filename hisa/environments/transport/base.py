@@ -55,6 +55,7 @@ class RawObservation:
     complete: bool = True
     """Whether no element is missing."""
     undrawn: tuple[str, ...] = ()
+    selection: str = ""
     """What is there and was not painted yet; see `Observation`."""
     windows_known: bool = True
     """Whether the machine can tell its windows; where not, there are none in ``windows``."""

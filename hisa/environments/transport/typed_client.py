@@ -41,6 +41,8 @@ _MOST_SETTLE = 120.0
 """Seconds; a guest refuses more, and limits stretch with the load."""
 _UNDRAWN_NAME = 100
 """Characters of the name of what is not painted; a title is whatever its program likes."""
+_SELECTED_CHARS = 200
+"""Characters of a selected text that are kept."""
 _OFFERED = frozenset({"elements", "execute", "hidden", "lies_at", "unchanged"})
 _MOST_ELEMENTS = 20_000
 """Elements of a look that has the hidden ones too: the most that a guest tells."""
@@ -63,8 +65,9 @@ class HisaTransport:
     ) -> RawObservation:
         """One request; a response that is cut short is asked for again."""
         encoding = "raw" if self._client.near else "png"
-        settle = min(settle * self._client.patience, _MOST_SETTLE)
-        asked: dict[str, Any] = {"elements": elements, "settle": settle, "format": encoding}
+        # What never stands still does so on a busy machine too: its limit does not grow.
+        asked: dict[str, Any] = {"elements": elements, "format": encoding, "restless": settle}
+        settle = asked["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
         within = 0.0
         if elements:
             asked["patience"] = self._client.patience * longer
@@ -108,7 +111,8 @@ class HisaTransport:
         """One request under one id, however often it has to be sent."""
         asked: dict[str, Any] = {"id": uuid.uuid4().hex, "actions": to_json(actions)}
         if held is not None and "unchanged" in self._announced:
-            asked["unchanged"] = {"look": held.look.name, "boxes": list(map(_whole, held.boxes))}
+            boxes = list(map(_whole, held.boxes))
+            asked["unchanged"] = {"look": held.look.name, "boxes": boxes, "follows": held.follows}
         seconds = 60.0 + acting_seconds(actions)
         response = await self._client.request("POST", "/hisa/act", json=asked, seconds=seconds)
         if response.status_code == 422:
@@ -185,6 +189,7 @@ def _decode(data: bytes | bytearray) -> RawObservation:
         cursor=Point(header["cursor"][0], header["cursor"][1], "screen"),
         under_pointer=_under(header.get("under_pointer")),
         complete=complete,
+        selection=str(header.get("selection", ""))[:_SELECTED_CHARS],
         undrawn=tuple(str(name)[:_UNDRAWN_NAME] for name in header.get("undrawn", ())),
         name=str(header.get("look", "")),
     )

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlanRejected, PromptCut
+from hisa.events import Planned, PlanRejected
 from hisa.planner.call_schema import Functions
 from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, told_once
-from hisa.planner.prompt_budget import PromptBudget
+from hisa.planner.prompt_budget import PromptBudget, PromptRoom
 from hisa.planner.view import state_text
 from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
 from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED
@@ -58,7 +58,7 @@ class ComputerPlanner:
         budget: of the prompt's text; None: that of the default settings. The tools are beside it.
 
     Raises:
-        ConfigError: the parts of the budget are more than its whole.
+        ConfigError: the budget cannot hold the system prompt beside a short task and a step.
     """
 
     def __init__(
@@ -84,9 +84,7 @@ class ComputerPlanner:
         self._system = render(
             "planner", computer=True, sequence=1, teaching="", marks=False, picture=True
         )
-        if budget is not None:
-            budget.check(self._system)
-        self._room = (budget or PromptBudget()).room(self._system)
+        self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`.
@@ -123,8 +121,8 @@ class ComputerPlanner:
     ) -> ModelRequest:
         programs = await told_once(self._programs, view)
         text = state_text(
-            task, observation, view, elements=False, room=self._room, programs=programs,
-            cut=lambda tokens: self._emit(PromptCut(tokens=tokens)),
+            task, observation, view, elements=False, room=self._room.for_task(task),
+            programs=programs, cut=self._room.tell,
         )  # fmt: skip
         return ModelRequest(
             role="planner",
@@ -151,7 +149,7 @@ class ComputerPlanner:
         return answer
 
     def _record(self, call: ToolCall) -> None:
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input, note=call.note))
 
 
 def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:

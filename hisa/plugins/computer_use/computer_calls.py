@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -31,6 +31,7 @@ from hisa.actions import (
     values,
 )
 from hisa.errors import ActionRefused, InvalidReply
+from hisa.planner.call_schema import NOTE
 from hisa.planner.reply import MAX_REPLY
 from hisa.protocols import ToolCall
 from hisa.screen.geometry import Point
@@ -46,6 +47,7 @@ _WHEEL = 100
 """Pixels of one wheel click: about what browsers scroll for one."""
 _THOUGHT = 4000
 """Characters of a thought that are kept."""
+_NOTE = "Note:"
 
 
 class _Part(BaseModel):
@@ -147,12 +149,14 @@ def read_computer_reply(text: str) -> ComputerReply:
             "or termination or infeasible to end"
         )
     (call,) = calls
-    thought = printable("\n".join(_thoughts(items)))[:_THOUGHT]
+    thought, note = _noted(printable("\n".join(_thoughts(items))))
     match call["type"]:
         case "computer_call":
-            return ComputerReply(_computer(call, thought), items, tuple(_checks(call)))
+            acted = _computer(call, thought)
+            checks = tuple(_checks(call))
+            return ComputerReply(acted and replace(acted, note=note), items, checks)
         case "function_call":
-            return ComputerReply(_function(call, thought), items)
+            return ComputerReply(replace(_function(call, thought), note=note), items)
         case other:
             raise InvalidReply(
                 f"a call of type {str(other)[:60]!r}; allowed are computer_call and function_call"
@@ -178,6 +182,16 @@ def _thoughts(items: Iterable[dict[str, Any]]) -> Iterator[str]:
                 said = part.get("text") if isinstance(part, dict) else None
                 if isinstance(said, str) and said.strip():
                     yield said.strip()
+
+
+def _noted(words: str) -> tuple[str, str | None]:
+    """Returns the thought and the note: that is what its lines say after ``Note:``."""
+    lines = words.split("\n")
+    notes = [line[len(_NOTE) :].strip() for line in lines if line.startswith(_NOTE)]
+    if (length := len(note := "\n".join(notes))) > NOTE:
+        raise InvalidReply(f"a note of {length} characters; at most {NOTE}")
+    thought = "\n".join(line for line in lines if not line.startswith(_NOTE))
+    return thought[:_THOUGHT], note if notes else None
 
 
 def _checks(call: dict[str, Any]) -> Iterator[str]:

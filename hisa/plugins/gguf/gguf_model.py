@@ -22,7 +22,7 @@ from hisa.protocols import ImagePart, Message, ModelReply, ModelRequest, TextPar
 __all__ = ["GgufModel", "profile_of", "require_llama", "wanted_server"]
 
 _CONTEXT = 8192
-"""Tokens in and out by default: planner's prompts have up to 3,500, replies up to 4,096."""
+"""Tokens in and out by default: planner's prompts have up to 3,600, replies up to 4,096."""
 _SMALL_WEIGHTS = 4.6e9
 """As the built-in profile "small" has it: models that are named 4B, whose labels round."""
 _BUFFERS = 400_000_000

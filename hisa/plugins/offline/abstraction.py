@@ -45,10 +45,9 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
 
 
 def _only_focused(lines: Sequence[str]) -> bool:
-    """Whether a button took the focus and did nothing else that shows."""
-    return (
-        len(lines) == 1 and re.match(r"focus: .*-> (?:push |toggle )?button ", lines[0]) is not None
-    )
+    """Whether a button or the page took the focus and did nothing else that shows."""
+    taken = r"focus: .*-> (?:(?:push |toggle )?button|document [a-z]+) "
+    return len(lines) == 1 and re.match(taken, lines[0]) is not None
 
 
 def _error(outcome: str) -> str:

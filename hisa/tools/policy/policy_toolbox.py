@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from hisa.actions import Move, Scroll, Sleep
+from hisa.actions import Move, Scroll, Sleep, presses
 from hisa.errors import ActionRefused, ToolFailed
 from hisa.events import Acted, Decided
-from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Toolbox
+from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, Toolbox
 from hisa.screen.observation import Observation
 from hisa.tools.base import AsksItself, BaseTool, ToolContext
 from hisa.tools.catalogue import Catalogue
@@ -96,23 +96,59 @@ class PolicyToolbox(Catalogue):
                 return _dry(f"end the run: {call.input}", "")
             return await self._inner.execute(call, observation, environment)
         observation = await self._seen(call, observation, environment)
-        facts = facts_of(
-            call, tool, observation, home=self._policy.home, judged=self._policy.judges_effects,
-            aimed=await self._aimed(ToolContext(call, observation, environment), tool),
-        )  # fmt: skip
-        ruling = self._policy.decide(facts, self._clock().time())
-        if dry and (facts.acts or ruling.verdict != "allow"):
-            decided = _decided(call, facts, ruling, word=_Word(ruling.verdict == "allow"), dry=True)
-            self._emit(decided)
-            return _dry(f"make {decided.tool}: {decided.what}", _verdict(ruling))
-        word = await self._word(call, facts, ruling)
-        self._note(_decided(call, facts, ruling, word=word))
+        if dry:
+            facts, ruling = await self._judged(call, tool, observation, environment)
+            if facts.acts or ruling.verdict != "allow":
+                word = _Word(ruling.verdict == "allow")
+                event = _decided(call, facts, ruling, word=word, dry=True)
+                self._emit(event)
+                return _dry(f"make {event.tool}: {event.what}", _verdict(ruling))
+        decided = call
+        if call.press_next is not None:
+            first, *more = presses(call.actions)
+            decided = call.part(first) if more else call
+            call = replace(call, press_next=self._deciding(call.press_next, tool))
+        word = await self._decide(decided, tool, observation, environment)
         if not word.allowed:
             self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
             return Outcome(ok=False, error=word.refusal, refused=True)
-        if word.answer and isinstance(environment, AsksItself):
-            environment = environment.unasked()
-        return await self._inner.execute(call, observation, environment)
+        return await self._inner.execute(call, observation, _unasked(environment, word))
+
+    def _deciding(
+        self, press_next: Callable[..., Awaitable[None]], tool: BaseTool
+    ) -> Callable[..., Awaitable[None]]:
+        """Makes later presses as `hisa.protocols.PressNext`, each decided on a look of its own."""
+
+        async def decide(done: GroundedCall, press: GroundedCall, act: Act, /) -> None:
+            async def act_decided(part: GroundedCall, environment: Environment, /) -> None:
+                assert part.held is not None, "a later press is held"
+                look = await self._seen(part, part.held.look, environment)
+                word = await self._decide(part, tool, look, environment)
+                if not word.allowed:
+                    raise ActionRefused(word.refusal)
+                await act(part, _unasked(environment, word))
+
+            await press_next(done, press, act_decided)
+
+        return decide
+
+    async def _judged(
+        self, call: GroundedCall, tool: BaseTool, look: Observation, environment: Environment
+    ) -> tuple[CallFacts, Ruling]:
+        facts = facts_of(
+            call, tool, look, home=self._policy.home, judged=self._policy.judges_effects,
+            aimed=await self._aimed(ToolContext(call, look, environment), tool),
+        )  # fmt: skip
+        return facts, self._policy.decide(facts, self._clock().time())
+
+    async def _decide(
+        self, call: GroundedCall, tool: BaseTool, look: Observation, environment: Environment
+    ) -> _Word:
+        """Decide, ask where that is the verdict, and take note."""
+        facts, ruling = await self._judged(call, tool, look, environment)
+        word = await self._word(call, facts, ruling)
+        self._note(_decided(call, facts, ruling, word=word))
+        return word
 
     def _note(self, decided: Decided) -> None:
         self._emit(decided)
@@ -194,6 +230,12 @@ class PolicyToolbox(Catalogue):
         if settings.folders:
             told.append(f"Files may be changed in: {', '.join(settings.folders)}")
         return told
+
+
+def _unasked(environment: Environment, word: _Word) -> Environment:
+    """The machine on which a person who gave their word is not asked again."""
+    asks = word.answer and isinstance(environment, AsksItself)
+    return environment.unasked() if asks and isinstance(environment, AsksItself) else environment
 
 
 def _about(ruling: Ruling) -> list[str]:

@@ -87,12 +87,20 @@ class Actor:
             "sleep": lambda action: time.sleep(_number(action, "seconds", 0, MAX_SECONDS)),
         }
 
-    def act(self, actions: list[Any], difference: Callable[[], str] = lambda: "") -> int:
+    def act(
+        self,
+        actions: list[Any],
+        difference: Callable[[], str] = lambda: "",
+        *,
+        follows: bool = False,
+    ) -> int:
         """Do them in order; returns their number.
 
         Args:
             actions: as they come over the wire.
-            difference: asked at the last moment before the first one, after all waiting.
+            difference: asked at the last moment before the first one that does more than move the
+                pointer or wait, after all waiting; before that, the pointer goes where it presses.
+            follows: they go on with those before: a click may be the second of a double click.
 
         Raises:
             Changed: what ``difference`` returned.
@@ -102,12 +110,13 @@ class Actor:
             raise ActionError(f"{len(actions)} actions at once; at most {MAX_ACTIONS}", 0)
         with self._lock:
             done, before = 0, None
+            held = next((n for n, a in enumerate(actions) if _does(a)), len(actions) - 1)
             self._pace.begin()
             for done, action in enumerate(actions):
                 try:
                     if isinstance(before, Mapping) and isinstance(action, Mapping):
                         self._pace.between(before, action)
-                    self._do(action, None if done else difference)
+                    self._do(action, difference if done == held else None, apart=not follows)
                     before = action
                 except (ValueError, TypeError, KeyError) as error:
                     raise ActionError(str(error), done) from error
@@ -115,16 +124,20 @@ class Actor:
                 raise Changed(why)
             return len(actions) and done + 1
 
-    def _do(self, action: Any, difference: Callable[[], str] | None) -> None:
+    def _do(self, action: Any, difference: Callable[[], str] | None, *, apart: bool) -> None:
         if not isinstance(action, Mapping):
             raise TypeError(f"an action is an object, not {action!r}")
         kind = action.get("kind")
         doer = self._doers.get(kind) if isinstance(kind, str) else None
         if doer is None:
             raise ValueError(f"unknown action {kind!r}; allowed: {', '.join(sorted(self._doers))}")
-        if difference is not None and kind == "click":
-            place = self._place(action.get("at"))
-            self._pointer.separate(place or self._pointer.position())
+        if difference is not None and kind in _BUTTONS:
+            at = action.get("start") if kind == "drag" else action.get("at")
+            place = self._place(at) or self._pointer.position()
+            if apart and kind == "click":
+                self._pointer.separate(place)
+            if apart or place != self._pointer.position():
+                self._pointer.arrive(place)
         if kind in _KEYBOARD and self._clicked:
             self._manager.wait()
             self._clicked = False
@@ -197,6 +210,11 @@ class Actor:
     def _mouse_up(self, action: Mapping[str, Any]) -> None:
         self._go(action.get("at"))
         self._pointer.up(_button(action))
+
+
+def _does(action: Any) -> bool:
+    """Whether an action does more than move the pointer or wait."""
+    return not isinstance(action, Mapping) or action.get("kind") not in ("move", "sleep")
 
 
 def _number(

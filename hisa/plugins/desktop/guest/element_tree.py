@@ -21,6 +21,8 @@ __all__ = ["read_tree"]
 
 _A11Y = "org.a11y.atspi"
 _MAX_TEXT = 200  # chosen by hand
+_TERMINAL_TEXT = 2000
+"""Of a terminal, which is longer than its window: what shows is at the end. 24 rows of 80."""
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _COUNT_OF_CHARACTERS = arguments("ss", f"{_A11Y}.Text", "CharacterCount")
 _NAME = arguments("ss", f"{_A11Y}.Accessible", "Name")
@@ -86,6 +88,7 @@ def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
     _fill_texts(bus, texts, limit)
     for node in texts:
         _fill_lines(node)
+    _fill_values(bus, nodes, limit)
     _fill_chosen(bus, [node for node in texts if node.role == "combo box"], limit)
     _fill_labels(bus, [node for node in placed if node.role in _LABELLED], limit)
     _drop_unseen_menu_bars(nodes)
@@ -98,14 +101,44 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
         for node in nodes
     ]
     answers = bus.gather(counts, limit)
-    filled = [
-        (node, min(_MAX_TEXT, a[0]))
-        for node, a in zip(nodes, answers, strict=True)
-        if a and a[0] > 0
-    ]
-    asked = [node.call("Text", "GetText", arguments("ii", 0, end)) for node, end in filled]
+    filled = [(node, a[0]) for node, a in zip(nodes, answers, strict=True) if a and a[0] > 0]
+    asked = [node.call("Text", "GetText", arguments("ii", *_part(node, n))) for node, n in filled]
     for (node, _), answer in zip(filled, bus.gather(asked, limit), strict=True):
-        node.text = str(answer[0])[:_MAX_TEXT] if answer else ""
+        node.text = str(answer[0]) if answer else ""
+
+
+def _part(node: Node, count: int) -> tuple[int, int]:
+    """The characters that are read: the first, and the last of a terminal."""
+    return (
+        (max(0, count - _TERMINAL_TEXT), count)
+        if node.role == "terminal"
+        else (0, min(count, _MAX_TEXT))
+    )
+
+
+def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
+    """Tell of a web page's field without a text what it shows: of a slider, a date, a time.
+
+    The parts of a date are fields of their own, and told as the text of the whole.
+    """
+    web = {"Value", "Hypertext"}
+    bare = [node for node in nodes if web <= node.interfaces and not node.text.strip(_OBJ)]
+    asked = [node.call("Accessible", "GetAttributes") for node in bare]
+    shown: dict[int, str] = {}
+    for node, answer in zip(bare, bus.gather(asked, limit), strict=True):
+        told = dict(answer[0]) if answer else {}
+        value, empty = str(told.get("valuetext", "")), str(told.get("placeholder", ""))
+        # An empty part of a date tells a 0 that has no second figure.
+        node.text = "" if empty and value == "0" else value[:_MAX_TEXT]
+        shown[id(node)] = node.text or empty
+    for editor in (node for node in nodes if node.role == "date editor"):
+        leaves = [
+            node for node in flatten(editor) if not node.children and node.role != "push button"
+        ]
+        if any(node.text for node in leaves if id(node) in shown):
+            editor.text = "".join(shown.get(id(node), node.text) for node in leaves)
+        for node in leaves:
+            node.text = "" if id(node) in shown else node.text
 
 
 def _fill_lines(node: Node) -> None:

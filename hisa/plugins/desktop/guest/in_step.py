@@ -11,20 +11,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from Xlib import X
+from Xlib import X, Xatom
 from Xlib.display import Display
 from Xlib.error import XError
 from Xlib.protocol import event
 
 from .x_screen import Screen
 
-__all__ = ["ManagerSync", "Pinger"]
+__all__ = ["ManagerSync", "Pinger", "Selected"]
 
 _PING_SECONDS, _WITHOUT_PING_SECONDS = 2.0, 0.15
 _GLANCE_SECONDS = 0.15
 """Twice in a double click, which takes 0.4 s at most; a button that repeats begins after 0.2 s."""
 _QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
 _ANSWER_SECONDS, _WITHOUT_ANSWER_SECONDS = 1.0, 0.05
+
+
+_SELECTED_SECONDS, _SELECTED_CHARS = 0.1, 200
+"""Until a program has told which text is selected in it, and so much of that; chosen by hand."""
 
 
 def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> None:
@@ -122,3 +126,26 @@ class ManagerSync:
 
     def _is_answer(self, got: Any) -> bool:
         return bool(got.type == X.PropertyNotify and got.atom == self._screen.atom(_ANSWER))
+
+
+class Selected:
+    """Tells the text that was selected last, by mouse or keys: X's primary selection."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._atom = screen.atom
+        self._lock = threading.Lock()
+        self._display: Any = Display(screen.name)
+        self._window = self._display.screen().root.create_window(
+            -10, -10, 1, 1, 0, X.CopyFromParent
+        )
+
+    def text(self) -> str:
+        """The text; empty for none, or where its program does not tell."""
+        with self._lock:
+            kind, place = self._atom("UTF8_STRING"), self._atom("HISA_SELECTED")
+            self._window.delete_property(place)
+            self._window.convert_selection(Xatom.PRIMARY, kind, place, X.CurrentTime)
+            _await(self._display, lambda got: got.type == X.SelectionNotify, _SELECTED_SECONDS)
+            answer = self._window.get_full_property(place, kind)
+        told = answer.value if answer is not None else b""
+        return told[: 4 * _SELECTED_CHARS].decode("utf-8", "replace")[:_SELECTED_CHARS]

@@ -19,6 +19,9 @@ _HELD_SECONDS = 0.02
 """LibreOffice's new-sheet button takes no notice of a press whose release comes before it has drawn
 itself pressed: on busy cores 1 of 6 worked that was held for 5 ms, and each of 18 that was held for
 20 ms from when the window had read it."""
+_REACTION_SECONDS = 0.04
+"""Two frames of a page and what is left of a third: a card that opens on the pointer's coming is
+painted then. The client's `hisa.actions.unchanged_look` has the same."""
 _DRAG_SECONDS, _DRAG_STEPS = 0.25, 20
 _PAST_PIXELS, _PAST_SECONDS = 5, 0.05
 """Lists that are sorted by dragging, as jQuery UI's, let a row in once the pointer is past the
@@ -62,6 +65,17 @@ class Pointer:
             self._glide(to, seconds)
         self._jump(to)
         self._display.sync()
+
+    def arrive(self, at: tuple[int, int]) -> None:
+        """Go there and wait for what a window paints under a pointer that has come.
+
+        What came under a pointer at rest does not know of it until it moves.
+        """
+        if self.position() == at:
+            self.move((at[0] - 1 if at[0] else 1, at[1]))
+        self.move(at)
+        self._read()
+        time.sleep(_REACTION_SECONDS)
 
     def click(self, button: str, count: int) -> None:
         """Press and release where it is."""

@@ -19,9 +19,10 @@ from .access import ReadOptions as ElementsRequest
 from .actor import ActionError, Actor, Changed
 from .http_server import HttpError, Request, Response, Routes, file_response, json_response
 from .idempotency_cache import IdempotencyCache
+from .in_step import Selected
 from .lying import lying_at
 from .sandbox import Wrap, make_beneath, opened_beneath
-from .settle import Work, settle
+from .settle import Steady, Work, settle
 from .unchanged import KeptLooks, read_held
 from .undrawn import Undrawn, await_drawn
 from .x_screen import Screen, TopWindow, Under, as_png
@@ -95,6 +96,8 @@ class TypedRoutes:
         self._wrap = wrap
         self._undrawn = Undrawn()
         self._looks = KeptLooks()
+        self._steady = Steady()
+        self._selected = Selected(screen)
         self._answered_at = 0.0
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
@@ -130,7 +133,8 @@ class TypedRoutes:
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         within, hidden = min(within, _MAX_ELEMENTS_SECONDS), asked.get("hidden") is True
         options = ElementsRequest(limit, within, hidden) if wanted else None
-        seen = self._drawn(seconds, options)
+        least = _number(asked, "restless", seconds, _MAX_SETTLE)
+        seen = self._drawn(seconds, options, min(least, seconds))
         frame = self._screen.grab()
         shown, under = self._screen.look(frame)
         pixels = as_png(shown) if encoding == "png" else shown.tobytes()
@@ -143,16 +147,17 @@ class TypedRoutes:
             "elements": seen.elements,
             "complete": seen.complete,
             "settled": seen.settled,
+            "selection": self._selected.text() if options is not None else "",
             "look": self._looks.keep(frame, seen.windows),
             "undrawn": self._undrawn.still(self._screen, seen.windows, seen.elements),
         }
         text = json.dumps(header).encode()
         return Response(struct.pack(">I", len(text)) + text + pixels, "application/octet-stream")
 
-    def _drawn(self, seconds: float, options: ElementsRequest | None) -> _Seen:
-        """Look again once what just came is painted, or ``seconds`` have passed."""
-        end = time.monotonic() + seconds
-        seen = self._seen(seconds, options)
+    def _drawn(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
+        """Look again once what just came is painted, or ``restless`` seconds have passed."""
+        end = time.monotonic() + restless
+        seen = self._seen(seconds, options, restless)
         self._undrawn.forget_gone(seen.windows)
         if seconds < _WAITING_SETTLE:  # what just came is left to a look that can wait for it
             return seen
@@ -162,12 +167,13 @@ class TypedRoutes:
         if left := await_drawn(self._screen, bare, end):
             self._undrawn.awaited(left)
             return seen._replace(settled=False)
-        return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options)
+        return self._seen(max(_LAST_SETTLE, end - time.monotonic()), options, restless)
 
-    def _seen(self, seconds: float, options: ElementsRequest | None) -> _Seen:
+    def _seen(self, seconds: float, options: ElementsRequest | None, restless: float) -> _Seen:
         settled = None
         if seconds:
-            settled = settle(self._screen, seconds, self._work, not_before=self._answered_at)
+            limits = {"not_before": self._answered_at, "restless": restless}
+            settled = settle(self._screen, seconds, self._work, self._steady, **limits)
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
@@ -185,7 +191,7 @@ class TypedRoutes:
             raise HttpError(400, f"points: want a list of at most {_MOST_POINTS}")
         within = ELEMENTS_SECONDS * _number(asked, "patience", 1.0, 1000.0)
         options = ElementsRequest(_DEFAULT_ELEMENTS, min(within, _MAX_ELEMENTS_SECONDS))
-        seen = self._seen(0.0, options)
+        seen = self._seen(0.0, options, 0.0)
         elements = lying_at(seen.elements or [], [_point(each) for each in points])
         return json_response(
             {
@@ -208,7 +214,9 @@ class TypedRoutes:
 
     def _act_now(self, actions: list[Any], unchanged: Any) -> Response:
         try:
-            return json_response({"done": self._actor.act(actions, self._difference(unchanged))})
+            follows = isinstance(unchanged, dict) and unchanged.get("follows") is True
+            done = self._actor.act(actions, self._difference(unchanged), follows=follows)
+            return json_response({"done": done})
         except Changed as error:
             return json_response({"status": "changed", "error": str(error), "done": 0}, 409)
         except ActionError as error:

@@ -66,6 +66,7 @@ class Undrawn:
         """
         there = _windows(windows)
         found = [one for key, one in there.items() if key not in self._windows]
+        came: list[Mapping[str, Any]] = []
         self._windows = {window.id for window in windows}
         if elements is not None:
             front = next((window.title for window in windows if window.active), None)
@@ -73,9 +74,15 @@ class Undrawn:
             for element in elements:
                 one = _control(element)
                 self._elements.add(one.key)
-                if one.key not in known and element["window"] == front and _paints(element):
-                    found.append(one)
-        return _blank(frame, found)
+                if one.key not in known and element["window"] == front:
+                    came.append(element)
+        bare = _blank(frame, [*found, *map(_control, filter(_tells, came))])
+        keys = {one.key for one in bare}
+        # What came beside it in its page is painted: what still is blank then lies under a cover,
+        # or waits for the pointer.
+        shown = {_document(e, elements or ()) for e in came if _tells(e) and _key(e) not in keys}
+        late = {_key(e) for e in came if _paints(e) and _document(e, elements or ()) not in shown}
+        return [one for one in bare if one in found or one.key in late]
 
     def awaited(self, blank: Iterable[Blank]) -> None:
         """Note these as waited for in vain, for `still` to name as long as they stay so."""
@@ -120,14 +127,30 @@ def _windows(windows: Iterable[TopWindow]) -> dict[object, Blank]:
 
 
 def _control(element: Mapping[str, Any]) -> Blank:
-    key = (element["role"], element["name"], element["window"])
-    return Blank(element["box"], f'{element["role"]} "{element["name"]}"', key)
+    return Blank(element["box"], f'{element["role"]} "{element["name"]}"', _key(element))
+
+
+def _key(element: Mapping[str, Any]) -> object:
+    return element["role"], element["name"], element["window"]
 
 
 def _paints(element: Mapping[str, Any]) -> bool:
+    return _tells(element) and element["role"] in _PAINTED
+
+
+def _tells(element: Mapping[str, Any]) -> bool:
+    """Whether a thing has words that are painted; what holds others may be, before they are."""
     left, top, right, bottom = element["box"]
-    large = min(right - left, bottom - top) >= _LEAST_PIXELS
-    return large and bool(element["name"]) and element["role"] in _PAINTED
+    told = element["name"] and element["role"] in _PAINTED | {"static", "text", "image"}
+    return bool(told) and min(right - left, bottom - top) >= _LEAST_PIXELS
+
+
+def _document(element: Mapping[str, Any], elements: Sequence[Mapping[str, Any]]) -> int:
+    """The place in the list of the page that holds an element; -1 for none."""
+    at = element.get("parent", -1)
+    while at >= 0 and not elements[at]["role"].startswith("document"):
+        at = elements[at].get("parent", -1)
+    return at
 
 
 def _blank(frame: Frame, things: Iterable[Blank]) -> list[Blank]:

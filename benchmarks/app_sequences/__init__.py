@@ -1,0 +1,1 @@
+"""Harmless sequences in LibreOffice and Chromium: how many run whole."""

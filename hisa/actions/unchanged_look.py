@@ -1,0 +1,133 @@
+"""Whether the screen still shows what an act was decided on, by a picture taken right before it.
+
+For machines that cannot compare by themselves, and for things that only lit up under the pointer.
+What comes between that picture and the act is not seen; `benchmarks.held_acts` measures how long
+that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+from PIL import Image, ImageChops
+
+from hisa.actions.action_records import Action, Click, Drag, MouseDown, Move, Sleep
+from hisa.actions.calls import Held
+from hisa.errors import ScreenChanged
+from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.similarity import outlines_alike
+
+__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "require_unchanged"]
+
+REACTION_SECONDS = 0.04
+"""What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
+SAME_DRAWING = 0.5
+"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
+the same one 0.9."""
+_RING = 4
+"""Screen pixels around a thing in which it may light up too: a frame, a ring of focus."""
+_POINTER = (16, 28)
+"""Image pixels before and after the hot spot within which a pointer is drawn; usual ones are 24 to
+32 wide, with the hot spot in a corner or the middle."""
+
+
+def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
+    """What brings the pointer to the first press, pauses too; then that press and the rest."""
+    count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
+    arriving, rest = list(actions[:count]), list(actions[count:])
+    match rest:
+        case [Click(at=Point() as at) | MouseDown(at=Point() as at), *_] | [
+            Drag(start=Point() as at),
+            *_,
+        ]:  # what came under a pointer at rest does not know of it until it moves
+            arriving += [Move(replace(at, x=abs(at.x - 1))), Move(at)]
+    return arriving, rest
+
+
+def require_unchanged(held: Held, now: Observation) -> None:
+    """Compare windows and held boxes with a look of now.
+
+    Raises:
+        ScreenChanged: they are not as they were.
+    """
+    look = held.look
+    if look.screenshot.size != now.screenshot.size:
+        raise ScreenChanged("the screen has another size")
+    known = look.windows_known and now.windows_known
+    if known and {(w.id, w.active) for w in look.windows} != {
+        (w.id, w.active) for w in now.windows
+    }:
+        raise ScreenChanged("another window came, went or is in front")
+    for box in held.boxes:
+        if _differs(held, now, box):
+            left, top, right, bottom = (
+                round(s) for s in (box.left, box.top, box.right, box.bottom)
+            )
+            raise ScreenChanged(
+                f"the screen changed between ({left}, {top}) and ({right}, {bottom})"
+            )
+
+
+def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
+    """Whether a part of the screen shows another thing, more than a caret or a highlight."""
+    looks = held.look.without_pointer, now.without_pointer
+    part = now.convert_box(box, "image")
+    before, after = (each.screenshot.crop(part) for each in looks)
+    changed = _white(ImageChops.difference(before.pixels, after.pixels))
+    pointers = [_pointer_box(look) for look in (held.look, now) if look.under_pointer is None]
+    for pointer in filter(None, pointers):
+        _blacken(changed, pointer, part)
+    if _is_small(changed):
+        return False
+    for own in (now.convert_box(each, "image") for each in held.own):
+        inside = own.intersection(part)
+        if inside is None:
+            continue
+        drawn = [each.screenshot.pixels.crop(_corners(own)) for each in looks]
+        for picture, pointer in product(drawn, filter(None, pointers)):
+            _blacken(picture, pointer, own)
+        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
+            _blacken(changed, _grown(own, _RING), part)
+    return not _is_small(changed)
+
+
+def _white(difference: Image.Image) -> Image.Image:
+    """White where any of the three colours differs."""
+    red, green, blue = difference.split()
+    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    return most.point([0] + [255] * 255)
+
+
+def _is_small(changed: Image.Image) -> bool:
+    found = changed.getbbox()
+    if found is None:
+        return True
+    width, height = found[2] - found[0], found[3] - found[1]
+    return width <= CARET_WIDTH and height <= CARET_HEIGHT[1]
+
+
+def _blacken(picture: Image.Image, box: BoundingBox, part: BoundingBox) -> None:
+    """Make a box black in the picture of a part of the screen."""
+    left, top = max(0, round(box.left - part.left)), max(0, round(box.top - part.top))
+    right, bottom = round(box.right - part.left), round(box.bottom - part.top)
+    if right > left and bottom > top:
+        picture.paste(0, (left, top, right, bottom))
+
+
+def _grown(box: BoundingBox, by: float) -> BoundingBox:
+    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
+
+
+def _corners(box: BoundingBox) -> tuple[int, int, int, int]:
+    return int(box.left), int(box.top), int(box.right), int(box.bottom)
+
+
+def _pointer_box(look: Observation) -> BoundingBox | None:
+    if look.cursor is None:
+        return None
+    at, (before, after) = look.convert(look.cursor, "image"), _POINTER
+    return BoundingBox(at.x - before, at.y - before, at.x + after, at.y + after)

@@ -1,0 +1,164 @@
+"""What goes on by itself on a screen, as a clock and prices do: it is no step's effect."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.actions import points
+from hisa.protocols import GroundedCall
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.state.changes import compared
+from hisa.state.facts import is_complete
+from hisa.state.roi import changed_mask, whole_pair
+
+__all__ = ["ByItself", "LookAgain"]
+
+LookAgain = Callable[[], Awaitable[Observation]]
+"""Looks at the screen once more, with its elements."""
+
+_AGAIN = 1.15
+"""Seconds after a step's look in which a clock has gone on by a second."""
+_PLACES = 8
+"""Things that change in place at most for a step to have done nothing else; more are a page."""
+
+
+@dataclass
+class _Place:
+    """A place that changed while nothing was done: how often, and the letters that stayed."""
+
+    box: BoundingBox
+    letters: str | None
+    times: int = 0
+
+
+class ByItself:
+    """Tells what a step did from what goes on without it.
+
+    What changed twice while nothing was done does so by itself; so does what changed with a step
+    and once more after it. Where only figures change by themselves, other words are an effect.
+
+    Args:
+        again: looks once more where all that a step changed may go on by itself; None: nobody does.
+    """
+
+    def __init__(self, again: LookAgain | None = None) -> None:
+        self._again = again
+        self._places: list[_Place] = []
+        self._still = 0.0
+
+    def watch(self, one: Observation | None, other: Observation | None) -> None:
+        """Note what differs in two looks between which nothing was done."""
+        if one is None or other is None or one is other:
+            return
+        self._still = max(self._still, other.at - one.at)
+        for was, now in _in_place(one, other):
+            place = self._place(now.box) or _Place(now.box, _letters(now))
+            place.letters = place.letters if place.letters == _letters(was) else None
+            place.times += 1
+            if place.times == 1:
+                self._places.append(place)
+
+    def without(self, one: Observation | None, other: Observation) -> Observation | None:
+        """The first of two looks, with what goes on by itself as the second has it."""
+        if one is None or one is other or not self._places:
+            return one
+        pairs = _in_place(one, other)
+        goes_on = [(was, now) for was, now in pairs if self._goes_on(was, now)]
+        if not goes_on:
+            return one
+        newer = {id(was): replace(now, parent=was.parent) for was, now in goes_on}
+        others = [now.box for was, now in pairs if id(was) not in newer]
+        pixels = one.screenshot.pixels.copy()
+        for was, now in goes_on:
+            for box in (was.box, now.box):
+                if not any(box.intersection(other_box) for other_box in others):
+                    at = tuple(round(edge) for edge in _edges(one.convert_box(box, "image")))
+                    pixels.paste(other.screenshot.pixels.crop(at), at)
+        elements = tuple(newer.get(id(element), element) for element in one.elements or ())
+        return replace(one, screenshot=Screenshot(pixels), elements=elements)
+
+    async def look_before(
+        self, call: GroundedCall, before: Observation, after: Observation
+    ) -> Observation:
+        """The look before a step, with what went on by itself as the look after it has it."""
+        before = self.without(before, after) or before
+        pairs, self._still = self._undecided(call, before, after), 0.0
+        if self._again is None or not pairs:
+            return before
+        await asyncio.sleep(max(0.0, after.at + _AGAIN - time.time()))
+        later = await self._again()
+        moved = [now.box for _, now in _in_place(after, later)]
+        for _, now in pairs:
+            if any(_is_same(now.box, box) for box in moved):
+                place = self._place(now.box) or _Place(now.box, _letters(now))
+                self._places = [*(p for p in self._places if p is not place), place]
+                place.times += 1
+        self.watch(after, later)
+        return self.without(before, after) or before
+
+    def _undecided(
+        self, call: GroundedCall, before: Observation, after: Observation
+    ) -> list[tuple[Element, Element]]:
+        """What a step changed, where all of it may go on by itself and nobody knows."""
+        pair = whole_pair(before, after)
+        pairs = _in_place(before, after)
+        if not (call.actions and pair and 0 < len(pairs) <= _PLACES):
+            return []
+        if self._still >= _AGAIN and not any(self._place(now.box) for _, now in pairs):
+            return []  # it stood still for longer before the step
+        known = {id(element) for both in pairs for element in both}
+        changed, come, gone = compared(list(before.elements or ()), list(after.elements or ()))
+        rest = [*come, *gone, *(element for both in changed for element in both)]
+        at = [after.convert(point, "screen") for point in points(call.actions)]
+        own = any(now.box.contains(point) or "editable" in now.states
+                  for point in at for _, now in pairs)  # fmt: skip
+        return [] if own or any(id(each) not in known for each in rest) else pairs
+
+    def _place(self, box: BoundingBox) -> _Place | None:
+        return next((place for place in self._places if _is_same(place.box, box)), None)
+
+    def _goes_on(self, was: Element, now: Element) -> bool:
+        place = self._place(now.box)
+        if place is None or place.times < 2:
+            return False
+        return place.letters is None or _letters(was) == _letters(now) == place.letters
+
+
+def _in_place(one: Observation, other: Observation) -> list[tuple[Element, Element]]:
+    """The elements that say something else in two looks at the same place."""
+    if not (is_complete(one) and is_complete(other)) or changed_mask(one, other) is None:
+        return []
+    pairs, come, gone = compared(list(one.elements or ()), list(other.elements or ()))
+    pairs = [(was, now) for was, now in pairs if _is_same(was.box, now.box)]
+    for was in gone:
+        now = next((e for e in come if e.role == was.role and _is_same(e.box, was.box)), None)
+        if now is not None:
+            pairs.append((was, now))
+            come.remove(now)
+    return [(was, now) for was, now in pairs if _words(was) != _words(now)]
+
+
+def _is_same(one: BoundingBox, other: BoundingBox) -> bool:
+    """Whether two boxes are one place: a text may be longer than the one before it."""
+    common = one.intersection(other)
+    return (
+        common is not None
+        and common.area >= 0.6 * min(one.area, other.area)
+        and (abs(one.height - other.height) <= 4)
+    )
+
+
+def _words(element: Element) -> str:
+    return element.text or element.name
+
+
+def _letters(element: Element) -> str:
+    return "".join(char for char in _words(element) if not char.isdigit())
+
+
+def _edges(box: BoundingBox) -> Sequence[float]:
+    return box.left, box.top, box.right, box.bottom

@@ -1,0 +1,100 @@
+"""What goes on by itself is no step's effect: clocks, prices and headlines beside a button."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hisa.actions import Click
+from hisa.config import StateSettings
+from hisa.events import Abstracted, Event
+from hisa.protocols import Outcome
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation
+from hisa.state.manager import HierarchicalState, build_state
+from hisa.testing.scripted import FunctionModel
+from tests.state.scene import click, element, look
+
+CLOCK = BoundingBox(400, 20, 560, 40, "screen")
+BUTTON = element("push button", "Check in", BoundingBox(240, 360, 300, 390, "screen"))
+STATUS = BoundingBox(40, 200, 240, 220, "screen")
+CLICK = replace(click(131, 187, thought="Click Check in."), actions=(Click(Point(131, 187)),))
+
+
+def shown(clock: str, status: str = "Ready", at: float = 100.0) -> Observation:
+    """A page with a clock, whose picture is another for each of its texts."""
+    parts = [(200 + 8 * number, 10, 206 + 8 * number, 20) for number in range(int(clock[-2:]))]
+    parts += [(20, 100, 20 + len(status) * 4, 108)]
+    elements: tuple[Element, ...] = (
+        element("static", clock, CLOCK, clock), element("static", status, STATUS, status), BUTTON,
+    )  # fmt: skip
+    return replace(look(*parts, elements=elements), at=at)
+
+
+class Run:
+    """A state manager whose model claims nothing."""
+
+    def __init__(self, *later: Observation) -> None:
+        self.events: list[Event] = []
+        self.later = list(later)
+        settings = StateSettings.model_validate({"steps": "raw"})
+        model = FunctionModel(lambda request: "Changed.")
+        again = {"again": self.look_again} if later else {}
+        self.state: HierarchicalState = build_state(
+            model, settings, emit=self.events.append, **again
+        )
+
+    async def look_again(self) -> Observation:
+        return self.later.pop(0)
+
+    async def verdict(self, before: Observation, after: Observation) -> str:
+        await self.state.abstract(CLICK, before, after, Outcome(ok=True))
+        return [event.verdict for event in self.events if isinstance(event, Abstracted)][-1]
+
+
+async def test_a_clock_that_ticked_while_nothing_was_done_is_no_effect() -> None:
+    run = Run()
+    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 10)]
+    await run.verdict(looks[0], looks[1])
+    run.state.view(looks[2])
+    await run.verdict(looks[3], looks[4])
+    run.state.view(looks[5])
+    assert await run.verdict(looks[5], looks[6]) == "no_change"
+    run.state.view(looks[7])
+    effect = replace(shown("10:00:09", "Checked in"), at=110.0)
+    assert await run.verdict(looks[7], effect) != "no_change"
+
+
+async def test_a_clock_that_ticks_on_after_the_first_click_is_no_effect() -> None:
+    run = Run(shown("10:00:03", at=102.2))
+    assert await run.verdict(shown("10:00:01"), shown("10:00:02", at=101.0)) == "no_change"
+
+
+async def test_a_text_that_stays_after_the_click_is_an_effect() -> None:
+    run = Run(shown("10:00:01", "Checked in", at=102.2))
+    after = shown("10:00:01", "Checked in", at=101.0)
+    assert await run.verdict(shown("10:00:01"), after) != "no_change"
+
+
+@pytest.mark.parametrize("words", ["Closed 03", "10:00:03 late"])
+async def test_other_words_at_the_place_of_a_clock_are_an_effect(words: str) -> None:
+    run = Run()
+    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
+    for number in (0, 2, 4):
+        await run.verdict(looks[number], looks[number + 1])
+        run.state.view(looks[number + 2])
+    other = shown("10:00:07", at=108.0)
+    named = element("static", words, CLOCK, words)
+    after = replace(other, elements=(named, *(other.elements or ())[1:]))
+    assert await run.verdict(looks[6], replace(after, screenshot=look().screenshot)) != "no_change"
+
+
+async def test_a_screen_that_only_ticks_does_not_count_as_moved() -> None:
+    run = Run()
+    looks = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
+    for number in (0, 2):
+        await run.verdict(looks[number], looks[number + 1])
+        run.state.view(looks[number + 2])
+    await run.verdict(looks[4], looks[5])
+    assert "the screen changed" not in run.state.view(looks[6]).steps[-1]

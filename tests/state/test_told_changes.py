@@ -1,0 +1,182 @@
+"""What a step's line tells: choices, order, entries that scroll, values, dialogs, dead controls."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hisa.actions import Click, Press, Write
+from hisa.protocols import GroundedCall, Place, ToolCall
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation, Window
+from hisa.state.changes import describe_changes
+from hisa.state.facts import surprise
+from hisa.state.refusals import unexpected
+from hisa.state.sentences import change_sentences
+from tests.state.scene import element, look
+from tests.state.test_dialogs import seen
+
+ROI = BoundingBox(0, 0, 320, 180)
+TOWNS = ("Porto", "Faro", "Braga", "Evora", "Sines", "Tavira")
+
+
+def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> str:
+    lines = describe_changes(look(elements=before), look(elements=after), ROI)
+    return " ".join(change_sentences(lines or ()))
+
+
+def rows(*names: str, role: str = "list item", chosen: str = "") -> tuple[Element, ...]:
+    return tuple(
+        element(role, name, BoundingBox(20, 20 + 20 * row, 120, 40 + 20 * row, "screen"), name,
+                *(["selected"] if name == chosen else []))
+        for row, name in enumerate(names)
+    )  # fmt: skip
+
+
+def clicked(at: tuple[int, int], *, role: str = "", name: str = "") -> GroundedCall:
+    """A click on a described thing at a place of the picture."""
+    call = ToolCall("Press it.", "gui_action", "pyautogui.click(X_COORD, Y_COORD)", name)
+    place = Place(name, Point(*at), label=f'{role} "{name}"')
+    source = f"pyautogui.click({at[0]}, {at[1]})"
+    return GroundedCall(call, source, (Click(Point(*at)),), (place,))
+
+
+def test_entries_of_a_list_that_scrolled_come_and_go() -> None:
+    sentences = told(rows(*TOWNS[:3]), rows(*TOWNS[2:5]))
+    assert "now reads" not in sentences
+    assert "New on the screen: list item “Evora”, list item “Sines”." in sentences
+    assert "Gone: list item “Porto”, list item “Faro”." in sentences
+
+
+def test_a_chosen_entry_is_told_as_chosen() -> None:
+    sentences = told(rows(*TOWNS[:3], chosen="Porto"), rows(*TOWNS[:3], chosen="Braga"))
+    assert "“Braga” is now selected" in sentences
+    assert "“Porto” is no longer selected" in sentences
+
+
+def test_a_state_beside_another_text_is_no_text() -> None:
+    box = BoundingBox(20, 20, 120, 40, "screen")
+    before = element("table cell", "A1", box, "Porto")
+    after = element("table cell", "A1", box, "", "selected")
+    assert "reads “selected”" not in told((before,), (after,))
+
+
+@pytest.mark.parametrize("role", ["list item", "static", "table cell"])
+def test_entries_that_changed_places_are_told_in_their_new_order(role: str) -> None:
+    sentences = told(rows(*TOWNS[:4], role=role), rows("Evora", *TOWNS[:3], role=role))
+    assert "“Evora” now stands before " in sentences
+    assert "New on the screen" not in sentences
+
+
+def test_a_page_that_scrolled_is_in_its_order() -> None:
+    assert "stands before" not in told(rows(*TOWNS), rows(*TOWNS[1:]))
+
+
+def test_a_document_is_told_by_its_window_alone() -> None:
+    page = element("document web", "Trips", BoundingBox(0, 0, 600, 300, "screen"), "Porto")
+    assert "Document" not in told((page,), (replace(page, text=""),))
+
+
+def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
+    box = BoundingBox(200, 60, 400, 160, "screen")
+    dialog = replace(element("dialog", "", box), window="Trips")
+    says = replace(element("static", "Remove all?", BoundingBox(210, 70, 390, 90, "screen")),
+                   window="Trips")  # fmt: skip
+    behind = tuple(replace(row, window="Trips") for row in rows(*TOWNS[3:]))
+    sentences = told(rows(*TOWNS[:3]), (*behind, dialog, says))
+    assert "Remove all?" in sentences
+    assert not any(town in sentences for town in TOWNS[3:])
+
+
+def test_a_button_that_shows_under_the_pointer_alone_is_new_when_it_is_painted() -> None:
+    button = element("push button", "Delete row", BoundingBox(40, 40, 120, 60, "screen"))
+    lines = describe_changes(look(elements=(button,)), look((20, 20, 30, 30), elements=(button,)),
+                             ROI)  # fmt: skip
+    assert lines == ('+ push button "Delete row"',)
+
+
+def test_rows_that_a_terminal_wrote_are_told_as_text() -> None:
+    box = BoundingBox(0, 0, 600, 300, "screen")
+    old = "user$ ls\nnotes.txt\nuser$ "
+    new = f"{old}wc -l notes.txt\n      14 notes.txt\nuser$ "
+    sentences = told((element("terminal", "Terminal", box, old),),
+                     (element("terminal", "Terminal", box, new),))  # fmt: skip
+    assert "14 notes.txt" in sentences
+    assert "user$ ls" not in sentences
+
+
+def test_a_value_is_told_before_what_heads_it_and_once() -> None:
+    heading = element("heading", "Order 1", BoundingBox(20, 20, 120, 40, "screen"))
+    field = element("text", "Total", BoundingBox(20, 60, 120, 80, "screen"), "3.85", "editable")
+    note = element("static", "Paid", BoundingBox(20, 100, 120, 120, "screen"), "Paid")
+    around = element("section", "", BoundingBox(20, 100, 220, 120, "screen"), "Paid")
+    before = (heading, field, around, note)
+    after = (
+        replace(heading, name="Order 2"), replace(field, text="6.10"),
+        replace(around, text="Due"), replace(note, name="Due", text="Due"),
+    )  # fmt: skip
+    sentences = told(before, after)
+    assert sentences.index("“6.10”") < (sentences + "Order 2").index("Order 2")
+    assert sentences.count("“Due”") == 1
+
+
+async def test_what_a_dialog_says_is_not_new_on_the_screen_as_well() -> None:
+    dialog = element("dialog", "", BoundingBox(200, 60, 400, 160, "screen"))
+    says = element("static", "Really remove it?", BoundingBox(210, 70, 390, 90, "screen"))
+    answer = element("push button", "Yes", BoundingBox(210, 100, 290, 120, "screen"))
+    before, after = look(elements=()), look((100, 30, 200, 80), elements=())
+    event = await seen(clicked((50, 20)), before, after, dialog, says, answer, steps="raw")
+    assert event.result.count("Really remove it?") == 1
+
+
+async def test_a_click_on_a_disabled_button_is_told() -> None:
+    state = ("enabled", "sensitive", "showing")
+    dead = element("push button", "Merge", BoundingBox(80, 30, 120, 50, "screen"), "", "showing")
+    page = element("document web", "Sheet", BoundingBox(0, 0, 640, 360, "screen"), "", *state)
+    before = look(elements=(page, dead))
+    event = await seen(clicked((50, 20)), before, before, page, dead)
+    assert event.verdict == "no_change"
+    assert "“Merge” is disabled" in event.result
+    live = replace(dead, states=frozenset(state))
+    event = await seen(clicked((50, 20)), look(elements=(page, live)), before, page, live)
+    assert "disabled" not in event.result
+
+
+SHEET = Window("0x1200001", "Costs - Calc", "calc", BoundingBox(0, 0, 640, 360, "screen"))
+RULES = Window("0x1200002", "Rules", "calc", BoundingBox(200, 80, 500, 280, "screen"), active=True)
+
+
+@pytest.mark.parametrize(("role", "hit"), [("list item", False), ("push button", True)])
+def test_an_entry_of_an_open_list_is_not_covered_by_its_dialog(role: str, hit: bool) -> None:
+    entry = replace(element(role, "Date is", BoundingBox(300, 100, 380, 120, "screen")),
+                    window=SHEET.title)  # fmt: skip
+    before = look(elements=(entry,))
+    before = replace(before, windows=(SHEET, RULES))
+    call = clicked((170, 55), role=role, name="Date is")
+    assert ("hit the window" in surprise(call, before, before, ())) is hit
+
+
+@pytest.mark.parametrize("role", ["file chooser", "frame"])
+def test_a_large_file_dialog_that_was_answered_is_no_application_that_is_gone(role: str) -> None:
+    page = Window("0x2200001", "Upload", "chromium", BoundingBox(0, 0, 640, 360, "screen"))
+    chooser = Window("0x3200001", "Open File", "Xdg-desktop-portal-gtk",
+                     BoundingBox(20, 10, 620, 350, "screen"), active=True)  # fmt: skip
+    part = element(role, "Open File", BoundingBox(20, 10, 620, 350, "screen"))
+    before = replace(look(elements=(part,)), windows=(page, chooser))
+    after = replace(look((0, 0, 90, 90), elements=()), windows=(replace(page, active=True),))
+    call = ToolCall("Choose the file.", "gui_action", "")
+    actions = (Write("/home/user/plan.txt"), Press("enter"))
+    said = surprise(GroundedCall(call, "pyautogui.press('enter')", actions), before, after, (ROI,))
+    assert ("All windows of" in said) is (role == "frame")
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
+    words = "Upper limit (bar)"
+    label = element("label", words, BoundingBox(20, 20, 120, 40, "screen"), words)
+    field = Element("spin button", "", BoundingBox(130, 20, 200, 40, "screen"), text="6",
+                    label=words if labels else "")  # fmt: skip
+    after: Observation = look((0, 0, 90, 90), elements=(label, field))
+    said = unexpected(clicked((50, 150)), look(elements=()), after, (ROI,))
+    assert ("came up" in said) is not labels
