@@ -23,7 +23,7 @@ from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside
 from hisa.state.held_regions import called, is_same
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["error_value", "unexpected"]
+__all__ = ["error_value", "is_refusal", "unexpected"]
 
 _ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!")
 _ERROR_NUMBER = re.compile(r"Err\W?\s?(\d{3})\b")
@@ -127,11 +127,15 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
         return ""
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
     for words in said:
-        grants = _GRANTING.search(words) and not _DENYING.search(words)  # "not saved" is denied
-        refuses = (_REFUSING.search(words) and not grants) or _SHAPE.search(words)
-        if refuses and words.casefold() not in intent and words not in typed:
+        if is_refusal(words) and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""
+
+
+def is_refusal(words: str) -> bool:
+    """Whether a text speaks against what was done."""
+    grants = _GRANTING.search(words) and not _DENYING.search(words)  # "not saved" is denied
+    return bool((_REFUSING.search(words) and not grants) or _SHAPE.search(words))
 
 
 async def error_value(

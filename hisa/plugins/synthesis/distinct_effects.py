@@ -13,6 +13,7 @@ from hisa.plugins.synthesis.machine_facts import Noise
 from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.task_records import Effect
 from hisa.screen.observation import Element
+from hisa.state.refusals import is_refusal
 
 __all__ = ["WINDOWS", "distinct_effects", "essential"]
 
@@ -111,6 +112,9 @@ def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
     """
     if change.role in _PASSING or _OF_A_MOMENT.search(change.name):
         return False
+    said = {"came": change.name, "value": change.after}.get(change.what, "")
+    if is_refusal(said) or (change.role == "alert" and change.what == "came"):
+        return False  # what says that something went wrong is nobody's goal
     there = [e for e in start if e.role == change.role and change.name in ("", called(e))]
     if change.what in ("came", "went"):
         return bool(there) == (change.what == "went")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -55,6 +56,12 @@ def make_candidates(
             ids = tuple(of_triple[number].id for number in instruction.triples)
             refusals.append(_refusal(instruction, ids, made))
     candidates.sort(key=lambda one: (len(one.effects), len(one.acts), one.id))
+    checks: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if checks.setdefault(_asked(candidate), candidate) is not candidate:
+            reason = "another task has the same check"
+            refusals.append(_refusal(candidate, candidate.effects, reason))
+    candidates = list(checks.values())
     menus = [menu_of(exploration, one.acts) for one in candidates]
     most, kept = _most_per_menu(Counter(menus).values(), share), []
     for at, candidate in enumerate(candidates):
@@ -64,6 +71,11 @@ def make_candidates(
             reason = "enough tasks are from the same menu or dialog"
             refusals.append(_refusal(candidate, candidate.effects, reason))
     return kept, refusals
+
+
+def _asked(candidate: Candidate) -> str:
+    """What its check asks for, in whatever order."""
+    return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
 
 
 def _most_per_menu(sizes: Collection[int], share: float) -> int:

@@ -23,7 +23,7 @@ from hisa.plugins.synthesis.mutants import Draft, former_value, mutants, tail
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
 from hisa.plugins.synthesis.records import Act
-from hisa.plugins.synthesis.task_files import task_of
+from hisa.plugins.synthesis.task_files import act_in_words, task_of
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Mutant, OtherWay, Proof, Stage
 from hisa.tasks.scorer import check_possible
 
@@ -78,6 +78,7 @@ class _Trial:
                     environment, self._candidate, self._exploration, settings
                 )
                 await self._first_desktop()
+                await self._without_each_act()
                 await self._near_misses()
                 await self._second_desktop()
                 await self._otherwise()
@@ -135,6 +136,8 @@ class _Trial:
         await self._replay(self._candidate.acts)
         await self._expect(1, "the end fails")
         await self._complete_check()
+        if not self._candidate.changes and await self._desktop.score(0) != 1:  # after some seconds
+            raise Refused("the end passes by itself")
         self._undone_by = await self._undo()
         if not self._undone_by:
             raise Refused("it cannot be undone", "neither by hand nor from a shell")
@@ -196,6 +199,23 @@ class _Trial:
                 yield "the former choice", (Act(kind="click", role=one.role, name=one.name),)
         for keys in _WAYS_OUT:
             yield "+".join(keys), (Act(kind="press", keys=keys),)
+
+    async def _without_each_act(self) -> None:
+        """Leave out each act in turn: where the end still passes, the act is no part of the task.
+
+        What cannot be done without the act, or has no score then, does not pass.
+        """
+        acts = self._candidate.acts
+        for at, act in enumerate(acts if len(acts) > 1 else ()):
+            await self._ready()
+            try:
+                await replay(self._desktop.environment, (*acts[:at], *acts[at + 1 :]))
+                passes = await self._desktop.score(0) == 1
+            except (ModelFacingError, LimitPassed, Refused):
+                continue
+            if passes:
+                detail = f"it passes without act {at + 1}: {act_in_words(act)}"
+                raise Refused("an act is not needed", detail)
 
     async def _near_misses(self) -> None:
         """All of the mutants are done, though one that passes is enough to refuse."""

@@ -192,3 +192,21 @@ def test_a_program_of_a_check_has_short_words() -> None:
         f'{italic}\nsheets = ["a"] in ~/a.ods'
     )
     assert in_words({"command": "true"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "is_goal"),
+    [
+        (ElementChange(what="came", role="alert", name="Error"), False),
+        (ElementChange(what="came", role="alert", name="Question"), False),
+        (ElementChange(what="came", role="label", name="Saving failed"), False),
+        (ElementChange(what="value", role="label", name="Note", after="Saving failed"), False),
+        (ElementChange(what="came", role="dialog", name="Find"), True),
+        (ElementChange(what="states", role="check box", name="Errors", after="checked"), True),
+    ],
+)
+def test_what_says_that_it_went_wrong_is_no_goal(
+    tmp_path: Path, change: ElementChange, is_goal: bool
+) -> None:
+    done = [(click("Open"), Differences(elements=(change,)))]
+    assert bool(distinct_effects(explored(tmp_path, done))) is is_goal

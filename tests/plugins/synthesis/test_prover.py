@@ -198,3 +198,13 @@ def test_killed_and_resumed(pads: Exploration, tmp_path: Path) -> None:
     proofs = read_records(folder / "proofs.jsonl", Proof)
     assert [one.candidate for one in proofs] == names
     assert proofs[: len(begun)] == begun
+
+
+@on_one_loop
+async def test_a_reference_with_a_step_too_many_is_refused(pads: Exploration) -> None:
+    """Line numbers are on without the text before them."""
+    lines = line_numbers(pads)
+    first = typed(pads).acts[0]
+    proof = await prove(line_numbers(pads, acts=(first, *lines.acts)), pads, Settings())
+    assert (proof.proved, proof.reason) == (False, "an act is not needed")
+    assert "it passes without act 1" in proof.stages[-1].detail
