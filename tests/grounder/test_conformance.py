@@ -182,3 +182,13 @@ async def test_the_call_itself_stays_for_the_record(setup: Setup) -> None:
     assert grounded.call is before
     assert isinstance(before.actions[0], Click)
     assert slots(before.actions) == (1,)
+
+
+async def test_the_target_that_was_found_is_told_with_its_place(setup: Setup) -> None:
+    source = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
+    drag = replace(call("", source), description_2="the Cancel button")
+    with pytest.raises(NotFound) as refused:
+        await setup.grounder.resolve(drag, look())
+    place = re.search(r"'the Cancel button' is at \((\d+), (\d+)\)", str(refused.value))
+    assert place is not None
+    assert in_image(CANCEL).contains(Point(int(place[1]), int(place[2])))
