@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from hisa.errors import UsageError
@@ -26,42 +27,52 @@ _log = logging.getLogger(__name__)
 
 def fitting_program(
     task: Task, folder: Path, *, note: Callable[[str], object] = _log.warning
-) -> tuple[Path, dict[str, str]] | None:
-    """The one proved program that does a task, and its values; None: none does, or several.
+) -> tuple[Path, dict[str, str]] | str:
+    """The one proved program that does a task, and its values; else why none does.
 
     Of several, the one that says most in words of its own is it; only the instruction is read.
     ``note`` gets a line about each program of the folder that cannot be read.
     """
-    fits: dict[int, list[tuple[Path, dict[str, str]]]] = {0: []}
+    fits: dict[int, list[tuple[Path, dict[str, str]]]] = {}
+    reasons: dict[float, str] = {}
     for file in sorted(folder.glob("*/program.yaml")):
         try:
             program = read_program(file.parent)
         except UsageError as error:
             note(f"left out: {error}")
             continue
-        values = values_in(program, task.instruction) if program.proof else None
-        if values is not None:
-            own = len("".join(_pieces(program)[::2]))
-            fits.setdefault(own, []).append((file.parent, values))
+        values = (
+            values_in(program, task.instruction) if program.proof else "no second run proved it"
+        )
+        if isinstance(values, str):
+            words = program.instruction[:_LONGEST].split(), task.instruction[:_LONGEST].split()
+            alike = SequenceMatcher(None, *words).ratio()
+            reasons.setdefault(alike, f"closest is {program.name}: {values}")
+            continue
+        own = len("".join(_pieces(program)[::2]))
+        fits.setdefault(own, []).append((file.parent, values))
+    if not fits:
+        return reasons[max(reasons)] if reasons else "there is none"
     best = fits[max(fits)]
-    return best[0] if len(best) == 1 else None
+    return best[0] if len(best) == 1 else f"{', '.join(p.name for p, _ in best)} fit it alike"
 
 
-def values_in(program: Program, instruction: str) -> dict[str, str] | None:
-    """Values with which a program's instruction says the same; None: none, or more than one way.
+def values_in(program: Program, instruction: str) -> dict[str, str] | str:
+    """Values with which a program's instruction says the same; else why there are none.
 
     Blanks and line breaks are alike. A parameter without a mark keeps its value where the template
-    says that value; else nobody knows what it is to be, and the program does not fit.
+    says that value, and where one run alone showed it: its words are that run's. Of several runs
+    with other values nobody knows which it is to be, and the program does not fit.
     """
     pieces, values = _pieces(program), dict[str, str]()
     own = "".join(pieces[::2])
     words = " ".join(instruction.split()) if len(instruction) <= _LONGEST else ""
     texts = _texts(pieces[::2], words)
     if texts is None or not re.search(r"\w", own) or any(t not in instruction for t in texts):
-        return None
+        return f"its words are “{''.join(pieces)[:200]}”"
     by_mark = dict(zip(pieces[1::2], texts, strict=True))
     if [by_mark[sign] for sign in pieces[1::2]] != texts:
-        return None  # one mark, two texts
+        return "the task has two texts for one parameter"
     for name, known in program.parameters.items():
         forms = [(made, by_mark[sign]) for form, made in FORMS.items()
                  if (sign := mark(name, form)) in by_mark]  # fmt: skip
@@ -69,13 +80,14 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | None:
             head, old, tail = known.value.rpartition(made(known.value))
             values[name] = head + text + tail if old else text
         if any(made(values[name]) != text for made, text in forms):
-            return None
-        if not forms and not any(stands(made(known.value), own) for made in FORMS.values()):
-            return None
+            return f"the task has two texts for {name}"
+        is_said = forms or any(stands(made(known.value), own) for made in FORMS.values())
+        if not is_said and len(program.source) > 1:
+            return f"no words of the task say what {name} is to be (hisa replay --set {name}=…)"
     around = zip(pieces[:-1:2], texts, pieces[2::2], strict=True)
     recorded = {known.value for known in program.parameters.values()}
-    plain = all(_is_plain(t, b[-1:] + a[:1]) or t in recorded for b, t, a in around)
-    return values if plain else None
+    unlike = [t for b, t, a in around if not _is_plain(t, b[-1:] + a[:1]) and t not in recorded]
+    return f"“{unlike[0][:200]}” may ask for more" if unlike else values
 
 
 def _pieces(program: Program) -> list[str]:

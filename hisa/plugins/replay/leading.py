@@ -58,11 +58,12 @@ class Reuser:
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the run's own planner's."""
         if not self._begun:
-            if (fit := fitting_program(task, self._folder)) is not None:
-                self._play(player.program_name(*fit))
-            else:
+            fit = fitting_program(task, self._folder)
+            if isinstance(fit, str):
                 self._begun = True
-                self._note(f"no program of {self._folder} fits: the planner does the task")
+                self._note(f"no program of {self._folder} fits, the planner does the task: {fit}")
+            else:
+                self._play(player.program_name(*fit))
         if self._player is None:
             return await self._planner.plan(task, observation, view)
         call = self._player.decide(await self._player.looked_through(observation), view)

@@ -20,10 +20,12 @@ PROOF = Proof(run="r", by="check", at="2026-01-01T00:00:00")
 
 
 def store(
-    folder: Path, name: str, instruction: str, /, *, proof: Proof | None = PROOF, **values: str
-) -> Path:
+    folder: Path, name: str, instruction: str, /, *,
+    proof: Proof | None = PROOF, source: tuple[str, ...] = ("r1",), **values: str
+) -> Path:  # fmt: skip
     program = Program(
         name=name, instruction=instruction, screen=(1, 1), task={}, proof=proof,
+        source=source,
         steps=(ProgramStep(action="pyautogui.press('enter')"),),
         parameters={key: Parameter(value=value) for key, value in values.items()},
     )  # fmt: skip
@@ -32,7 +34,8 @@ def store(
 
 
 def fit(folder: Path, instruction: str) -> tuple[Path, dict[str, str]] | None:
-    return fitting_program(Task("t", instruction), folder)
+    program = fitting_program(Task("t", instruction), folder)
+    return None if isinstance(program, str) else program
 
 
 LOGIN = 'Enter the username "{{user}}" and the password "{{password}}" into the fields.'
@@ -87,10 +90,38 @@ def test_a_form_alone_changes_that_part_of_the_path(tmp_path: Path) -> None:
 
 
 def test_what_no_word_speaks_of_is_not_guessed(tmp_path: Path) -> None:
-    store(tmp_path, "note", "Save the shopping list.", text="milk")
+    store(tmp_path, "note", "Save the shopping list.", source=("r1", "r2"), text="milk")
     assert fit(tmp_path, "Save the shopping list.") is None
     place = store(tmp_path, "file", "Save it under ~/a.txt.", path="/home/user/a.txt")
     assert fit(tmp_path, "Save it under ~/a.txt.") == (place, {})
+
+
+def test_a_program_of_one_run_fits_the_task_that_it_was_made_of(tmp_path: Path) -> None:
+    """A date is typed as figures, and the task says it in words: these are that date's."""
+    place = store(tmp_path, "trip", "Book a trip for 24 November 2026.", departure="11242026")
+    assert fit(tmp_path, "Book a trip for 24 November 2026.") == (place, {})
+    assert fit(tmp_path, "Book a trip for 25 November 2026.") is None
+
+
+@pytest.mark.parametrize(
+    ("template", "instruction", "reason"),
+    [
+        ("Book {{town}} now.", "Sell Porto now.", "{{town}}"),
+        ("Book {{town}} or {{town}}.", "Book Porto or Faro.", "two texts"),
+        ("Book {{town}}.", "Book Porto and then pay.", "Porto and then pay"),
+        ("Book a trip.", "Book a trip.", "--set town"),
+    ],
+)
+def test_why_no_program_fits_is_said_of_the_closest(
+    tmp_path: Path, template: str, instruction: str, reason: str
+) -> None:
+    store(tmp_path, "trip", template, source=("r1", "r2"), town="Faro")
+    store(tmp_path, "other", "Open the text editor.")
+    assert fitting_program(Task("t", "Book a trip."), tmp_path / "none") == "there is none"
+    found = fitting_program(Task("t", instruction), tmp_path)
+    assert isinstance(found, str)
+    assert found.startswith("closest is trip: ")
+    assert reason in found
 
 
 def test_the_one_that_says_most_wins_and_a_tie_is_nobody(tmp_path: Path) -> None:
@@ -111,7 +142,8 @@ def test_unproved_ones_and_what_cannot_be_read_are_left_out(tmp_path: Path) -> N
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "program.yaml").write_text("steps: [", "utf-8")
     notes: list[str] = []
-    assert fitting_program(Task("t", "Open b."), tmp_path, note=notes.append) is None
+    reason = fitting_program(Task("t", "Open b."), tmp_path, note=notes.append)
+    assert reason == "closest is draft: no second run proved it"
     assert len(notes) == 1
     assert "broken" in notes[0]
     place = store(tmp_path, "good", "Open {{what}}.", what="a")

@@ -52,7 +52,7 @@ async def test_what_two_seeds_showed_is_played_on_a_third(tmp_path: Path) -> Non
     async with DesktopEnvironment() as desktop:
         task = await TaskScorer().prepare(load_task(_PAGE, seed=3), desktop)
         fit = fitting_program(task, place.parent)
-        assert fit is not None, (program.instruction, task.instruction)
+        assert not isinstance(fit, str), (fit, program.instruction, task.instruction)
         (value,) = fit[1].values()
         assert f'"{value}"' in task.instruction
         record = TaskRecord.of(task).model_dump(mode="json", exclude_defaults=True)

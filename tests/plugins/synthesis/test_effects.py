@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from hisa.plugins.synthesis.checks import check_of, in_words
 from hisa.plugins.synthesis.distinct_effects import distinct_effects, essential
 from hisa.plugins.synthesis.exploration import Exploration
