@@ -244,11 +244,12 @@ def _gui(thought: str, actions: tuple[Action, ...], look: Observation) -> ToolCa
 
 def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
     """Whether a target has the states already that a click is to give it, and would take away."""
+    states = [effect for effect in step.effects if effect.what == "states"]
     return element is not None and any(
-        effect.what == "states" and _is_meant(effect, element)
-        and "selected" not in effect.value and element.states & _RING == {*effect.value.split()}
-        for effect in step.effects
-    )  # fmt: skip
+        _is_meant(effect, element) and element.states & _RING == {*effect.value.split()}
+        for effect in states
+        if "selected" not in effect.value
+    )
 
 
 # ---------------------------------------------------------------- what a step came to

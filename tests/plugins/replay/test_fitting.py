@@ -20,9 +20,15 @@ PROOF = Proof(run="r", by="check", at="2026-01-01T00:00:00")
 
 
 def store(
-    folder: Path, name: str, instruction: str, /, *,
-    proof: Proof | None = PROOF, source: tuple[str, ...] = ("r1",), **values: str
-) -> Path:  # fmt: skip
+    folder: Path,
+    name: str,
+    instruction: str,
+    /,
+    *,
+    proof: Proof | None = PROOF,
+    source: tuple[str, ...] = ("r1",),
+    **values: str,
+) -> Path:
     program = Program(
         name=name, instruction=instruction, screen=(1, 1), task={}, proof=proof,
         source=source,
@@ -153,7 +159,7 @@ def test_unproved_ones_and_what_cannot_be_read_are_left_out(tmp_path: Path) -> N
 def test_a_hostile_instruction_is_given_up(tmp_path: Path) -> None:
     names = [f"p{number}" for number in range(30)]
     store(tmp_path, "many", " a ".join(f"{{{{{name}}}}}" for name in names) + " b",
-          proof=PROOF, **dict.fromkeys(names, "x"))  # fmt: skip
+          proof=PROOF, source=("r1",), **dict.fromkeys(names, "x"))  # fmt: skip
     assert fit(tmp_path, "x a " * 900 + "c b") is None, "more ways than can be tried"
     assert fit(tmp_path, "x" * 1_000_000) is None
     store(tmp_path, "open", "Type {{text}}", text="x")

@@ -1,0 +1,89 @@
+"""A replay says what was seen: hidden is not gone, and what may not have happened is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hisa.plugins.replay.program_player import ProgramPlayer
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Proof, Target
+from hisa.protocols import StateView, Task, ToolCall
+from hisa.screen.observation import Element, Observation
+from tests.plugins.replay.order_looks import look, thing
+
+TASK = Task(id="trip", instruction="Remove Porto.")
+PROOF = Proof(run="r", by="effects", at="2026-01-01T00:00:00")
+PAGE = thing("document web", "Trips", (0, 0, 1000, 700))
+REMOVE = thing("push button", "Remove", (100, 100, 100, 30), 0, "focusable")
+PORTO = thing("table cell", "Porto", (100, 200, 100, 30), 0)
+
+
+def click(role: str, name: str, *effects: Effect) -> ProgramStep:
+    target = Target(role=role, name=name, box=(100, 100, 200, 130))
+    return ProgramStep(action="pyautogui.click(150, 115)", targets=(target,), effects=effects)
+
+
+async def calls(
+    steps: Sequence[ProgramStep], looks: Sequence[Observation], result: str = "Succeeded."
+) -> list[ToolCall]:
+    """The calls of a program on looks, of which the last stays; each act has the same result."""
+    program = Program(
+        name="trip", instruction="Remove Porto.", screen=(1280, 720), task={},
+        steps=tuple(steps), proof=PROOF,
+    )  # fmt: skip
+    player = ProgramPlayer(lambda _: None, program, Path("/nowhere"))
+    made: list[ToolCall] = []
+    for number in range(60):
+        lines = tuple(f"click | Result: {result}" for _ in made[:1])
+        seen = looks[min(number, len(looks) - 1)]
+        made.append(await player.plan(TASK, seen, StateView(lines=lines)))
+        if made[-1].tool in ("termination", "infeasible"):
+            return made
+    raise AssertionError("no end")
+
+
+@pytest.mark.parametrize(
+    ("after", "end"),
+    [
+        ([PAGE, REMOVE], "All 1 steps were done"),
+        ([PAGE, REMOVE, PORTO], "effect unknown: step 1"),
+        ([PAGE, thing("dialog", "Sure?", (200, 200, 300, 100), 0, "modal")], "effect unknown"),
+        ([thing("frame", "Orders", (0, 0, 1000, 700)),
+          thing("alert", "This page says", (200, 0, 300, 100), 0),
+          thing("push button", "OK", (300, 60, 60, 30), 1, "focusable")], "effect unknown"),
+    ],
+    ids=["gone", "still there", "behind a modal", "behind a question of the browser"],
+)  # fmt: skip
+async def test_what_a_dialog_hides_is_not_gone(after: list[Element], end: str) -> None:
+    went = Effect(what="went", role="table cell", name="Porto")
+    looks = [look([PAGE, REMOVE, PORTO]), look(after)]
+    made = await calls([click("push button", "Remove", went)], looks)
+    assert made[-1].thought.startswith(end), made[-1].thought
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+async def test_a_box_that_is_ticked_already_is_not_clicked(ticked: bool) -> None:
+    states = Effect(what="states", role="check box", name="Gift", value="checked")
+    box = ("check box", "Gift", (100, 100, 100, 30), 0)
+    before = look([PAGE, thing(*box, *["checked"] * ticked)])
+    made = await calls(
+        [click("check box", "Gift", states)], [before, look([PAGE, thing(*box, "checked")])]
+    )
+    assert [call.tool for call in made] == ["gui_action"] * (not ticked) + ["termination"]
+
+
+@pytest.mark.parametrize(
+    ("result", "end"),
+    [
+        ("No visible change.", "effect unknown: step 1"),
+        ("Succeeded.", "halted before effect: step 2"),
+    ],
+)
+async def test_a_step_that_may_not_have_happened_is_named_and_not_the_next(
+    result: str, end: str
+) -> None:
+    steps = [click("push button", "Remove"), click("push button", "Yes")]
+    made = await calls(steps, [look([PAGE, REMOVE])], result)
+    assert made[-1].thought.startswith(end), made[-1].thought
