@@ -150,7 +150,7 @@ def test_a_run_tells_what_it_made_and_brings_home_what_was_asked_for(tmp_path: P
     said = hisa.run("run", TASK)
     assert re.search(r"made +/home/user/hi.txt\n", said)
     assert "--fetch /home/user/hi.txt" in said
-    told = hisa.json("run", TASK, "--fetch", "~/*.txt", "--fetch", "~/gone")
+    told = hisa.json("run", TASK, "--fetch", "~/*.txt", "--fetch", "~/gone", code=1)
     (place,) = told["fetched"]
     assert Path(place).read_text("utf-8") == "hello"
     assert Path(place).is_relative_to(told["folder"])

@@ -16,6 +16,7 @@ from tests.plugins.live.watching import Client, until
 @pytest.mark.process
 async def test_a_recording_whose_check_is_0_is_told_and_ends_with_1(tmp_path: Path) -> None:
     command, task = Command(tmp_path), write_task(tmp_path / "tasks", "Ada")
+    command.environ["HISA_RUN__CONFIRM"] = "never"
     runs = tmp_path / "runs"
     with StockGuest() as guest:
         process = command.start("record", str(task), "--env", f"guest={guest.url}")
