@@ -158,6 +158,18 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
     assert {one.reason for one in refusals} == {"enough tasks are from the same menu or dialog"}
 
 
+def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
+    explored = Exploration.open(folder)
+    way = tuple(step.number for step in ways_to(explored, triple(explored, 24))[0])
+    twice = [
+        Instruction(triples=(24,), writer="rules", sub="x", high=words, steps=way)
+        for words in ("Do task number 24.", "Do the task of number 24.")
+    ]
+    kept, refusals = make_candidates(explored, distinct_effects(explored), twice, share=1.0)
+    assert len(kept) == 1
+    assert [one.reason for one in refusals] == ["another task has the same check"]
+
+
 def test_a_question_has_no_check(folder: Path) -> None:
     explored = Exploration.open(folder)
     asked = Instruction(
