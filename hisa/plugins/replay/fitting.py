@@ -41,16 +41,14 @@ def fitting_program(
         except UsageError as error:
             note(f"left out: {error}")
             continue
-        values = (
-            values_in(program, task.instruction) if program.proof else "no second run proved it"
-        )
+        values = values_in(program, task.instruction)
         if isinstance(values, str):
-            words = program.instruction[:_LONGEST].split(), task.instruction[:_LONGEST].split()
-            alike = SequenceMatcher(None, *words).ratio()
+            words = task.instruction[:_LONGEST].split()
+            alike = SequenceMatcher(None, program.instruction.split(), words).ratio()
             reasons.setdefault(alike, f"closest is {program.name}: {values}")
-            continue
-        own = len("".join(_pieces(program)[::2]))
-        fits.setdefault(own, []).append((file.parent, values))
+        else:
+            own = len("".join(_pieces(program)[::2]))
+            fits.setdefault(own, []).append((file.parent, values))
     if not fits:
         return reasons[max(reasons)] if reasons else "there is none"
     best = fits[max(fits)]
@@ -64,6 +62,8 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | str:
     says that value, and where one run alone showed it: its words are that run's. Of several runs
     with other values nobody knows which it is to be, and the program does not fit.
     """
+    if program.proof is None:
+        return "no second run proved it"
     pieces, values = _pieces(program), dict[str, str]()
     own = "".join(pieces[::2])
     words = " ".join(instruction.split()) if len(instruction) <= _LONGEST else ""

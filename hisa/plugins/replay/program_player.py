@@ -99,11 +99,7 @@ class ProgramPlayer:
     """A planner that does the steps of a program, one after the other."""
 
     def __init__(
-        self,
-        emit: Emit,
-        program: Program,
-        folder: Path,
-        environment: Environment | None = None,
+        self, emit: Emit, program: Program, folder: Path, environment: Environment | None = None
     ) -> None:
         self._emit, self._program, self._folder = emit, program, folder
         self._environment = environment
@@ -194,8 +190,7 @@ class ProgramPlayer:
             self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
             return self._next(look)
         self._go(step)
-        points_now = [target.point for target in places]
-        return _gui(thought, _moved(parse(step.action), points_now), look)
+        return _gui(thought, _moved(parse(step.action), [t.point for t in places]), look)
 
     def _places(self, step: ProgramStep, look: Observation) -> list[Found] | Missing:
         """The targets of a step's action on this look, or why it goes nowhere."""
