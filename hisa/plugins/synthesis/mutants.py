@@ -15,7 +15,7 @@ from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate
 from hisa.screen.observation import Observation, Screenshot
 
-__all__ = ["MENU_ITEMS", "Draft", "former_value", "mutants", "tail"]
+__all__ = ["MENU_ITEMS", "Draft", "former_value", "mutants", "only_leads", "tail"]
 
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
@@ -65,6 +65,12 @@ def tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
     return acts[first:]
 
 
+def only_leads(acts: tuple[Act, ...], at: int) -> bool:
+    """Whether an act opens the menu that the next one needs."""
+    after = acts[at + 1 : at + 2]
+    return acts[at].role == "menu" and any(e.role in MENU_ITEMS | {"menu"} for e in after)
+
+
 def former_value(acts: tuple[Act, ...], value: str) -> tuple[Act, ...]:
     """Acts that give a field or list the value it had before the last act; none where unknown."""
     last = acts[-1]
@@ -98,7 +104,7 @@ def _drafts(
                 typed = Act(kind="type", text=name, keys=("enter",))
                 yield Draft("other file", (*here, *_SAVE_AS, typed), f"saved as {name}", made)
             continue
-        if act.role == "menu" and after and after[0].role in MENU_ITEMS | {"menu"}:
+        if only_leads(acts, at):
             continue
         for kind, other, detail in _others(act, exploration, draw):
             yield Draft(kind, (*here, other, *after), detail)

@@ -19,7 +19,7 @@ from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.distinct_effects import essential
 from hisa.plugins.synthesis.doing import replay
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.mutants import Draft, former_value, mutants, tail
+from hisa.plugins.synthesis.mutants import Draft, former_value, mutants, only_leads, tail
 from hisa.plugins.synthesis.other_ways import other_ways
 from hisa.plugins.synthesis.proof_desktop import ProofDesktop, Refused
 from hisa.plugins.synthesis.records import Act
@@ -207,6 +207,8 @@ class _Trial:
         """
         acts = self._candidate.acts
         for at, act in enumerate(acts if len(acts) > 1 else ()):
+            if only_leads(acts, at):
+                continue
             await self._ready()
             try:
                 await replay(self._desktop.environment, (*acts[:at], *acts[at + 1 :]))
