@@ -22,7 +22,7 @@ from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted, StepFinished
 from hisa.plugins.replay import program_records as records
-from hisa.plugins.replay.program_player import HALTED, REFUSED, UNKNOWN, program_name
+from hisa.plugins.replay.program_player import HALTED, REFUSED, program_name
 from hisa.plugins.replay.program_records import Program, filled
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
@@ -142,17 +142,14 @@ def _outcome(result: hisa.RunResult, refused: list[str]) -> Outcome:
         return "stopped"
     if result.status in _BROKEN:
         return "machine failed"
-    if result.score_state == "score_failed":
-        return "effect unknown"
     if result.status in _DONE and result.success:
         return "done unverified" if result.score_state == "no_check" else "verified"
     if refused or result.message.startswith(REFUSED):
         return "refused by policy"
     if result.message.startswith(HALTED):
         return "halted before effect"
-    if result.message.startswith(UNKNOWN):
-        return "effect unknown"
-    return "done unverified" if result.status in _DONE else "effect unknown"
+    scored = result.status in _DONE and result.score_state != "score_failed"
+    return "done unverified" if scored else "effect unknown"
 
 
 def _reason(result: hisa.RunResult, refused: list[str]) -> str:

@@ -7,10 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from hisa.config import Settings
+from hisa.plugins.replay.playing import play
 from hisa.plugins.replay.program_player import ProgramPlayer
-from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Proof, Target
+from hisa.plugins.replay.program_records import (
+    Effect,
+    Program,
+    ProgramStep,
+    Proof,
+    Target,
+    write_program,
+)
 from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
+from hisa.testing import FakeEnvironment
 from tests.plugins.replay.order_looks import look, thing
 
 TASK = Task(id="trip", instruction="Remove Porto.")
@@ -87,3 +97,31 @@ async def test_a_step_that_may_not_have_happened_is_named_and_not_the_next(
     steps = [click("push button", "Remove"), click("push button", "Yes")]
     made = await calls(steps, [look([PAGE, REMOVE])], result)
     assert made[-1].thought.startswith(end), made[-1].thought
+
+
+class Plain(FakeEnvironment):
+    """A machine that does not tell what is hidden."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return super().capabilities - {"hidden"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "outcome", "score"),
+    [(FakeEnvironment, "verified", 1.0), (Plain, "effect unknown", None)],
+)
+async def test_a_replay_whose_check_may_be_hidden_is_not_verified(
+    tmp_path: Path, machine: type[FakeEnvironment], outcome: str, score: float | None
+) -> None:
+    check = {"all": [{"element": {"role": "table cell", "name": "Porto", "absent": True}}]}
+    program = Program(
+        name="trip", instruction="Remove Porto.", screen=(640, 480), proof=PROOF,
+        task={"id": "trip", "instruction": "Remove Porto.", "check": check},
+        steps=(ProgramStep(action="pyautogui.press('enter')"),),
+    )  # fmt: skip
+    write_program(program, tmp_path / "trip")
+    tree = {"run": {"folder": tmp_path / "runs"}, "patterns": {"enabled": False}}
+    settings = Settings.model_validate(tree)
+    played = await play(program, tmp_path / "trip", settings, environment=machine())
+    assert (played.outcome, played.score) == (outcome, score), played.reason
