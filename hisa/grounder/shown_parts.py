@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from PIL import ImageStat
 
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.lies_at import cover_at, laid_over
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, LAYOUT
@@ -94,8 +94,8 @@ def _is_something(element: Element) -> bool:
 
 def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
     """Whether the picture has one colour where an element's edge would be seen through another."""
-    inner = _grown(over, -_EDGE)
-    part = inner.intersection(_grown(box, _EDGE)) if inner.area else None
+    inner = grown(over, -_EDGE)
+    part = inner.intersection(grown(box, _EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
         return False
     return _is_flat(part, look)
@@ -109,7 +109,7 @@ def _is_flat(box: BoundingBox, look: Observation) -> bool:
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:
     """Whether the picture shows a frame along all of a box's edges, and one colour within."""
-    outer, inner = _grown(box, _EDGE), _grown(box, -2 * _EDGE)
+    outer, inner = grown(box, _EDGE), grown(box, -2 * _EDGE)
     if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, look):
         return False
     edges = (
@@ -137,7 +137,3 @@ def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:
 
 def _is_place(box: BoundingBox) -> bool:
     return min(box.width, box.height) >= _LEAST
-
-
-def _grown(box: BoundingBox, by: float) -> BoundingBox:
-    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
