@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hisa.grounder.scene import Scene
+from hisa.grounder.shown_parts import EDGE, FLAT
 from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.observation import Element, Observation
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["untold_areas"]
 
-_EDGE = 3
-"""Pixels by which what an element paints may go beyond its box: borders and shadows."""
-_FLAT = 8
-"""Of 255: the most that neighbours differ within one colour, once a picture was scaled."""
 _CELL = 4
 """Pixels; what is painted no further apart is one area."""
 _LEAST = 24
@@ -54,15 +51,15 @@ def _painted(
 
     grey = np.asarray(look.without_pointer.screenshot.pixels.convert("L"), dtype=np.int16)
     differ = np.zeros(grey.shape, dtype=bool)
-    differ[:, 1:] |= abs(np.diff(grey, axis=1)) > _FLAT
-    differ[1:] |= abs(np.diff(grey, axis=0)) > _FLAT
+    differ[:, 1:] |= abs(np.diff(grey, axis=1)) > FLAT
+    differ[1:] |= abs(np.diff(grey, axis=0)) > FLAT
     for holder in holders:
         box = look.convert_box(holder.box, "image")
-        inside = _part(differ, grown(box, -_EDGE)).copy()
-        _part(differ, grown(box, _EDGE))[:] = False
-        _part(differ, grown(box, -_EDGE))[:] = inside
+        inside = _part(differ, grown(box, -EDGE)).copy()
+        _part(differ, grown(box, EDGE))[:] = False
+        _part(differ, grown(box, -EDGE))[:] = inside
     for leaf in leaves:
-        _part(differ, grown(look.convert_box(leaf.box, "image"), _EDGE))[:] = False
+        _part(differ, grown(look.convert_box(leaf.box, "image"), EDGE))[:] = False
     painted = np.zeros_like(differ)
     around = look.convert_box(page.box, "image")
     _part(painted, around)[:] = _part(differ, around)

@@ -99,8 +99,8 @@ def test_a_window_that_tells_nothing_says_so() -> None:
 
 
 def test_a_list_box_is_listed_beside_its_entries() -> None:
-    entries = [part("list item", name, (501, 101 + 20 * row, 118, 20), parent=1)
-               for row, name in enumerate(("Apple", "Pear"))]  # fmt: skip
+    names = enumerate(("Apple", "Pear"))
+    entries = [part("list item", name, (501, 101 + 20 * n, 118, 20), parent=1) for n, name in names]
     look = page(part("list box", "Fruits", (500, 100, 120, 80)), *entries)
     assert listed(look)[0] == 'list box "Fruits"'
 
@@ -127,9 +127,14 @@ async def test_a_name_that_goes_on_with_more_than_a_state_is_another_one() -> No
 
 @pytest.mark.parametrize(
     ("description", "name"),
-    [('link "7"', "seven"), ("the seven link", "seven"), ('the "2" link', "two"),
-     ('link "nine"', "9"), ("the 1 link", "1")],
-)  # fmt: skip
+    [
+        ('link "7"', "seven"),
+        ("the seven link", "seven"),
+        ('the "2" link', "two"),
+        ('link "nine"', "9"),
+        ("the 1 link", "1"),
+    ],
+)
 async def test_a_number_is_found_in_words_and_in_figures(description: str, name: str) -> None:
     names = ("seven", "two", "three", "9", "1")
     links = [part("link", name, (20, 20 + 30 * row, 80, 20)) for row, name in enumerate(names)]
