@@ -67,12 +67,10 @@ def _painted(
 
 
 def _part(picture: NDArray[np.bool_], box: BoundingBox) -> NDArray[np.bool_]:
-    left, top, right, bottom = (max(0, round(side)) for side in _sides(box))
-    return picture[top : max(top, bottom), left : max(left, right)]
-
-
-def _sides(box: BoundingBox) -> tuple[float, float, float, float]:
-    return box.left, box.top, box.right, box.bottom
+    left, top, right, bottom = (
+        max(0, round(side)) for side in (box.left, box.top, box.right, box.bottom)
+    )
+    return picture[top:bottom, left:right]
 
 
 def _areas(painted: NDArray[np.bool_]) -> Iterator[BoundingBox]:
@@ -85,6 +83,7 @@ def _areas(painted: NDArray[np.bool_]) -> Iterator[BoundingBox]:
             near = ((row + down, column + right) for down in (-1, 0, 1) for right in (-1, 0, 1))
             area += [cell for cell in near if left.pop(cell, 0) is None]
         ys, xs = zip(*area, strict=True)
-        box = BoundingBox(min(xs), min(ys), max(xs) + 1, max(ys) + 1, "image")
-        if min(box.width, box.height) * _CELL >= _LEAST:
-            yield BoundingBox(*(side * _CELL for side in _sides(box)), "image")
+        sides = [side * _CELL for side in (min(xs), min(ys), max(xs) + 1, max(ys) + 1)]
+        box = BoundingBox(sides[0], sides[1], sides[2], sides[3], "image")
+        if min(box.width, box.height) >= _LEAST:
+            yield box
