@@ -242,7 +242,7 @@ def read_description(description: str) -> tuple[Query, ...]:
         literal.append(replace(usual, name=name, kind=kind, nth=None))
     if literal and literal[0].name == usual.name:
         literal = literal[1:]
-    if other := _other_spelling(usual.name):
+    if usual.quoted and (other := _other_spelling(usual.name)):
         literal = [usual, replace(usual, name=other), *literal]
     return tuple(
         dict.fromkeys((*(replace(one, quoted=True) for one in literal if one.name), usual))
