@@ -17,8 +17,14 @@ from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line
 
 __all__ = [
-    "GroundingFormat", "PickTrust", "Prepared", "Ranker", "SelfTest", "TextReader", "ThingList",
-]  # fmt: skip
+    "GroundingFormat",
+    "PickTrust",
+    "Prepared",
+    "Ranker",
+    "SelfTest",
+    "TextReader",
+    "ThingList",
+]
 
 
 class GroundingFormat(Protocol):

@@ -237,13 +237,13 @@ def read_description(description: str) -> tuple[Query, ...]:
         rest = text[:cut].strip(" ,.")
         kind, name = find_kind(_article_less(rest))
         literal.append(replace(usual, name=name, kind=kind, nth=None))
-    if literal and usual.nth is not None:
+    if literal and (usual.nth is not None or not usual.name):
         kind, name = find_kind(_article_less(_clauses(text)[0][1]))
         literal.append(replace(usual, name=name, kind=kind, nth=None))
     if literal and literal[0].name == usual.name:
         literal = literal[1:]
-    if other := _other_spelling(usual.name):
-        literal.insert(0, replace(usual, name=other))
+    if usual.quoted and (other := _other_spelling(usual.name)):
+        literal = [usual, replace(usual, name=other), *literal]
     return tuple(
         dict.fromkeys((*(replace(one, quoted=True) for one in literal if one.name), usual))
     )

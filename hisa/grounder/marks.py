@@ -14,6 +14,7 @@ from hisa.grounder.common import place_found
 from hisa.grounder.listed_things import in_windows, place_of, quoted, ranked, told, worth_telling
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import Scene, Thing
+from hisa.grounder.untold_areas import untold_areas
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
@@ -44,7 +45,7 @@ class Marks:
         it fits; what is listed stands in the order of the screen.
         """
         scene = Scene(observation)
-        things = in_windows(worth_telling(scene), observation)
+        things = in_windows([*worth_telling(scene), *untold_areas(scene)], observation)
         best_first = ranked(things, task, observation)
         rows = row_names(things, observation, told, counted=True)
         head, tail = list(_windows(observation)), list(_partial(observation, things))

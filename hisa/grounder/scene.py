@@ -29,7 +29,7 @@ __all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
-_REQUIRED = re.compile(r"(?<=\w)[\s,;:(*]+required\W*$", re.I)
+_LAST_WORD = re.compile(r"(?<=\w)[\s,;:(*]+(\w+)\W*$")
 _LABELLED = (
     FIELDS
     | {"toggle button"}
@@ -133,7 +133,7 @@ class Scene:
                 labels = _labels(e, box, (*texts, *near), named) + _headed(box, heads)
             front, cover = self._front(element, box), self._cover(element)
             thing = Thing(e, box, labels, front, cover=cover, number=number)
-            found.append(self._framed(thing) if number in self._empty else thing)
+            found.append(self.framed(thing) if number in self._empty else thing)
         found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
         return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
@@ -151,7 +151,7 @@ class Scene:
         holders = (b for b in told if b.contains(box.centre) and b.height <= _FIELD_HIGH)
         return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
-    def _framed(self, thing: Thing) -> Thing:
+    def framed(self, thing: Thing) -> Thing:
         """An empty part of a page as a picture, where the picture shows a frame around it."""
         look, box = self.observation, thing.box
         if not is_outlined(box, look):
@@ -379,8 +379,9 @@ def _in_menu(element: Element) -> bool:
 def _clean(element: Element) -> Element:
     """Without signs that stand for what is embedded, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
-    if element.role in FIELDS:  # pages write behind the name what a state tells as well
-        name = _REQUIRED.sub("", name)
+    last = _LAST_WORD.search(name) if element.role in FIELDS else None
+    if last and last[1].casefold() in {"required", *element.states}:  # told as a state as well
+        name = name[: last.start()]
     if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
         plain = " ".join(_MARKUP.sub(" ", element.description).split())
         element = replace(element, description=plain)

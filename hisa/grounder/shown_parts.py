@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 from PIL import ImageStat
 
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.lies_at import cover_at, laid_over
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["Covering", "coverings", "is_outlined", "within_holders"]
+__all__ = ["EDGE", "FLAT", "Covering", "coverings", "is_outlined", "within_holders"]
 
 _LEAST = 4
 """Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
 pixels wide."""
-_EDGE = 3
+EDGE = 3
 """Pixels of the screen by which borders of what lies over an element are left out of account."""
-_FLAT = 8
+FLAT = 8
 """Of 255: the most that a channel differs within one colour, once a picture was scaled."""
 
 
@@ -94,8 +94,8 @@ def _is_something(element: Element) -> bool:
 
 def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
     """Whether the picture has one colour where an element's edge would be seen through another."""
-    inner = _grown(over, -_EDGE)
-    part = inner.intersection(_grown(box, _EDGE)) if inner.area else None
+    inner = grown(over, -EDGE)
+    part = inner.intersection(grown(box, EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
         return False
     return _is_flat(part, look)
@@ -104,12 +104,12 @@ def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
 def _is_flat(box: BoundingBox, look: Observation) -> bool:
     """Whether a part of the screen has one colour."""
     pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
-    return all(most - least <= _FLAT for least, most in ImageStat.Stat(pixels).extrema)
+    return all(most - least <= FLAT for least, most in ImageStat.Stat(pixels).extrema)
 
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:
     """Whether the picture shows a frame along all of a box's edges, and one colour within."""
-    outer, inner = _grown(box, _EDGE), _grown(box, -2 * _EDGE)
+    outer, inner = grown(box, EDGE), grown(box, -2 * EDGE)
     if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, look):
         return False
     edges = (
@@ -137,7 +137,3 @@ def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:
 
 def _is_place(box: BoundingBox) -> bool:
     return min(box.width, box.height) >= _LEAST
-
-
-def _grown(box: BoundingBox, by: float) -> BoundingBox:
-    return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)

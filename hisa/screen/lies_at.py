@@ -15,8 +15,14 @@ from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
 __all__ = [
-    "Lying", "cover_at", "covered", "element_at", "focused_element", "laid_over", "lies_in",
-]  # fmt: skip
+    "Lying",
+    "cover_at",
+    "covered",
+    "element_at",
+    "focused_element",
+    "laid_over",
+    "lies_in",
+]
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
 """Roles of what is drawn in a control: who clicks it clicks the control."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.protocols import Grounder, ModelRequest, ToolCall
-from hisa.screen.geometry import BoundingBox, Size
+from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
 from hisa.testing.scripted import FunctionModel
 

@@ -332,8 +332,11 @@ async def test_a_model_is_measured_before_the_set_up_of_a_task_and_not_within_an
 
     with FakeServer(then=answer) as server:
         model = {"base_url": server.url, "model": SMALL}
-        tree = {"models": {"planner": model}, "run": {"folder": tmp_path},
-                "patterns": {"enabled": False}}  # fmt: skip
+        tree = {
+            "models": {"planner": model},
+            "run": {"folder": tmp_path},
+            "patterns": {"enabled": False},
+        }
         await hisa.run(
             "Press the button.", settings=Settings.model_validate(tree), environment=Watched()
         )
