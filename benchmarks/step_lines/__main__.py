@@ -1,7 +1,7 @@
 """Lines of steps drawn by seed from real runs: how many are false, how many empty.
 
     python -m benchmarks.step_lines run FILE [--part tune|report] [--seed N] [--runs N] [--steps N]
-                                             [--scene NAME]…
+                                             [--scene NAME]… [--thinks SECONDS]
     python -m benchmarks.step_lines show FILE… [--draw N]
 
 ``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, and on pages and
@@ -58,7 +58,7 @@ def _settings(folder: Path, steps: int) -> Settings:
 
 
 async def one_run(
-    kind: str, seed: str, part: str, steps: int, environment: Kept
+    kind: str, seed: str, part: str, steps: int, environment: Kept, thinks: float = 0.0
 ) -> list[dict[str, Any]]:
     """The records of a run's steps."""
     scene = make_scene(kind, seed, part, steps)
@@ -69,6 +69,7 @@ async def one_run(
     now: dict[str, Any] = {"looks": []}
 
     async def plan(request: ModelRequest) -> str:
+        await asyncio.sleep(thinks)
         sources.append(await scene.source(environment))
         act = next(acts, None)
         if act is None or len(sources) > 2 * steps:
@@ -114,8 +115,9 @@ async def run(options: argparse.Namespace) -> None:
                 for number in range(options.runs if kind in (*PAGES, *SITUATIONS) else 1):
                     seed = f"{options.seed}.{number}"
                     started = time.monotonic()
-                    steps = options.steps
-                    records = await one_run(kind, seed, options.part, steps, environment)
+                    records = await one_run(
+                        kind, seed, options.part, options.steps, environment, options.thinks
+                    )
                     for record in records:
                         file.write(json.dumps(record) + "\n")
                     file.flush()
@@ -182,6 +184,7 @@ def main() -> None:
     runs.add_argument("--seed", type=int, default=1)
     runs.add_argument("--runs", type=int, default=4, help="pages (4)")
     runs.add_argument("--steps", type=int, default=25, help="acts of each run (25)")
+    runs.add_argument("--thinks", type=float, default=0.0, help="seconds of each plan (0)")
     runs.add_argument("--scene", choices=SCENES, action="append")
     runs.set_defaults(do=lambda options: asyncio.run(run(options)))
     shown = commands.add_parser("show")

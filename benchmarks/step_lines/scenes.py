@@ -390,7 +390,7 @@ class Situation:
         state = await _told(environment, "state")
         return Source(
             texts=state["texts"], values=state["values"], checks=state["checks"],
-            places=state["places"], more=self.truth,
+            places=state["places"], more={**self.truth, "cut": state["cut"]},
             whole=self.kind not in ("ticking", "file chooser"),  # what ticks is not in the log
         )  # fmt: skip
 

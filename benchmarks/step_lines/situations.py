@@ -42,6 +42,13 @@ function shown(e) {  // of a date and a time also as a reader of English sees it
   }
   return v;
 }
+function cuts() {  // entries that the edge of their list cuts: they show and do not
+  const inner = [...document.querySelectorAll('option,[role=option]')];
+  return inner.filter(e => {
+    const r = e.getBoundingClientRect(), l = e.parentElement.getBoundingClientRect();
+    return r.top < l.bottom && r.bottom > l.top && (r.top < l.top - 2 || r.bottom > l.bottom + 2);
+  }).map(e => e.innerText);
+}
 function snap() {
   const texts = [], values = {}, checks = {}, places = {};
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -56,10 +63,11 @@ function snap() {
     if (!(painted(e) || (e.dataset.act && inside))) continue;
     const left = Math.round(r.x + Math.min(r.width / 2, 22));
     places[named(e)] = [left, Math.round(r.y + r.height / 2)];
-    if (['text', 'number'].includes(e.type)) values[named(e)] = e.value;
+    if (['text', 'number', 'date', 'time'].includes(e.type)) values[named(e)] = shown(e);
     if (e.type == 'checkbox') checks[named(e)] = e.checked;
   }
-  return {texts, values, checks, places, focus: '', refused: 0, painted: '', asked: ''};
+  return {texts, values, checks, places, focus: '', refused: 0, painted: '', asked: '',
+    cut: cuts()};
 }
 let last = '';
 setInterval(() => {

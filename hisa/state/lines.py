@@ -77,7 +77,8 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
 
     What was thought and typed gives way to what was seen: first the thought, but for its beginning
     and the sentences that tell values, then long quoted texts and long inputs, then the end of a
-    long result if the thought tells values, then the description and what is left of the thought.
+    long result if it failed or the thought tells values, then the description and what is left of
+    the thought.
     Of the input as much stays as a click has with its coordinates; only then the result is cut.
     """
     head = f"Step {step}: {_tools(call.call)}"
@@ -96,7 +97,7 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
         source = _leaner(source, call.call.tool, limit)
         least = cut_at_word(source, _INPUT_TOKENS)
         source = _at_least(source, least, limit, lambda text: line(opening, "", text, result))
-    if holds_value(thought):
+    if holds_value(thought) or result.startswith("Failed."):
         valued = _cut_thought(thought, _VALUED_TOKENS)
         least = cut_at_sentence(result, _RESULT_TOKENS)
         result = _at_least(

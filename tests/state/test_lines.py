@@ -195,3 +195,14 @@ def test_of_a_long_list_of_values_the_newest_stay() -> None:
     line = history_line(3, click(thought=thought), RESULT, limit=120)
     assert "Thought: I go on. Prices so far: $100" in line
     assert "$198, $199. | Description: " in line
+
+
+def test_a_long_failure_leaves_the_thought_and_the_whole_description() -> None:
+    described = 'button "Open" in the row of invoice 2026-031, right of "Unpaid"'
+    call = ToolCall("The invoice is still open.", "gui_action", "pyautogui.click(1, 2)", described)
+    places = ", ".join(f"button “Open” at (412, {200 + 30 * row})" for row in range(12))
+    failure = f"Failed. Not sure which of these is meant: {places}. Nothing was done."
+    line = history_line(3, GroundedCall(call, call.input), failure, limit=160)
+    assert "Thought: The invoice is still open." in line
+    assert f"Description: {described} |" in line
+    assert "Not sure which of these is meant: button “Open” at (412, 200)" in line

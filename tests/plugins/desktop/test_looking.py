@@ -278,6 +278,23 @@ async def test_a_closed_list_of_a_page_tells_what_it_shows() -> None:
         assert only(seen, "combo box", name="Category").text == "Software"
 
 
+@needs_chromium
+@pytest.mark.browser
+async def test_entries_of_a_list_that_scrolled_are_as_new_as_the_picture() -> None:
+    options = "".join(f"<option>Town {number}" for number in range(400))
+    page = f"<h1>Towns</h1><select size=6 aria-label=Towns>{options}</select>".encode()
+    async with DesktopEnvironment() as desktop:
+        await desktop.write_file("/home/user/towns.html", page)
+        await desktop.execute("chromium file:///home/user/towns.html >/dev/null 2>&1 &")
+        seen = await _until(desktop, "Towns")
+        at = only(seen, "list box").box.centre
+        for _ in range(6):
+            before = {element.name for element in _of(seen, "list item")}
+            await desktop.act([Scroll(-2, at=at)])
+            seen = await desktop.observe(elements=True, settle=2.0)
+            assert {element.name for element in _of(seen, "list item")} != before
+
+
 async def _until(desktop: DesktopEnvironment, heading: str) -> Observation:
     """The first look with that heading and a table whose rows are there."""
     for _ in range(60):

@@ -40,6 +40,8 @@ _WAITING_SETTLE = 1.0
 """Seconds to settle in, from which on a look waits for what is not painted; chosen by hand."""
 _LAST_SETTLE = 0.5
 """Seconds to settle in, at least, after what was awaited has been painted; chosen by hand."""
+_SCROLLED_SECONDS = 0.6
+"""Until the elements follow a picture that scrolled, at most: a browser's were 0.34 s late."""
 
 _PRESSING = frozenset({"enter", "return", "kp_enter", "space", "alt"})
 """Keys that press a button, ``alt`` with its letter."""
@@ -99,6 +101,8 @@ class TypedRoutes:
         self._steady = Steady()
         self._selected = Selected(screen)
         self._answered_at = 0.0
+        self._scrolled = False
+        self._newest: tuple[list[dict[str, Any]], bytes] = [], b""
         self._acts: IdempotencyCache[Response] = IdempotencyCache()
         self._runs: IdempotencyCache[Response] = IdempotencyCache()
 
@@ -177,11 +181,22 @@ class TypedRoutes:
         elements, complete = None, False
         there = {window.id for window in self._screen.windows()} if options else set()
         if options is not None:
-            elements, complete = self._access.elements(options)
+            elements, complete = self._scrolled_elements(options)
         shown = self._screen.windows()
         # A window that came after its elements were asked for is in the picture, not among them.
         complete = complete and {window.id for window in shown} <= there
         return _Seen(settled, shown, elements, complete)
+
+    def _scrolled_elements(self, options: ElementsRequest) -> tuple[list[dict[str, Any]], bool]:
+        """The elements; where the picture scrolled and they did not, what they are then."""
+        picture = self._screen.grab().pixels
+        elements, complete = self._access.elements(options)
+        end = time.monotonic() + (_SCROLLED_SECONDS if self._scrolled else 0.0)
+        while time.monotonic() < end and (old := self._newest)[0] == elements and picture != old[1]:
+            time.sleep(_SCROLLED_SECONDS / 4)
+            elements, complete = self._access.elements(options)
+        self._scrolled, self._newest = False, (elements, picture)
+        return elements, complete
 
     def _lies_at(self, request: Request) -> Response:
         """The elements at points and with the focus, and what holds them; the look is kept."""
@@ -224,6 +239,7 @@ class TypedRoutes:
             return json_response(refused, 422)
 
         finally:
+            self._scrolled = any(isinstance(a, dict) and a.get("kind") == "scroll" for a in actions)
             if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
