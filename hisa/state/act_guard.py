@@ -31,7 +31,7 @@ from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import FIELDS
+from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.screen.similarity import similarity
 from hisa.state.base import ReadsElements
 from hisa.state.held_regions import (
@@ -253,8 +253,11 @@ def _lay_at(element: Element, point: Point, look: Observation) -> bool:
 
 
 def _is_one_of_several(element: Element, look: Observation) -> bool:
+    named = bool(element.name or element.label)
+    if not named and element.role in LAYOUT:
+        return False  # it only arranges others, and is meant for its place
     alike = [e for e in look.elements or () if is_same(e, element)]
-    return len(alike) > 1 or not (element.name or element.label)
+    return len(alike) > 1 or not named
 
 
 def _beside(element: Element, look: Observation) -> Iterator[Element]:

@@ -285,7 +285,9 @@ class ToolRegistry:
         except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
-            return Outcome(ok=False, error=kept(_with_form(tool, str(error))))
+            own = tool.trusted and tool.kit  # ours refuse what an input means; others say anything
+            said = _with_form(tool, str(error)) if own else str(error)
+            return Outcome(ok=False, error=kept(said))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
             return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
 

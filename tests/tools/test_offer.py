@@ -204,18 +204,23 @@ async def test_tools_stay_offered_while_a_dialog_of_their_application_is_in_fron
 
 
 async def test_every_refusal_of_a_tool_gives_its_form() -> None:
-    @tool()
     def shout(text: str) -> str:
         """Shout a text."""
         raise ToolFailed("nobody listens")
 
-    there, environment = registry(Tool(shout), *CALC.tools()), FakeEnvironment()
-    forms = {"shout": "shout(text)", "calc_chart": "calc_chart(kind, cells)"}
-    for name, wrong in (("shout", {"words": "x"}), ("calc_chart", "pie"), ("calc_chart", {})):
+    shout.__module__ = "hisa.plugins"
+    made = Tool(shout, kit="street")
+    there, environment = registry(made, *CALC.tools()), FakeEnvironment()
+    forms = {"street_shout": "shout(text)", "calc_chart": "calc_chart(kind, cells)"}
+    for name, wrong in (
+        ("street_shout", {"words": "x"}),
+        ("calc_chart", "pie"),
+        ("calc_chart", {}),
+    ):
         with pytest.raises(InvalidReply) as error:
             there.check(ToolCall("", name, wrong))
         assert forms[name] in str(error.value)
-    call = GroundedCall(ToolCall("", "shout", "x"), "x")
+    call = GroundedCall(ToolCall("", "street_shout", "x"), "x")
     outcome = await there.execute(call, await environment.observe(), environment)
     assert not outcome.ok
     assert "nobody listens" in outcome.error
