@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -178,12 +179,12 @@ async def test_the_tool_that_was_asked_for_stays_in_the_offer() -> None:
     environment, look = FakeEnvironment(), await looking_at("mousepad")
     there = registry(*MAIL.tools(), *CALC.tools(), *many(300))
     name = "kit7_do_something_long_157"
-    assert f"{name}(" not in there.offer(task("Write a mail."), look)
+    assert "long_157(" not in there.offer(task("Write a mail."), look)
     call = GroundedCall(ToolCall("", "tool_help", name), name)
     await there.execute(call, look, environment)
     for _ in range(2):
         said = there.offer(task("Write a mail."), look)
-        assert said.split("\n")[1].startswith(f"{name}(text, number=0, choices=[])")
+        assert "do_something_long_157(text, number" in said.split("\n")[1]
     assert estimate_tokens(f"{there.describe()}\n{said}") <= TOOLS_ESTIMATE
     assert name in [one["name"] for one in there.functions(task("Write a mail."), look)]
 
@@ -212,11 +213,8 @@ async def test_every_refusal_of_a_tool_gives_its_form() -> None:
     made = Tool(shout, kit="street")
     there, environment = registry(made, *CALC.tools()), FakeEnvironment()
     forms = {"street_shout": "shout(text)", "calc_chart": "calc_chart(kind, cells)"}
-    for name, wrong in (
-        ("street_shout", {"words": "x"}),
-        ("calc_chart", "pie"),
-        ("calc_chart", {}),
-    ):
+    wrongs: list[tuple[str, Any]] = [("street_shout", {"words": "x"}), ("calc_chart", "pie")]
+    for name, wrong in [*wrongs, ("calc_chart", {})]:
         with pytest.raises(InvalidReply) as error:
             there.check(ToolCall("", name, wrong))
         assert forms[name] in str(error.value)
