@@ -253,17 +253,20 @@ def _lay_at(element: Element, point: Point, look: Observation) -> bool:
 
 
 def _is_one_of_several(element: Element, look: Observation) -> bool:
-    named = bool(element.name or element.label)
-    if not named and element.role in LAYOUT:
-        return False  # it only arranges others, and is meant for its place
     alike = [e for e in look.elements or () if is_same(e, element)]
-    return len(alike) > 1 or not named
+    return len(alike) > 1 or not (element.name or element.label)
 
 
 def _beside(element: Element, look: Observation) -> Iterator[Element]:
-    """Yields the elements with a text in the row of another."""
+    """Yields the elements with a text in the row of another.
+
+    Beside a part that only arranges others, as in a bar, what a field holds names no row.
+    """
     middle = element.box.centre.y
+    arranges = element.role in LAYOUT and not element.name
     for other in look.elements or ():
+        if arranges and other.role in FIELDS:
+            continue
         own = other is element or other.box.contains(element.box.centre)
         if own or not _words(other) or other.window != element.window:
             continue
