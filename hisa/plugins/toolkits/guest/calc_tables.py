@@ -352,6 +352,7 @@ def pivot(
     made.ShowFilterButton = made.DrillDownOnDoubleClick = False
     functions = values if isinstance(values, Mapping) else dict.fromkeys(values, "sum")
     layout = (("COLUMN", columns), ("ROW", rows), ("PAGE", filters), ("DATA", functions))
+    as_table = uno.createUnoStruct("com.sun.star.sheet.DataPilotFieldLayoutInfo")
     # The last field tells the data fields apart; it has no header.
     made.DataPilotFields.getByIndex(made.DataPilotFields.Count - 1).Orientation = _orientation(
         "COLUMN"
@@ -360,7 +361,7 @@ def pivot(
         for head in heads:
             field = _pivot_field(made, head)
             field.Orientation = _orientation(place)
-            field.HasLayoutInfo = True  # as a table, which is what it begins with
+            field.LayoutInfo = as_table
             if place == "DATA":
                 field.Function = _function(functions[head])
     name = _free_name(name or "Pivot", _pivot_names(desk))
