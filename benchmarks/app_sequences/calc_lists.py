@@ -96,7 +96,7 @@ REPORTED = (
     looked('push button "Font Color"', "F10", "red", "color #c9211e"),
     looked('push button "Center Vertically"', "F12", "high", "vertically center"),
     looked('push button "Increase" beside "Delete Decimal Place"', "F14", "far"),
-    looked('push button "Date"', "F16", "2024-03-05", "number format"),
+    looked('push button "Date"', "F16", "03/05/24", "number format"),
     looked('push button "Freeze Rows and Columns"', "F18", "cold"),
     AppList(
         "page tab, then a cell of its sheet",

@@ -89,7 +89,7 @@ REPORTED = (
     AppList(
         "footnote, then its text",
         [line(LINES[0]), END, click('push button "Footnote"'), write("see below")],
-        ("see below",),
+        ("See below",),
         shown,
     ),
     AppList(
@@ -119,7 +119,7 @@ REPORTED = (
     AppList(
         "cell of a table, then the next by Tab",
         [line("inner"), END, write(" most"), keys("pyautogui.press('tab')"), write("beside")],
-        ("inner most", "beside"),
+        ("Inner most", "beside"),
         shown,
     ),
     AppList(

@@ -31,7 +31,7 @@ from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import FIELDS
+from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.screen.similarity import similarity
 from hisa.state.base import ReadsElements
 from hisa.state.held_regions import (
@@ -258,9 +258,15 @@ def _is_one_of_several(element: Element, look: Observation) -> bool:
 
 
 def _beside(element: Element, look: Observation) -> Iterator[Element]:
-    """Yields the elements with a text in the row of another."""
+    """Yields the elements with a text in the row of another.
+
+    Beside a part that only arranges others, as in a bar, what a field holds names no row.
+    """
     middle = element.box.centre.y
+    arranges = element.role in LAYOUT and not element.name
     for other in look.elements or ():
+        if arranges and other.role in FIELDS:
+            continue
         own = other is element or other.box.contains(element.box.centre)
         if own or not _words(other) or other.window != element.window:
             continue

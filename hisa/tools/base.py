@@ -262,8 +262,7 @@ class Tool(BaseTool):
                 f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
                 for item in error.errors()
             )
-            form = "" if self.takes_text else f"; wanted: {self.signature()}"
-            raise InvalidReply(f"input of {self.name!r} does not fit: {problems}{form}") from error
+            raise InvalidReply(f"input of {self.name!r} does not fit: {problems}") from error
         return {name: getattr(checked, name) for name in self._model.model_fields}
 
     def _from_text(self, text: str) -> Mapping[str, Any]:
@@ -313,14 +312,19 @@ def example_inputs(documentation: str) -> tuple[str, ...]:
 _PLAIN = {"integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 
 
+def _kind(field: Mapping[str, Any]) -> str:
+    """What a value may be; empty where it is a text."""
+    choices = field.get("enum", ())
+    return "|".join(map(str, choices)) or _PLAIN.get(str(field.get("type", "")), "")
+
+
 def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
     """One argument of a signature: its kind where that is not text, and its default."""
-    choices = field.get("enum")
-    if choices:
-        kind = ": " + "|".join(map(str, choices))
-    else:
-        kind = _PLAIN.get(str(field.get("type", "")), "")
-        kind = f": {kind}" if kind and (required or field.get("default") is None) else ""
+    ways = [way for way in field.get("anyOf", ()) if way.get("type") != "null"]
+    several = len(ways) > 1
+    kind = "|".join(filter(None, map(_kind, ways if several else [field])))
+    tells = several or "enum" in field or required or field.get("default") is None
+    kind = f": {kind}" if kind and tells else ""
     if required:
         return f"{name}{kind}"
     return f"{name}{kind}={json.dumps(field.get('default'))}".replace("null", "None")
@@ -339,7 +343,7 @@ def _read_signature(function: Callable[..., Any]) -> tuple[str, type[BaseModel]]
         fields[name] = (hints[name], default)
     model = create_model(
         f"{function.__name__}_input",
-        __config__=ConfigDict(extra="forbid"),
+        __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True),
         **cast(Any, fields),
     )
     return context_name, model

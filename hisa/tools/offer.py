@@ -28,6 +28,7 @@ __all__ = [
     "likeliest",
     "offered_line",
     "offered_text",
+    "whole_signature",
 ]
 
 TOOLS_ESTIMATE = 500
@@ -46,22 +47,21 @@ _EVERY = 3
 what is wanted most comes first there, and few tasks name the tool that does them."""
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
+_LONGEST_SIGNATURE = 800
+"""Characters of a signature beside an error; twice the longest of the toolkits here."""
 _WORD = re.compile(r"[a-z]{3,}")
 _HEAD = (
     "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
 )
 
 
-def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, room: int) -> str:
+def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
     """Returns the list of tools for a prompt; empty where there are none, or no room.
 
     Args:
-        tools: those whose needs hold on the machine.
-        look: tells which application is in front.
-        subject: what the task is about; its words put tools first.
+        ranked: tools in turn; see `likeliest`.
         room: most tokens, by `estimate_tokens`.
     """
-    ranked = likeliest(tools, look, subject)
     lines = [_HEAD]
     for tool in ranked:
         line = offered_line(tool)
@@ -156,9 +156,15 @@ def offered_line(tool: BaseTool) -> str:
     summary = (
         summary if len(summary) <= SUMMARY_CHARACTERS else summary[: SUMMARY_CHARACTERS - 1] + "…"
     )
-    signature = one_line(tool.signature())
+    signature = whole_signature(tool)
     signature = signature if len(signature) <= SIGNATURE_CHARACTERS else f"{tool.name}(…)"
-    return guard_tags(f"{signature}: {summary}")
+    return f"{signature}: {guard_tags(summary)}"
+
+
+def whole_signature(tool: BaseTool) -> str:
+    """A tool's signature as part of a prompt, cut only where no tool's author was at home."""
+    signature = guard_tags(one_line(tool.signature()))
+    return signature if len(signature) <= _LONGEST_SIGNATURE else guard_tags(f"{tool.name}(…)")
 
 
 def _with_arguments(tool: BaseTool) -> str:

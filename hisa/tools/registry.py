@@ -7,7 +7,7 @@ import difflib
 import json
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -30,7 +30,14 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolC
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
-from hisa.tools.offer import TOOLS_ESTIMATE, best, fitting, likeliest, offered_text
+from hisa.tools.offer import (
+    TOOLS_ESTIMATE,
+    best,
+    fitting,
+    likeliest,
+    offered_text,
+    whole_signature,
+)
 from hisa.tools.person import Person
 from hisa.tools.toolkit import Toolkit
 
@@ -134,6 +141,7 @@ class ToolRegistry:
             if tool.name not in self._tools
         }
         self._further = [tool for tool in self._tools.values() if not tool.always]
+        self._asked_for: Sequence[BaseTool] = ()
         self._withdrawn = withdrawn
         if self._further:
             help_ = Tool(self._help_function(), source="hisa")
@@ -147,6 +155,13 @@ class ToolRegistry:
         """The tools that are not always there, without one that is withdrawn."""
         gone = self._withdrawn()
         return [tool for tool in self._further if gone is None or tool.name != gone.tool]
+
+    def _likeliest(self, task: Task, look: Observation) -> Sequence[BaseTool]:
+        """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
+        offered = self._offered
+        first = [tool for tool in self._asked_for if tool in offered]
+        ranked = likeliest(offered, look, task.instruction)
+        return [*first, *(tool for tool in ranked if tool not in first)]
 
     def others(self, name: str, look: Observation | None = None) -> list[str]:
         """Names of a few tools to go on with besides one: those always there, then for a look."""
@@ -168,7 +183,7 @@ class ToolRegistry:
 
     def offer(self, task: Task, look: Observation, /) -> str:
         """See `hisa.protocols.Toolbox.offer`."""
-        return offered_text(self._offered, look, task.instruction, room=self._room)
+        return offered_text(self._likeliest(task, look), room=self._room)
 
     def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
         """The tools but gui_action for this step, as the Responses API takes them.
@@ -177,7 +192,7 @@ class ToolRegistry:
         """
         names = [name for name in self.names() if name != "gui_action"]
         room = _FUNCTION_TOKENS
-        ranked = likeliest(self._offered, look, task.instruction)
+        ranked = self._likeliest(task, look)
         for tool in (self._tools["tool_help"], *ranked) if ranked else ():
             size = estimate_tokens(json.dumps(_function(tool)))
             if size <= room:
@@ -211,7 +226,10 @@ class ToolRegistry:
                 f"{which} is refused for this step: it was in vain, and the screen has not "
                 f"changed; {instead}"
             )
-        tool.arguments(call.input)
+        try:
+            tool.arguments(call.input)
+        except InvalidReply as error:
+            raise InvalidReply(_with_form(tool, str(error))) from error
 
     def _unknown(self, name: str) -> str:
         if name in self._lacking:
@@ -227,9 +245,9 @@ class ToolRegistry:
 
             The input is a tool's name, or some words on what is to be done.
             """
-            if about.strip() in self._tools:
-                return self._tools[about.strip()].describe()
-            found = best(self._offered, about)
+            named = self._tools.get(about.strip())
+            found = [named] if named else best(self._offered, about)
+            self._asked_for = found[:_HELPED]
             told = [tool.describe() for tool in found[:_HELPED]]
             more = [tool.name for tool in found[_HELPED : _HELPED + _NEAREST]]
             return "\n\n".join([*told, *(["Also: " + ", ".join(more)] if more else [])])
@@ -267,7 +285,9 @@ class ToolRegistry:
         except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
-            return Outcome(ok=False, error=kept(str(error)))
+            own = tool.trusted and tool.kit  # ours refuse what an input means; others say anything
+            said = _with_form(tool, str(error)) if own else str(error)
+            return Outcome(ok=False, error=kept(said))
         except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
             return Outcome(ok=False, error=kept(f"{type(error).__name__}: {error}"))
 
@@ -287,6 +307,11 @@ async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
         outcome = await asyncio.wait_for(tool.run(context), patience(tool.traits.seconds))
         return replace(outcome, output=kept(outcome.output), error=kept(outcome.error))
     return await isolated(tool, context, seconds=patience(tool.traits.seconds))
+
+
+def _with_form(tool: BaseTool, error: str) -> str:
+    """An error with the form of a call; the built-ins' stands in every prompt."""
+    return error if tool.always else f"{error}; its form: {whole_signature(tool)}"
 
 
 def _not_open(tool: BaseTool, look: Observation) -> str:

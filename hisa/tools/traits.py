@@ -32,6 +32,9 @@ class Needs:
     """Python modules that must be installed beside HiSA."""
     windows: int = 0
     """It is offered while there are so many."""
+    dialogs: tuple[str, ...] = ()
+    """Classes of windows that its dialogs have where these are not those of `apps`: it is offered
+    too while one of them is in front, and what lies below is the application."""
 
     def __add__(self, other: Needs) -> Needs:
         """Both; applications are those of ``other`` where it names some."""
@@ -40,6 +43,7 @@ class Needs:
             other.apps or self.apps,
             tuple(dict.fromkeys((*self.packages, *other.packages))),
             max(self.windows, other.windows),
+            other.dialogs or self.dialogs,
         )
 
     def lacking(self, capabilities: Iterable[str]) -> str:
@@ -52,16 +56,21 @@ class Needs:
 
     def in_front(self, look: Observation) -> bool:
         """Whether the application that it is for has the focus; True where it is for none."""
-        focused = look.active is not None and self._means(look.active.app)
+        windows = reversed(look.windows)  # the one on top is the last
+        front = next((window for window in windows if window.active), None)
+        while front is not None and _is_among(front.app, self.dialogs):
+            front = next(windows, None)
+        focused = front is not None and _is_among(front.app, self.apps)
         return len(look.windows) >= self.windows and (not self.apps or focused)
 
     def is_open(self, look: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""
-        open_ = any(self._means(window.app) for window in look.windows)
+        open_ = any(_is_among(window.app, self.apps) for window in look.windows)
         return not self.apps or not look.windows_known or open_
 
-    def _means(self, app: str) -> bool:
-        return any(fnmatchcase(app.lower(), pattern) for pattern in self.apps)
+
+def _is_among(app: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(app.lower(), pattern) for pattern in patterns)
 
 
 NO_NEEDS = Needs()

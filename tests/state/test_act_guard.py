@@ -161,6 +161,16 @@ def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: s
     assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
 
 
+def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
+    def bar(cell: str, *, role: str = "filler") -> Observation:
+        field = replace(thing("text", "", left=300), text=cell)
+        return look([field, thing("push button", "Sum", left=500), thing(role, "")])
+
+    assert GUARD.objection(clicks(), bar("A1"), bar("H4")) == ""
+    moved = GUARD.objection(clicks(), bar("A1", role="check box"), bar("H4", role="check box"))
+    assert "what stands beside" in moved, "a field may name the row of a control"
+
+
 def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
     planned, later = look([thing("push button", "Cancel", 200)]), look([BUTTON])
     reason = GUARD.objection(clicks(found=later), planned, later)

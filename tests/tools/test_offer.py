@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from hisa.errors import InvalidReply
+from hisa.errors import InvalidReply, ToolFailed
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.calc import CALC as SPREADSHEET
+from hisa.plugins.toolkits.writer import WRITER
 from hisa.protocols import GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation, Window
 from hisa.testing.form import FakeEnvironment
@@ -170,3 +173,61 @@ def test_an_unknown_name_among_many_is_told_the_nearest() -> None:
         registry(*CALC.tools(), *many(300)).check(ToolCall("", "calc_sort", "x"))
     assert "calc_sort_rows" in str(error.value)
     assert len(str(error.value)) < 600
+
+
+async def test_the_tool_that_was_asked_for_stays_in_the_offer() -> None:
+    environment, look = FakeEnvironment(), await looking_at("mousepad")
+    there = registry(*MAIL.tools(), *CALC.tools(), *many(300))
+    name = "kit7_do_something_long_157"
+    assert "long_157(" not in there.offer(task("Write a mail."), look)
+    call = GroundedCall(ToolCall("", "tool_help", name), name)
+    await there.execute(call, look, environment)
+    for _ in range(2):
+        said = there.offer(task("Write a mail."), look)
+        assert "do_something_long_157(text, number" in said.split("\n")[1]
+    assert estimate_tokens(f"{there.describe()}\n{said}") <= TOOLS_ESTIMATE
+    assert name in [one["name"] for one in there.functions(task("Write a mail."), look)]
+
+
+async def test_tools_stay_offered_while_a_dialog_of_their_application_is_in_front() -> None:
+    look = await looking_at("libreoffice-calc")
+    kit = replace(CALC, needs=Needs(apps=("libreoffice-calc",), dialogs=("soffice",)))
+    below = replace(look.windows[0], active=False)
+    dialog = Window("2", "Format Cells", "Soffice", active=True)
+    writer = Window("3", "Untitled 1", "libreoffice-writer")
+    for windows, offered in (
+        ((writer, below, dialog), True),
+        ((below, writer, dialog), False),
+        ((below, replace(dialog, app="mousepad")), False),
+    ):
+        said = registry(*kit.tools()).offer(task("Sort."), replace(look, windows=windows))
+        assert ("calc_sort_rows(" in said) == offered, windows
+
+
+async def test_every_refusal_of_a_tool_gives_its_form() -> None:
+    def shout(text: str) -> str:
+        """Shout a text."""
+        raise ToolFailed("nobody listens")
+
+    shout.__module__ = "hisa.plugins"
+    made = Tool(shout, kit="street")
+    there, environment = registry(made, *CALC.tools()), FakeEnvironment()
+    forms = {"street_shout": "shout(text)", "calc_chart": "calc_chart(kind, cells)"}
+    wrongs: list[tuple[str, Any]] = [("street_shout", {"words": "x"}), ("calc_chart", "pie")]
+    for name, wrong in [*wrongs, ("calc_chart", {})]:
+        with pytest.raises(InvalidReply) as error:
+            there.check(ToolCall("", name, wrong))
+        assert forms[name] in str(error.value)
+    call = GroundedCall(ToolCall("", "street_shout", "x"), "x")
+    outcome = await there.execute(call, await environment.observe(), environment)
+    assert not outcome.ok
+    assert "nobody listens" in outcome.error
+    assert "shout(text)" in outcome.error
+
+
+def test_a_number_is_taken_where_a_text_is_wanted() -> None:
+    write = next(one for one in WRITER.tools() if one.name == "writer_write")
+    given = write.arguments({"paragraph": 3, "text": "New."})
+    assert given == {"paragraph": "3", "text": "New."}
+    rows = next(one for one in SPREADSHEET.tools() if one.name == "calc_write")
+    assert rows.arguments({"cell": "A1", "values": [[3, "x"]]})["values"] == [[3, "x"]]

@@ -27,7 +27,10 @@ from hisa.protocols import Environment, FileRefused
 from hisa.text.prompt_text import ends
 from hisa.tools.traits import NO_TRAITS, tool
 
-__all__ = ["GuestTool", "call_guest"]
+__all__ = ["OFFICE_DIALOGS", "GuestTool", "call_guest"]
+
+OFFICE_DIALOGS = ("soffice", "xdg-desktop-portal-*")
+"""Classes of the windows of LibreOffice's dialogs, and of those of files."""
 
 PYTHON = "/usr/bin/python3"
 """The system's own, which has UNO and pyatspi; a virtual environment's has not."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hisa.plugins.toolkits import impress_shapes as shapes
 from hisa.plugins.toolkits import impress_slides as slides
+from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -26,6 +27,6 @@ IMPRESS = Toolkit(
         *(slides.footer, slides.style, slides.master, slides.size, slides.hide, slides.show),
         *(slides.undo, slides.redo),
     ),
-    Needs(frozenset({"execute"}), apps=("libreoffice-impress",)),
+    Needs(frozenset({"execute"}), apps=("libreoffice-impress",), dialogs=OFFICE_DIALOGS),
 )
 """Presentations."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hisa.plugins.toolkits import writer_layout as layout
 from hisa.plugins.toolkits import writer_words as words
+from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -27,6 +28,6 @@ WRITER = Toolkit(
         *(layout.delete_comments, layout.track_changes, words.clear_format, words.show),
         *(layout.undo, layout.redo),
     ),
-    Needs(frozenset({"execute"}), apps=("libreoffice-writer",)),
+    Needs(frozenset({"execute"}), apps=("libreoffice-writer",), dialogs=OFFICE_DIALOGS),
 )
 """Text documents."""

@@ -261,6 +261,80 @@ async def test_pivot_tables_come_follow_and_go(calc: Using) -> None:
     await calc("undo", steps=1)
 
 
+BY_CALCS_DIALOG = (
+    '<location ref="A1:G6" firstHeaderRow="1" firstDataRow="3" firstDataCol="1"/>'
+    '<pivotFields count="4"><pivotField axis="axisRow" compact="0" showAll="0" '
+    'defaultSubtotal="0" outline="0"><items count="2"><item x="0"/><item x="1"/></items>'
+    '</pivotField><pivotField axis="axisCol" compact="0" showAll="0" defaultSubtotal="0" '
+    'outline="0"><items count="2"><item x="0"/><item x="1"/></items></pivotField>'
+    '<pivotField dataField="1" compact="0" showAll="0" outline="0"/>'
+    '<pivotField dataField="1" compact="0" showAll="0" outline="0"/></pivotFields>'
+    '<rowFields count="1"><field x="0"/></rowFields>'
+    '<colFields count="2"><field x="-2"/><field x="1"/></colFields>'
+    '<dataFields count="2"><dataField name="Sum - Sales" fld="2" subtotal="sum"/>'
+    '<dataField name="Sum - Units" fld="3" subtotal="sum"/></dataFields>'
+)
+"""What Insert > Pivot Table writes of such a table with Region dragged to the rows, Year to the
+columns, Sales and Units to the data; its columns have the width of every other."""
+
+
+async def test_a_pivot_table_is_laid_out_as_by_calcs_own_dialog(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    await calc("clear", cells=f"{name}.A4:D6")
+    rows = [["North by the river", 2023, 1, 2], ["South", 2024, 3, 4]]
+    heads = ["A region of the country", "Year", "Sales", "Units"]
+    await calc("write", cell=f"{name}.A1", values=[heads, *rows])
+    said = await calc(
+        "pivot",
+        cells=f"{name}.A1",
+        rows=["A region of the country"],
+        columns=["Year"],
+        values=["Sales", "Units"],
+    )
+    own = f"Pivot Table_{name}_1"
+    assert f"'{own}'.A1:G6" in said, "on a sheet named as by the dialog"
+    table = await lines(calc, f"'{own}'.A1:G3")
+    assert table[0][:3] == ["", "Data", "Year"]
+    assert table[1][1:5] == ["Sum - Sales", "", "Sum - Units", ""]
+    book = await kept(calc, desktop)
+    assert book.sheetnames.index(own) == book.sheetnames.index(name) + 1, "behind its source"
+    assert not book[own].column_dimensions
+    with zipfile.ZipFile(io.BytesIO(await desktop.read_file("/tmp/copy.xlsx"))) as file:
+        parts = [part for part in file.namelist() if "pivotTables/pivotTable" in part]
+        layouts = [re.sub(' numFmtId="[0-9]+"', "", file.read(part).decode()) for part in parts]
+    assert any(BY_CALCS_DIALOG in layout for layout in layouts), layouts
+    await calc("undo", steps=1)
+
+
+async def test_a_legend_goes_to_the_side_that_is_named(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    said = await calc("chart", cells=f"{name}.A1:C6", name="Sides", legend="bottom")
+    assert "legend at the bottom" in said
+    assert (await kept(calc, desktop))[name]._charts[-1].legend.position == "b"
+    assert "legend at the top" in await calc("chart_edit", name="Sides", legend="top")
+    assert "no title" in await calc("chart_edit", name="Sides", legend=False)
+    await calc("chart_delete", name="Sides")
+
+
+async def test_cells_are_highlighted_by_a_style_of_the_document(
+    calc: Using, desktop: DesktopEnvironment
+) -> None:
+    name = await fresh(calc)
+    block = f"{name}.C2:C6"
+    assert "→ Good" in await calc("highlight", cells=block, when="> 15", style="good")
+    rules = [
+        r for each in (await kept(calc, desktop))[name].conditional_formatting for r in each.rules
+    ]
+    assert [rule.dxf.fill.bgColor.rgb for rule in rules] == ["FFCCFFCC"]
+    assert "Good" in await calc.refused("highlight", cells=block, when="> 1", style="Splendid")
+    said = await calc.refused("highlight", cells=block, when="> 1", style="Bad", color="red")
+    assert "not both" in said
+
+
 async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
     calc: Using, desktop: DesktopEnvironment
 ) -> None:
@@ -712,6 +786,7 @@ async def test_an_open_dialog_is_named_and_nothing_is_changed(
     name = await fresh(calc)
     await desktop.execute("xdotool key ctrl+1")
     await _focus(desktop, "Format Cells")
+    assert CALC.needs.in_front(await desktop.observe()), "its tools stay offered"
     said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
     assert said == "the dialog “Format Cells” is open in LibreOffice; answer or close it first"
     assert await lines(calc, f"{name}.A1") == [["Region"]], "reading works beside it"

@@ -70,6 +70,7 @@ from hisa.plugins.toolkits.calc.table_tools import (
     sort,
     validate,
 )
+from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -87,7 +88,6 @@ CALC = Toolkit(
         *(chart_edit, chart_delete, pivot_refresh, pivot_delete, comment, link, page, protect),
         *(export, redo, recalculate),
     ),
-    needs=Needs(capabilities=frozenset({"execute"}), apps=("libreoffice-calc",)),
+    needs=Needs(frozenset({"execute"}), apps=("libreoffice-calc",), dialogs=OFFICE_DIALOGS),
 )
-"""Its window class is "libreoffice-calc"; that of its dialogs is "Soffice", and none of these
-tools works while one of them waits for an answer."""
+"""While a dialog waits for an answer, those that change something say so, and the others work."""

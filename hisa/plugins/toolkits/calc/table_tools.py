@@ -21,6 +21,7 @@ ChartKind = Literal[
     "column", "bar", "stacked column", "stacked bar", "line", "area", "pie", "donut", "scatter",
     "net",
 ]  # fmt: skip
+Legend = bool | Literal["top", "bottom", "left", "right"]
 Function = Literal["sum", "count", "average", "max", "min", "product", "countnums", "stdev", "var"]
 
 
@@ -90,14 +91,17 @@ async def highlight(
     background: str = "",
     bold: bool = False,
     add: bool = True,
+    style: str = "",
 ) -> None:
     """Add a conditional format: a look that cells have while a condition holds.
 
     ``when`` is "> 5", "= \\"x\\"", "between 1 and 9" or, seen from the first cell, "formula $B2>3";
-    an empty one with add=false takes all conditional formats of the cells away.
+    an empty one with add=false takes all conditional formats of the cells away. ``style`` is a cell
+    style of the document, such as Good or Bad, in place of colors.
 
     Examples:
         {"cells": "C2:C20", "when": "> 100", "background": "#ffaaaa"}
+        {"cells": "C2:C20", "when": "< 0", "style": "Bad"}
         {"cells": "C2:C20", "when": "", "add": false}
     """
 
@@ -127,7 +131,7 @@ async def validate(
 async def pivot(
     context: ToolContext,
     cells: Place,
-    values: Annotated[Mapping[Name, Function], Field(min_length=1, max_length=16)],
+    values: Annotated[Mapping[Name, Function] | list[Name], Field(min_length=1, max_length=16)],
     rows: Names = (),
     columns: Names = (),
     filters: Names = (),
@@ -137,10 +141,10 @@ async def pivot(
     """Make a pivot table of a table with a header, on a new sheet or at a cell.
 
     Fields are headers of the table. A value is a header and its function: sum, count, average, max,
-    min, product, countnums, stdev or var.
+    min, product, countnums, stdev or var; of a list of headers the sums are made.
 
     Examples:
-        {"cells": "A1:D20", "rows": ["Region"], "values": {"Sales": "sum"}}
+        {"cells": "A1:D20", "rows": ["Region"], "values": ["Sales", "Units"]}
         {"cells": "A1", "rows": ["Region"], "columns": ["Year"], "values": {"Sales": "average"}, "to": "G2"}
     """  # noqa: E501
 
@@ -175,15 +179,15 @@ async def chart(
     name: str = "",
     header: bool = True,
     labels: bool = True,
-    legend: bool = True,
+    legend: Legend = True,
     rows: bool = False,
 ) -> None:
     """Make a chart of cells, placed at a cell.
 
     ``cells`` may be several blocks, as "A1:A9,C1:C9". ``header``: the first row names the series;
     ``labels``: the first column names the points; with ``rows`` each row is a series, and the other
-    way round. Without ``at`` it stands beside the cells. Of cells of a pivot table it becomes a
-    pivot chart, which shows and follows the whole table.
+    way round. ``legend`` may name its side. Without ``at`` it stands beside the cells. Of cells of
+    a pivot table it becomes a pivot chart, which shows and follows the whole table.
 
     Examples:
         {"cells": "A1:C9", "kind": "line", "title": "Sales", "x_title": "Month"}
@@ -200,7 +204,7 @@ async def chart_edit(
     title: str | None = None,
     x_title: str | None = None,
     y_title: str | None = None,
-    legend: bool | None = None,
+    legend: Legend | None = None,
 ) -> None:
     """Change a chart: its kind, cells, titles or legend; what is not given stays.
 
@@ -208,7 +212,7 @@ async def chart_edit(
 
     Examples:
         {"name": "Chart 1", "title": "Sales of 2024"}
-        {"name": "Chart 1", "kind": "bar", "legend": false}
+        {"name": "Chart 1", "kind": "bar", "legend": "bottom"}
     """
 
 

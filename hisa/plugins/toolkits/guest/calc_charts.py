@@ -110,7 +110,10 @@ def _set_words(made: Any, words: dict[str, Any]) -> None:
             if words[key]:
                 getattr(made.Diagram, f"{axis}Title").String = words[key]
     if words.get("legend") is not None:
-        made.HasLegend = words["legend"]
+        made.HasLegend = bool(words["legend"])
+        if isinstance(words["legend"], str):
+            side = words["legend"].upper()
+            made.Legend.Alignment = constant(f"chart.ChartLegendPosition.{side}")
 
 
 @changes("calc", "Change chart")
@@ -175,7 +178,9 @@ def _told(sheet: Any, name: str) -> str:
         if getattr(made.Diagram, f"Has{axis}AxisTitle", False):
             title = getattr(made.Diagram, f"{axis}AxisTitle").String
             words.append(f"{axis} axis {title!r}")
-    words += ["legend"] if made.HasLegend else []
+    if made.HasLegend:
+        side = made.Legend.Alignment.value.lower()
+        words.append("legend" if side == "right" else f"legend at the {side}")
     told = ", ".join(words) or "no title"
     return f"chart {name!r} on {sheet.Name!r}: {kind} of {_source(sheet, found)}; {told}"
 

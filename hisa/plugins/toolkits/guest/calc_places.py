@@ -332,3 +332,16 @@ def style_for(desk: Desk, *, color: str, background: str, bold: bool) -> str:
         if bold:
             made.CharWeight = 150.0
     return name
+
+
+def known_style(desk: Desk, name: str) -> str:
+    """The cell style of a name, in capital or small letters.
+
+    Raises:
+        Refused: the document has none.
+    """
+    names = desk.document.StyleFamilies.getByName("CellStyles").ElementNames
+    found = next((known for known in names if known.lower() == name.strip().lower()), "")
+    if not found:
+        raise Refused(f"{name!r} is no cell style; there are {', '.join(names)}")
+    return str(found)

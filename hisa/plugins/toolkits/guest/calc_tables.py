@@ -15,6 +15,7 @@ from .calc_places import (
     cell_address,
     constant,
     filled,
+    known_style,
     letters,
     number,
     of_address,
@@ -253,7 +254,14 @@ def _operand(block: Area, formula: str) -> str:
 
 @changes("calc", "Conditional format")
 def highlight(
-    desk: Desk, cells: str, when: str, color: str, background: str, bold: bool, add: bool
+    desk: Desk,
+    cells: str,
+    when: str,
+    color: str,
+    background: str,
+    bold: bool,
+    add: bool,
+    style: str,
 ) -> str:
     """Give cells a look while a condition holds."""
     block = area(desk, cells)
@@ -262,7 +270,10 @@ def highlight(
         wanted.clear()
     if when:
         operator, first, second = _rule(block, when)
-        style = style_for(desk, color=color, background=background, bold=bold)
+        look = {"color": color, "background": background, "bold": bold}
+        if style and any(look.values()):
+            raise Refused("give a style or a look of its own, not both")
+        style = known_style(desk, style) if style else style_for(desk, **look)
         entry = {"Operator": operator, "Formula1": first, "Formula2": second}
         entry |= {"SourcePosition": cell_address(block), "StyleName": style}
         wanted.addNew(tuple(setting(name, value) for name, value in entry.items()))
@@ -326,27 +337,33 @@ def pivot(
     to: str,
     rows: list[str],
     columns: list[str],
-    values: Mapping[str, str],
+    values: Mapping[str, str] | list[str],
     filters: list[str],
     name: str,
 ) -> str:
-    """Make a pivot table of a table with a header."""
+    """Make a pivot table of a table with a header, as Calc's own dialog does."""
     block = _table(desk, cells)
-    target = area(desk, to) if to else _new_sheet(desk, name or "Pivot")
+    target = area(desk, to) if to else _new_sheet(desk, name, block.sheet)
     if block.meets(target):
         raise Refused(f"{target.label} lies in {block.label}; choose another place")
     tables = target.sheet.DataPilotTables
     made = tables.createDataPilotDescriptor()
     made.setSourceRange(block.range.RangeAddress)
-    made.ShowFilterButton = False
-    layout = (("ROW", rows), ("COLUMN", columns), ("PAGE", filters))
+    made.ShowFilterButton = made.DrillDownOnDoubleClick = False
+    functions = values if isinstance(values, Mapping) else dict.fromkeys(values, "sum")
+    layout = (("COLUMN", columns), ("ROW", rows), ("PAGE", filters), ("DATA", functions))
+    as_table = uno.createUnoStruct("com.sun.star.sheet.DataPilotFieldLayoutInfo")
+    # The last field tells the data fields apart; it has no header.
+    made.DataPilotFields.getByIndex(made.DataPilotFields.Count - 1).Orientation = _orientation(
+        "COLUMN"
+    )
     for place, heads in layout:
-        for each in heads:
-            _pivot_field(made, each).Orientation = _orientation(place)
-    for each, function in values.items():
-        field = _pivot_field(made, each)
-        field.Orientation = _orientation("DATA")
-        field.Function = _function(function)
+        for head in heads:
+            field = _pivot_field(made, head)
+            field.Orientation = _orientation(place)
+            field.LayoutInfo = as_table
+            if place == "DATA":
+                field.Function = _function(functions[head])
     name = _free_name(name or "Pivot", _pivot_names(desk))
     tables.insertNewByName(name, cell_address(target), made)
     reveal(desk, target)
@@ -360,16 +377,18 @@ def _pivot_names(desk: Desk) -> list[str]:
     return [name for sheet in sheets for name in sheet.DataPilotTables.ElementNames]
 
 
-def _new_sheet(desk: Desk, name: str) -> Area:
+def _new_sheet(desk: Desk, name: str, source: Any) -> Area:
+    """A sheet behind the one that the table stands on, named as Calc's own dialog names it."""
     sheets = desk.document.Sheets
-    name = _free_name(name, sheets.ElementNames)
-    sheets.insertNewByName(name, sheets.Count)
+    names = sheets.ElementNames
+    name = _free_name(name, names) if name else _free_name(f"Pivot Table_{source.Name}_", names, 1)
+    sheets.insertNewByName(name, source.RangeAddress.Sheet + 1)
     return Area(sheets.getByName(name), 0, 0, 0, 0)
 
 
-def _free_name(name: str, taken: Iterable[str]) -> str:
+def _free_name(name: str, taken: Iterable[str], first: int = 0) -> str:
     names = {each.lower() for each in taken}
-    tries = (f"{name}{number}" if number else name for number in range(len(names) + 2))
+    tries = (f"{name}{number or ''}" for number in range(first, len(names) + 2))
     return next(each for each in tries if each.lower() not in names)
 
 
