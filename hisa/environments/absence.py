@@ -26,8 +26,9 @@ async def with_hidden(environment: Environment | None, look: Observation) -> Obs
     Raises:
         EnvironmentFailed: the machine does not answer.
     """
-    if not isinstance(environment, TellsHidden) or "hidden" not in environment.capabilities:
+    if environment is None or "hidden" not in environment.capabilities:
         return look
+    assert isinstance(environment, TellsHidden), "announced by its capabilities"
     everywhere = await environment.look_everywhere()
     complete = look.complete and everywhere.complete
     return replace(look, everywhere=everywhere.elements, complete=complete)
