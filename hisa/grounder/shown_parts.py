@@ -116,7 +116,12 @@ def is_painted_over(element: Element, look: Observation) -> bool:
     part = grown(element.box, _EDGE).intersection(screen)
     if element.role not in _SHOWN or not _says(element) or part is None or not _is_place(part):
         return False
-    pixels = look.without_pointer.screenshot.crop(look.convert_box(part, "image")).pixels
+    return _is_smooth(part, look) and not _is_smooth(screen, look)
+
+
+def _is_smooth(box: BoundingBox, look: Observation) -> bool:
+    """Whether a part of the screen has one colour, or goes over from one to another."""
+    pixels = look.without_pointer.screenshot.crop(look.convert_box(box, "image")).pixels
     across = ImageChops.difference(pixels, ImageChops.offset(pixels, 1, 0))
     down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
     width, height = pixels.size  # what is moved out on one side comes in on the other

@@ -429,6 +429,16 @@ def test_enter_after_text_meets_no_dialog_that_came_up() -> None:
     assert presses_next(saved, opened, enter) == "", "the dialog was asked for"
 
 
+def test_enter_after_text_goes_into_no_menu_that_took_the_keys() -> None:
+    entry = replace(field("Pay", row(6), "", "focused"), role="menu item", text="Pay")
+    enter = call(None, Press("enter"))
+    reason = presses_next(look([*fields(Name="Ada"), entry]), call(0, Write("Ada")), enter)
+    assert reason == "the focus is on menu item “Pay”"
+    typed = replace(fields(Name="Ada")[0], states=USABLE | {"focused"})
+    now = look([typed, *fields()[1:], replace(entry, states=USABLE)])
+    assert presses_next(now, call(0, Write("Ada")), enter) == "", "a list of suggestions"
+
+
 def test_a_later_press_of_a_call_meets_the_same_thing_or_is_not_made() -> None:
     swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
     now = look([replace(e, text="x") for e in swapped])
