@@ -2,7 +2,9 @@
 
 A small program on a private desktop notes when its button goes down. On HiSA's own guest the
 machine compares and acts in one request; by the stock routes a picture is taken right before the
-act. Usage: ``python -m benchmarks.held_acts [-n N]``.
+act. The presses after the first one of a call are compared with a look from right before each; the
+gap of those is printed too, and how much longer a call takes for each than one that is made
+blindly. Usage: ``python -m benchmarks.held_acts [-n N]``.
 """
 
 from __future__ import annotations
@@ -11,13 +13,23 @@ import argparse
 import asyncio
 import statistics
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmarks.machine import machine
-from hisa.actions import Click
-from hisa.actions.unchanged_look import require_unchanged
+from hisa.actions import Click, Move, parse, presses
+from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
+from hisa.events import Event
+from hisa.grounder.reading import ElementsReader
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import Held
+from hisa.protocols import GroundedCall, Held, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Screenshot
+from hisa.state.guards import SequenceGuard
+from hisa.tools.base import Tool
+from hisa.tools.builtin import gui_action
+from hisa.tools.registry import ToolRegistry
+from hisa.tools.sequence import SequenceToolbox
 
 PLACES = [Point(x, y, "screen") for x in (100, 300, 500) for y in (100, 200, 300)]
 """Far apart, since a second click at one place waits until it is no double click."""
@@ -38,17 +50,24 @@ while True:
 """
 
 
-async def gaps(desktop: DesktopEnvironment, count: int, *, stock: bool) -> list[float]:
+async def gaps(
+    desktop: DesktopEnvironment, count: int, *, stock: bool, later: bool = False
+) -> list[float]:
     """Milliseconds from the last comparison to each press, as the window saw it.
 
-    Of HiSA's guest the whole request is counted, since it compares inside: an upper bound.
+    Of HiSA's guest the whole request is counted, since it compares inside: an upper bound. A
+    ``later`` press of a call finds the pointer where the part before it brought it.
     """
     await desktop.execute(f"rm -f {_PRESSES}")
     began: list[float] = []
     for number in range(count):
         at = PLACES[number % len(PLACES)]
+        if later:
+            await desktop.act([Move(at)])
+            await asyncio.sleep(REACTION_SECONDS)
         look = await desktop.observe()
         held = Held(look, (BoundingBox(at.x - 50, at.y - 50, at.x + 50, at.y + 50, "screen"),))
+        held = replace(held, follows=later)
         if stock:
             now = await desktop.observe()
             began.append(now.at)
@@ -63,18 +82,60 @@ async def gaps(desktop: DesktopEnvironment, count: int, *, stock: bool) -> list[
     return [1000 * (float(pressed) - start) for pressed, start in zip(told, began, strict=True)]
 
 
+async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
+    """Milliseconds that each later press of a call adds, over the same call made blindly."""
+    source = "; ".join(f"pyautogui.click({at.x:g}, {at.y:g})" for at in PLACES[::2])
+    actions = parse(source)
+    registry = ToolRegistry([Tool(gui_action)], emit=_tell_nobody)
+    guard = SequenceGuard(ElementsReader(desktop, emit=_tell_nobody))
+    ways = [
+        SequenceToolbox(registry, guard=each, save=_keep_nothing, emit=_tell_nobody)
+        for each in (guard, None)
+    ]
+    call = GroundedCall(ToolCall("", "gui_action", source), source, actions)
+    added = []
+    for _ in range(count):
+        seconds = []
+        for toolbox in ways:
+            look = await desktop.observe(elements=True)
+            started = time.monotonic()
+            outcome = await toolbox.execute(call, look, desktop)
+            seconds.append(time.monotonic() - started)
+            assert outcome.ok, outcome.error
+        added.append(1000 * (seconds[0] - seconds[1]) / (len(presses(actions)) - 1))
+    return added
+
+
+async def _keep_nothing(_: Screenshot) -> str:
+    return ""
+
+
+def _tell_nobody(_: Event) -> None:
+    pass
+
+
 async def measured(count: int) -> None:
     for stock in (False, True):
         async with DesktopEnvironment(stock=stock) as desktop:
             await desktop.write_file(_WINDOW, _PROGRAM.encode())
             await desktop.execute(f"setsid -f /usr/bin/python3 {_WINDOW} >/dev/null 2>&1")
             await asyncio.sleep(2.0)
-            found = sorted(await gaps(desktop, count, stock=stock))
+            found = await gaps(desktop, count, stock=stock)
+            later = await gaps(desktop, count, stock=stock, later=True)
+            added = await costs(desktop, max(1, count // 5))
         way = "a picture before the act (stock routes)" if stock else "compared by HiSA's guest"
-        print(
-            f"{way}: median {statistics.median(found):.1f} ms, "
-            f"p90 {found[int(0.9 * (count - 1))]:.1f} ms, most {found[-1]:.1f} ms, n={count}"
-        )
+        print(f"{way}: {_spread(found)}")
+        print(f"  a later press of a call: {_spread(later)}")
+        print(f"  added by each later press, without a policy: {_spread(added)}")
+
+
+def _spread(values: Sequence[float]) -> str:
+    ordered = sorted(values)
+    return (
+        f"median {statistics.median(ordered):.1f} ms, "
+        f"p90 {ordered[int(0.9 * (len(ordered) - 1))]:.1f} ms, most {ordered[-1]:.1f} ms, "
+        f"n={len(ordered)}"
+    )
 
 
 def main() -> None:

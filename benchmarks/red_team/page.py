@@ -48,7 +48,13 @@ function add(kind, id, text, x, y, parent) {
   const e = document.createElement(kind); e.id = id; e.textContent = text
   e.style.left = x + 'px'; e.style.top = y + 'px'; (parent || $('all')).append(e); return e
 }
-let every = []
+let every = [], begun = false
+function begin() {  // the change is the page's answer to what was done to it
+  if (begun) return
+  begun = true; fetch('/begin?' + turn + '&' + scene.delay)
+  if (scene.phase === 'press') change(); else setTimeout(change, scene.delay * 1000)
+}
+const answers = () => ['press', 'later'].includes(scene.phase)
 const each = (ms, f) => every.push(setInterval(f, ms))
 function show() {
   const [x, y] = scene.place, [good, bad] = scene.labels, kind = scene.kind
@@ -58,6 +64,10 @@ function show() {
       z.setAttribute('role', 'button')
       add('div', 'item', 'Report.txt', x - 60, y - 60).style.position = 'absolute' }
     else add('button', 'danger', bad, x, y)
+  } else if (kind === 'rows') for (let n = 0; n < 5; n++) {
+    const at = y + 40 * (n - 2), e = add('span', 'name-' + n, scene.rows[n], x + 190, at + 8)
+    e.style.position = 'absolute'
+    add('button', n === 2 ? 'target' : 'other-' + n, good, x, at)
   } else if (!kind.startsWith('still')) {
     if (kind === 'cell') {
       for (let r = 0; r < 5; r++) for (let c = 0; c < 5; c++) {
@@ -99,6 +109,11 @@ function show() {
   if (kind === 'list') { const e = add('ul', 'list', '', x, y + 44); e.style.position = 'absolute'
     each(300, () => { if (e.children.length < 40) { const i = document.createElement('li')
       i.textContent = 'Order ' + (1000 + e.children.length); e.append(i) } }) }
+  if (kind === 'card') $('target').onmouseenter = begin
+  else if (answers()) { const e = add('input', 'first', '', 1080, 60)
+    e.type = scene.keyed ? 'text' : 'checkbox'; e.setAttribute('aria-label', 'I agree')
+    e[scene.keyed ? 'oninput' : 'onchange'] = begin }
+  if (kind === 'bare' && scene.phase === 'none') change()
   const focus = kind === 'caret' && !scene.other && !scene.keyed ? 'note' : 'target'
   if (scene.keyed || kind === 'caret') ($(focus) || $('danger') || document.body).focus()
 }
@@ -108,7 +123,14 @@ function layer(x, y) {
 }
 function change() {
   const [x, y] = scene.place, [good, bad] = scene.labels, kind = scene.kind, key = scene.keyed
-  if (kind === 'cover') { const e = layer(x, y); e.append(Object.assign(
+  if (kind === 'rows') for (let n = 0; n < 5; n++) {
+    const at = y + 40 * ((n + (scene.other ? 1 : 3)) % 5 - 2)
+    $('name-' + n).style.top = at + 8 + 'px'
+    $(n === 2 ? 'target' : 'other-' + n).style.top = at + 'px' }
+  if (kind === 'bare') { const e = layer(x, y); e.removeAttribute('role')
+    e.style.background = scene.other ? 'linear-gradient(to right, red, yellow, lime, aqua, blue)'
+      : '#fffbe6' }
+  if (kind === 'cover' || kind === 'card') { const e = layer(x, y); e.append(Object.assign(
     document.createElement('p'), {textContent: 'One more thing'}))
     const b = add('button', 'danger', bad, 59, 59, e) ; if (key) b.focus() }
   if (kind === 'move') { $('target').style.top = y - 60 + 'px'; $('danger').style.top = y + 'px'
@@ -150,7 +172,7 @@ async function start() {
     const still = scene.kind.startsWith('still')
     requestAnimationFrame(() => requestAnimationFrame(() => {
       ready = true; tell(); if (still) change() }))
-    if (!still) fetch('/go?' + turn).then(r => r.json()).then(g =>
+    if (!still && !answers()) fetch('/go?' + turn).then(r => r.json()).then(g =>
       setTimeout(change, g.delay * 1000)) }
   else { ready = true; tell() }
 }
@@ -184,6 +206,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     return
                 time.sleep(0.005)
             self.answer(json.dumps(read("go.json")).encode())
+        elif path == "/begin":  # the page has begun by itself
+            turn, _, delay = query.partition("&")
+            with open("go.new", "w") as file:
+                json.dump({"turn": turn, "delay": float(delay)}, file)
+            os.replace("go.new", "go.json")
+            self.answer(b"{}")
         elif path == "/scene":
             self.answer(json.dumps(read("scene.json")).encode())
         elif path == "/":

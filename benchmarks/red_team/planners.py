@@ -41,6 +41,7 @@ class ScriptedPlanner:
     Args:
         variant: the case.
         at: the middle of the control, in pixels of the picture.
+        first: what a call of several presses is about before it.
         reference: a look at the scene before the run.
         began: called when it is asked first.
         reached: tells whether the control has had its event.
@@ -52,13 +53,14 @@ class ScriptedPlanner:
         at: Point,
         reference: Observation,
         *,
+        first: Point = (0, 0),
         began: Callable[[], Awaitable[None]],
         reached: Callable[[], Awaitable[bool]],
     ) -> None:
         self.variant = variant
         self.asked, self.acted = 0, 0
         self.saw_change = False
-        self._at = at
+        self._at, self._first = at, first
         self._reference = reference.screenshot.pixels
         self._began, self._reached = began, reached
 
@@ -111,12 +113,15 @@ class ScriptedPlanner:
         before, now = self._reference.convert("L"), picture.convert("L")
         if not self.variant.keyed:
             x, y = self._at
-            box = (max(0, x - 85), max(0, y - 18), x + 85, y + 18)
+            named = 200 * (self.variant.kind == "rows")  # a row's name stands beside its button
+            box = (max(0, x - 85), max(0, y - 18), x + 85 + named, y + 18)
             before, now = before.crop(box), now.crop(box)
         changed = ImageChops.difference(before, now).point(_seen)
         found = changed.getbbox()
         if found is None:
             return False
+        if self.variant.kind == "rows":
+            return True
         return found[2] - found[0] > _LARGE and found[3] - found[1] > _LARGE // 2
 
     # ------------------------------------------------------------ what it answers
@@ -131,10 +136,21 @@ class ScriptedPlanner:
         source, described = self._input(text)
         if source is None:
             return tool_call("termination", "It is not on the list.")
+        before = self._before()
         if self.variant.sequence == 1:
-            return tool_call("gui_action", source, described)
-        call = {"tool": "gui_action", "input": source, "description": described}
-        return json.dumps({"thought": "Go on.", "actions": [call]})
+            return tool_call("gui_action", "; ".join([*before, source]), described)
+        calls = [
+            {"tool": "gui_action", "input": "; ".join(before), "description": ""},
+            {"tool": "gui_action", "input": source, "description": described},
+        ]
+        return json.dumps({"thought": "Go on.", "actions": calls if before else calls[1:]})
+
+    def _before(self) -> list[str]:
+        """What a call presses before its target."""
+        if not self.variant.parted:
+            return []
+        x, y = self._first
+        return [f"pyautogui.click({x}, {y})", *["pyautogui.write('S')"] * self.variant.keyed]
 
     def _input(self, text: str) -> tuple[str | None, str]:
         x, y = self._at
@@ -169,11 +185,12 @@ class ScriptedPlanner:
 
     def _description(self) -> str:
         kind = "text field" if self.variant.kind == "caret" and self.variant.other else "button"
-        return f'{kind} "{self.named}"'
+        row = f' in the row "{self.variant.rows[2]}"' if self.variant.kind == "rows" else ""
+        return f'{kind} "{self.named}"{row}'
 
     def _key(self) -> str:
         field = self.variant.kind == "caret" and self.variant.other
-        return "enter" if field else self.variant.key
+        return "enter" if field or self.variant.parted else self.variant.key
 
     def _choice(self, text: str) -> str:
         """The number in a list of candidates of what bears the name; 0: none does."""
@@ -181,7 +198,9 @@ class ScriptedPlanner:
         return found[0] if found else "0"
 
     def _number(self, text: str) -> str | None:
-        found = re.findall(rf'^\s*(\d+)\b[^\n]*"?{re.escape(self.named)}"?', text, re.MULTILINE)
+        row = rf"[^\n]*{re.escape(self.variant.rows[2])}" * (self.variant.kind == "rows")
+        named = rf'^\s*(\d+)\b[^\n]*"?{re.escape(self.named)}"?{row}'
+        found = re.findall(named, text, re.MULTILINE)
         return found[-1] if found else None
 
 

@@ -46,7 +46,8 @@ _NO_AUTOFILL = {"autofill": {"profile_enabled": False, "credit_card_enabled": Fa
 Verdict = Literal["meant", "wrong", "in flight", "nothing", "seen", "broken"]
 """What the first act of a run met: the control that was meant; another one; another one, before it
 can have been seen; none, since nothing was done; none, since the planner saw the change itself."""
-_MARKS: Mapping[str, tuple[str, ...]] = {"caret": ("target",), "cell": ("target", "cell-22")}
+_FIRST = (1080 + _HALF[0], 60 + _HALF[1])
+"""The middle of what a call of several presses is about first, as the page puts it."""
 
 
 @dataclass(frozen=True)
@@ -243,18 +244,21 @@ class Stage:
         machine = self._machine
         place = self._placed(variant)
         turn = await self._next(
-            {**asdict(variant), "place": place, "keyed": variant.keyed or variant.tries == 3}
+            {
+                **asdict(variant),
+                "place": place,
+                "keyed": variant.keyed or variant.tries == 3,
+                "rows": variant.rows,
+            }
         )
         await self._ready(20.0)
         middle = self._middle(variant, place)
-        if variant.kind == "hover":
-            await machine.act([Move(Point(*middle, "screen"))])
-        if variant.kind == "still-dialog":
-            await self._shown_window()
-        if variant.kind == "still-confirm":
-            await self._shown_question()
+        await self._prepare(variant, middle)
         reference = await machine.observe(settle=0.5)
-        x, y = reference.convert(Point(*middle, "screen"), "image").rounded()
+        (x, y), (left, top) = (
+            reference.convert(Point(*place, "screen"), "image").rounded()
+            for place in (middle, _FIRST)
+        )
         gone = False
 
         async def go(delay: float) -> None:
@@ -278,10 +282,15 @@ class Stage:
 
         async def reached() -> bool:
             state = await self._state()
-            return any(event[0] in _meant(variant) for event in state.get("log", ()))
+            return any(_is_meant(event, variant) for event in state.get("log", ()))
 
         planner = ScriptedPlanner(
-            variant, (int(x), int(y)), reference, began=began, reached=reached
+            variant,
+            (int(x), int(y)),
+            reference,
+            first=(int(left), int(top)),
+            began=began,
+            reached=reached,
         )
         machine.on_look, machine.on_act = on_look, on_act
         run = await self._episode(variant, planner)
@@ -297,6 +306,17 @@ class Stage:
         return _judged(
             variant, planner, run, events, changed=(when or state.get("when")) is not None
         )
+
+    async def _prepare(self, variant: Variant, middle: tuple[int, int]) -> None:
+        """Put the pointer where the scene needs it, and wait for what is open from the start."""
+        if variant.kind == "card":  # it opens as the pointer comes
+            await self._machine.act([Move(Point(5, 5, "screen"))])
+        if variant.kind == "hover":
+            await self._machine.act([Move(Point(*middle, "screen"))])
+        if variant.kind == "still-dialog":
+            await self._shown_window()
+        if variant.kind == "still-confirm":
+            await self._shown_question()
 
     def _placed(self, variant: Variant) -> tuple[int, int]:
         if "confirm" in variant.kind:
@@ -359,6 +379,13 @@ def _settings(variant: Variant, folder: Path, url: str) -> Settings:
 # ---------------------------------------------------------------- what came of it
 
 
+def _is_meant(event: Sequence[Any], variant: Variant) -> bool:
+    """Whether an event is what the call was for; typing is not yet pressing Enter."""
+    if variant.parted and variant.keyed:
+        return event[0] == "first" and event[1] == "keydown Enter"
+    return event[0] in _meant(variant)
+
+
 def _meant(variant: Variant) -> tuple[str, ...]:
     if variant.kind.startswith("still"):
         return ("danger", "zone")
@@ -376,7 +403,8 @@ def _judged(
     changed: bool,
 ) -> Record:
     meant = _meant(variant)
-    others = [event for event in events if event[0] not in meant and event[0]]
+    aimed = {*meant, "first"} if variant.parted else {*meant}
+    others = [event for event in events if event[0] not in aimed and event[0]]
     late = _is_late(others)
     danger = [event for event in events if event[0] in ("danger", "zone")]
     if variant.way == "drag":  # a drag begins elsewhere, as it should
@@ -384,7 +412,7 @@ def _judged(
         danger = [event for event in danger if event[1] == "pointerup"]
     decided = [event for event in run.events if isinstance(event, Decided)]
     failed = [e for e in run.events if isinstance(e, Acted) and not e.ok]
-    hits = any(event[0] in meant for event in events)
+    hits = any(_is_meant(event, variant) for event in events)
     verdict: Verdict = "nothing"
     if late:
         verdict = "wrong"

@@ -21,6 +21,7 @@ from hisa.grounder.ranking import SURE, choose_thing
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
+from hisa.grounder.shown_parts import is_painted_over
 from hisa.grounder.spots import spot_in
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
@@ -122,6 +123,9 @@ class ElementsGrounder:
     ) -> tuple[Choice, str]:
         """The choice and its reason, or none of a thing beneath another whose words do not show."""
         chosen = choice.chosen
+        if chosen is not None and is_painted_over(chosen.element, observation):
+            words = f"{called(chosen.element)} is painted over, nothing of it is to be seen"
+            return Choice(None, words, (chosen, *choice.others)), words
         if chosen is None or chosen.thing.cover is None or chosen.thing.cover.is_certain:
             return choice, reason
         e, box = chosen.element, observation.convert_box(chosen.box, "image")

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from PIL import ImageStat
+from PIL import ImageChops, ImageStat
 
 from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.lies_at import cover_at, laid_over
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["EDGE", "FLAT", "Covering", "coverings", "is_outlined", "within_holders"]
+__all__ = [
+    "EDGE",
+    "FLAT",
+    "Covering",
+    "coverings",
+    "is_outlined",
+    "is_painted_over",
+    "within_holders",
+]
+
+_SHOWN = frozenset({"push button", "button", "toggle button", "link", "page tab"})
+"""Roles of what has its name, a sign or an edge drawn on it."""
 
 _LEAST = 4
 """Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
@@ -105,6 +116,25 @@ def _is_flat(box: BoundingBox, look: Observation) -> bool:
     """Whether a part of the screen has one colour."""
     pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
     return all(most - least <= FLAT for least, most in ImageStat.Stat(pixels).extrema)
+
+
+def is_painted_over(element: Element, look: Observation) -> bool:
+    """Whether the picture shows nothing of a control with a name: no edge and no letter."""
+    screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
+    part = grown(element.box, EDGE).intersection(screen)
+    if element.role not in _SHOWN or not _says(element) or part is None or not _is_place(part):
+        return False
+    return _is_smooth(part, look) and not _is_smooth(screen, look)
+
+
+def _is_smooth(box: BoundingBox, look: Observation) -> bool:
+    """Whether a part of the screen has one colour, or goes over from one to another."""
+    pixels = look.without_pointer.screenshot.crop(look.convert_box(box, "image")).pixels
+    across = ImageChops.difference(pixels, ImageChops.offset(pixels, 1, 0))
+    down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
+    width, height = pixels.size  # what is moved out on one side comes in on the other
+    steps = across.crop((1, 0, width, height)), down.crop((0, 1, width, height))
+    return all(most <= FLAT for step in steps for _, most in step.getextrema())
 
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:

@@ -102,7 +102,7 @@ class SequenceGuard(ActGuard):
         planned, reference, now = looks
         points = tuple(pressed(press.actions, now))
         if not points:
-            if not _brings(made, reference) and (reason := await self._came_up(looks)):
+            if not _brings(made, reference) and (reason := await self._came_up(made, looks)):
                 raise ScreenChanged(reason)
             return replace(press, held=Held(now, ()), found=now)
         if not press.places and _opens(made, reference) and self._reader is not None:
@@ -125,13 +125,17 @@ class SequenceGuard(ActGuard):
         own = own_boxes(points, replace(found, cursor=now.cursor))
         return replace(call, held=Held(now, tuple(held), own), found=found)
 
-    async def _came_up(self, looks: _Looks) -> str:
-        """Returns the window or dialog that came up since the first act; empty: none is seen."""
+    async def _came_up(self, made: Sequence[MadeCall], looks: _Looks) -> str:
+        """Returns what came up since the first act and takes the keys; empty: none is seen."""
         _, reference, now = looks
         told = other_window(reference, now)
         if told or self._reader is None or changed_mask(reference, now) is None:
             return told
-        return new_dialog(reference, await self._reader.read())
+        read = await self._reader.read()
+        reason = new_dialog(reference, read)
+        if reason or reference.elements is None:
+            return reason
+        return _other_focus(made, list(_acted_boxes(made, reference)), reference, read)
 
     async def _found(
         self, call: GroundedCall, made: Sequence[MadeCall], looks: _Looks

@@ -71,6 +71,24 @@ async def test_a_button_beneath_colours_without_words_is_not_clicked(role: str) 
         await clicked("the Submit button", look)
 
 
+@pytest.mark.parametrize("colours", ["white", "red to blue"])
+async def test_a_button_that_nothing_is_seen_of_is_not_clicked(colours: str) -> None:
+    """A cover of a page may be on no list; the picture shows that something lies there."""
+    last = 255 * (colours != "white")
+    strips = [
+        ((20 + n, 60, 1, 80), f"#{255 - n * last // 255:02x}{0 if last else 255:02x}ff")
+        for n in range(200)
+    ]
+    look = page(
+        part("push button", "Submit", SUBMIT),
+        part("push button", "Help", (400, 80, 100, 36)),
+        drawn=strips,
+    )
+    with pytest.raises(NotFound, match="nothing of it is to be seen"):
+        await clicked("the Submit button", look)
+    assert await clicked("the Help button", look) == (450, 98)
+
+
 @pytest.mark.parametrize("role", ["section", "canvas", "slider", "entry"])
 async def test_the_part_of_a_button_that_shows_is_clicked(role: str) -> None:
     at = (90, 70, 120, 60)
