@@ -1,8 +1,9 @@
 """The tools that a prompt names beside the built-ins: those that fit task and screen.
 
 ComputerRL (appendix C) shows the tools of the application in front. Here a limit holds besides,
-whatever is installed: the likeliest tools are told with a summary, at least eight with their
-arguments, the next by name alone; ``tool_help`` tells of any.
+whatever is installed: the likeliest tools are told with a summary where the task's words tell one
+from the others, at least eight with their arguments, the next by name alone; ``tool_help`` tells of
+any.
 """
 
 from __future__ import annotations
@@ -61,11 +62,14 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
         subject: what the task is about; its words put tools first.
         room: most tokens, by `estimate_tokens`.
     """
-    ranked = likeliest(tools, look, subject)
+    listed = _in_front(tools, look)
+    fits = _fits_of(listed, subject, look)
+    ranked = _in_turn(listed, [tool for _, tool in fits])
+    few = len(ranked) <= _WITH_ARGUMENTS
     lines = [_HEAD]
-    for tool in ranked:
+    for tool in ranked if few or fits[0][0] != fits[1][0] else ():
         line = offered_line(tool)
-        whole = room * _WHOLE if len(ranked) > _WITH_ARGUMENTS else room
+        whole = room if few else room * _WHOLE
         if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
             break
         lines.append(line)
@@ -84,8 +88,15 @@ def offered_text(tools: Iterable[BaseTool], look: Observation, subject: str, *, 
 
 def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Sequence[BaseTool]:
     """Tools in turn as they fit the task and as they are listed, those in front before others."""
-    listed = [tool for tool in tools if tool.traits.needs.in_front(look)]
-    ranked = best(listed, subject, look)
+    listed = _in_front(tools, look)
+    return _in_turn(listed, best(listed, subject, look))
+
+
+def _in_front(tools: Iterable[BaseTool], look: Observation) -> Sequence[BaseTool]:
+    return [tool for tool in tools if tool.traits.needs.in_front(look)]
+
+
+def _in_turn(listed: Sequence[BaseTool], ranked: Sequence[BaseTool]) -> Sequence[BaseTool]:
     ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
     ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
     order = [*ahead, *ranked]
@@ -122,20 +133,26 @@ def best(
     Those for the application in front come first, then those that share the most telling words
     with ``subject``, then those of plug-ins, then as they were listed.
     """
+    return [tool for _, tool in _fits_of([*tools], subject, look)]
+
+
+def _fits_of(
+    listed: Sequence[BaseTool], subject: str, look: Observation | None
+) -> Sequence[tuple[tuple[bool, float], BaseTool]]:
+    """Returns tools by how well they fit, each with that; the lesser fits better."""
     words = frozenset(_words(subject))
-    listed = list(tools)
     said = [frozenset(_words(f"{tool.name} {tool.title} {tool.documentation}")) for tool in listed]
     weights = _weights(said)
 
-    def rank(item: tuple[int, BaseTool]) -> tuple[bool, float, bool, int]:
-        index, tool = item
+    def fit_of(index: int, tool: BaseTool) -> tuple[bool, float]:
         needs = tool.traits.needs
         ahead = look is not None and bool(needs.apps) and needs.in_front(look)
         named = frozenset(_words(tool.name)) & words
         fit = math.fsum(weights[word] for word in said[index] & words)
-        return (not ahead, -fit - math.fsum(weights[word] for word in named), tool.trusted, index)
+        return not ahead, -fit - math.fsum(weights[word] for word in named)
 
-    return [tool for _, tool in sorted(enumerate(listed), key=rank)]
+    fits = [(fit_of(index, tool), tool) for index, tool in enumerate(listed)]
+    return sorted(fits, key=lambda each: (each[0], each[1].trusted))
 
 
 def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:
