@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -19,7 +18,6 @@ from hisa.actions.calls import (
     Outcome,
     Place,
     ToolCall,
-    Trial,
 )
 from hisa.actions.model_reply import ModelReply, TurnTokens, Usage
 from hisa.events import Event
@@ -45,7 +43,6 @@ __all__ = [
     "Environment",
     "ExitStatus",
     "FileRefused",
-    "Forkable",
     "GroundedCall",
     "Grounder",
     "Held",
@@ -81,7 +78,6 @@ __all__ = [
     "TextPart",
     "ToolCall",
     "Toolbox",
-    "Trial",
     "TurnTokens",
     "Usage",
 ]
@@ -223,7 +219,7 @@ class Environment(Protocol):
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
     "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
     "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "hidden" (see
-    `TellsHidden`), "fork" (see `Forkable`).
+    `TellsHidden`).
     """
 
     @property
@@ -358,19 +354,6 @@ class TellsHidden(Protocol):
 
         Raises:
             EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-
-@runtime_checkable
-class Forkable(Protocol):
-    """An environment with the capability "fork": others can be made that go on where it stands."""
-
-    def forked(self, count: int, /) -> AbstractAsyncContextManager[Sequence[Environment]]:
-        """So many machines, gone at the end; nothing that is done on them touches this one.
-
-        Raises:
-            EnvironmentFailed: they cannot be made.
         """
         ...
 

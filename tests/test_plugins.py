@@ -305,8 +305,6 @@ async def test_a_kind_says_what_it_takes_and_gets_the_notes(tmp_path: Path) -> N
     assert opened.shared == (str(tmp_path),)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="'form' cannot share a folder"):
         open_environment(EnvironmentSettings(kind="form", share=(str(tmp_path),)))
-    with pytest.raises(UsageError, match="'parked_form' cannot be forked"):
-        open_environment(EnvironmentSettings(kind="parked_form", fork=True))
 
 
 async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> None:

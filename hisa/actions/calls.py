@@ -19,7 +19,6 @@ __all__ = [
     "Outcome",
     "Place",
     "ToolCall",
-    "Trial",
 ]
 
 
@@ -141,14 +140,6 @@ class Outcome:
     """Whether the policy or a person did not allow it: its place is not told in the history."""
     stopped: str = ""
     """Why the rest of a sequence was not made; empty where all of it was."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What came of a call on a fork of the machine; ``after`` is None where nobody could look."""
-
-    outcome: Outcome
-    after: Observation | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ __all__ = ["read_task", "run"]
 
 _FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
 _SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by default 1)."
-_FORK = "With --samples on a vm: try the two best replies on forks of it before one is chosen."
 _SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
 _DRY = "Do nothing: plan and look, say what would be done and what the policy says, and end."
 _REUSE = "Do what a stored program says that fits, and ask the model from where that ends."
@@ -35,7 +34,6 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         "samples": ("planner", "samples"),
         "env": ("environment", "kind"),
         "sequence": ("planner", "sequence"),
-        "fork": ("environment", "fork"),
         "dry_run": ("policy", "dry_run"),
     }.items():
         if options[option] is not None:
@@ -82,7 +80,6 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 @click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
 @click.option("--sequence", type=click.IntRange(1, 5), metavar="K", help=_SEQUENCE)
 @click.option("--samples", type=int, metavar="K", help="Sample up to K replies a step; 1 is off.")
-@click.option("--fork", is_flag=True, default=None, help=_FORK)
 @click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
 @click.option(
     "--confirm",

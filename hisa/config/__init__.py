@@ -355,12 +355,17 @@ class EnvironmentSettings(Section):
     machine."""
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA is gone ends itself after so many seconds."""
-    fork: bool = False
-    """Let a virtual machine be forked: where sampled replies disagree (``planner.samples``), the
-    two best are tried on forks of it, and the judge sees what came of both."""
     limits: LimitSettings = LimitSettings()
     share: tuple[str, ...] = ()
     """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_forks(cls, tree: Any) -> Any:
+        """Leaves out what runs of earlier versions recorded: that no step was tried on forks."""
+        if isinstance(tree, Mapping) and tree.get("fork") is False:
+            return {name: value for name, value in tree.items() if name != "fork"}
+        return tree
 
     @property
     def family(self) -> Family:

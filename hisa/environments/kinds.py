@@ -44,8 +44,7 @@ class EnvironmentKind:
     """Of HiSA's own, as errors show what is allowed: "desktop", "desktop:PROFILE"; empty: the
     announced name."""
     takes: frozenset[str] = frozenset()
-    """Of the settings "share" and "fork" those that it obeys; where it does not, they are
-    refused."""
+    """Holds "share" where it obeys that setting; where it does not, the setting is refused."""
     attach: Callable[..., Environment] | None = None
     """Called with the handle that an environment's ``belongs_to`` returned (see
     `hisa.protocols.Detachable`), the value, and ``image_limit`` by keyword; returns what an earlier

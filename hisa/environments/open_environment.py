@@ -15,17 +15,6 @@ from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["attach_environment", "open_environment"]
 
-_REFUSED = {
-    "share": (
-        "cannot share a folder; only a private desktop can",
-        "--env desktop; or a task file whose setup copies files in, and --fetch",
-    ),
-    "fork": (
-        "cannot be forked; only a virtual machine can",
-        "--env vm:NAME, or leave --fork out",
-    ),
-}
-
 
 def open_environment(
     settings: EnvironmentSettings,
@@ -45,9 +34,11 @@ def open_environment(
         PluginFailed: the package that has the kind fails.
     """
     point, kind, value = find_kind(settings)
-    for name, (refusal, fix) in _REFUSED.items():
-        if getattr(settings, name) and name not in kind.takes:
-            raise UsageError(f"environment {settings.kind!r} {refusal}", fix=fix)
+    if settings.share and "share" not in kind.takes:
+        raise UsageError(
+            f"environment {settings.kind!r} cannot share a folder; only a private desktop can",
+            fix="--env desktop; or a task file whose setup copies files in, and --fetch",
+        )
     with plugins.blaming_package("environments", point):
         return kind.open(value, settings=settings, image_limit=image_limit, note=note)
 

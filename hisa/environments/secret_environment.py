@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -30,7 +30,6 @@ from hisa.protocols import (
     Emit,
     Environment,
     FileRefused,
-    Forkable,
     Held,
     Lying,
     TellsHidden,
@@ -82,23 +81,6 @@ class SecretEnvironment(WrappedEnvironment):
         """The inner one's; none where it tells none."""
         told: Mapping[str, str] = getattr(self._inner, "component_versions", {})
         return told
-
-    @asynccontextmanager
-    async def forked(self, count: int, /) -> AsyncIterator[Sequence[Environment]]:
-        """Machines that go on where this one stands, before each of which nobody sees values.
-
-        Raises:
-            EnvironmentFailed: they cannot be made.
-        """
-        if not isinstance(self._inner, Forkable):
-            raise EnvironmentFailed(f"{self.name} cannot be forked")
-        async with self._inner.forked(count) as machines:
-            yield [self._beside(machine) for machine in machines]
-
-    def _beside(self, machine: Environment) -> SecretEnvironment:
-        other = SecretEnvironment(machine, self._store, emit=self._emit, live=self._live)
-        other._mask = self._mask
-        return other
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look; what shows a secret is filled, in the picture and in all texts."""

@@ -50,7 +50,6 @@ from hisa.events.step_events import (
     Chosen,
     ChosenBy,
     ElementsRead,
-    Forked,
     Grounded,
     GroundingFailed,
     GroundingTried,
@@ -82,7 +81,6 @@ __all__ = [
     "Event",
     "Failed",
     "Fingerprinted",
-    "Forked",
     "Grounded",
     "GroundingFailed",
     "GroundingTried",
@@ -135,7 +133,6 @@ Event = Annotated[
     | PromptCut
     | Planned
     | Sampled
-    | Forked
     | Judged
     | Chosen
     | ElementsRead

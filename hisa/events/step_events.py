@@ -19,7 +19,6 @@ __all__ = [
     "Chosen",
     "ChosenBy",
     "ElementsRead",
-    "Forked",
     "Grounded",
     "GroundingFailed",
     "GroundingTried",
@@ -166,21 +165,6 @@ class Sampled(EventBase):
     """Why there is no usable reply."""
 
 
-class Forked(EventBase):
-    """Two candidates were tried on forks of the machine before one was chosen."""
-
-    type: Literal["forked"] = "forked"
-    tried: tuple[int, ...]
-    """The samples, by their ``n``."""
-    ok: tuple[bool, ...] = ()
-    """Whether each could be carried out."""
-    results: tuple[str, ...] = ()
-    """What each call's tool said, or why nobody could look after it."""
-    error: str = ""
-    """Why there was no trial; the judge decided without."""
-    seconds: float = 0.0
-
-
 class Judged(EventBase):
     """A judge was asked which candidate is best."""
 
@@ -201,9 +185,9 @@ ChosenBy = Literal["agreement", "judge", "forks", "votes", "alone", "nobody"]
 class Chosen(EventBase):
     """A decision between samples is made.
 
-    agreement: the first samples would all do the same. judge: it picked. forks: it picked, having
-    seen what came of the two best on forks of the machine. votes: no judge decided,
-    and what most samples would do was taken. alone: there was one usable sample. nobody: there was
+    agreement: the first samples would all do the same. judge: it picked. forks: it picked, in
+    logs of earlier versions, having seen what came of the two best. votes: no judge decided, and
+    what most samples would do was taken. alone: there was one usable sample. nobody: there was
     none.
     """
 

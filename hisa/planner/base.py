@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from hisa.planner.call_schema import Schema
-from hisa.protocols import GroundedCall, StateView, Task, ToolCall, Trial
+from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["Form", "NumberedList", "Trials"]
+__all__ = ["Form", "NumberedList"]
 
 
 class NumberedList(Protocol):
@@ -52,22 +51,4 @@ class Form(Protocol):
 
     def correction(self, error: str) -> str:
         """Returns the message on a reply that cannot be used."""
-        ...
-
-
-class Trials(Protocol):
-    """Tries calls where they do no harm."""
-
-    async def try_out(
-        self, calls: Sequence[GroundedCall], observation: Observation
-    ) -> Sequence[Trial]:
-        """Returns the trial of each call, made on a machine of its own.
-
-        Args:
-            calls: with their targets found on ``observation``.
-            observation: the look that they were decided on.
-
-        Raises:
-            EnvironmentFailed: there is no machine for it.
-        """
         ...

@@ -22,14 +22,12 @@ from hisa.planner.side_by_side import Texts, shortened
 from hisa.protocols import (
     Emit,
     GroundedCall,
-    ImagePart,
     Message,
     Model,
     ModelReply,
     ModelRequest,
     TextPart,
     ToolCall,
-    Trial,
 )
 from hisa.text.prompt_text import excerpt, printable, sections, without_tags
 from hisa.text.prompts import render
@@ -41,8 +39,6 @@ CANDIDATE_TOKENS = 2000
 _EXPLAINED = 600
 """Characters of the reasons that are kept: a prompt has to hold them."""
 _TRIES = 2
-_TITLE, _SHOWN = 80, 4
-"""Characters of a window's title, and windows, that are told of a trial; the top ones come last."""
 _LITTLE = 160
 """Characters of a text that still tell what it does; chosen by hand."""
 
@@ -106,23 +102,17 @@ class Judge:
         self._model = model
         self._emit = emit
 
-    async def judge(
-        self,
-        asked: ModelRequest,
-        candidates: Sequence[Candidate],
-        trials: Sequence[Trial] = (),
-    ) -> Judgement:
+    async def judge(self, asked: ModelRequest, candidates: Sequence[Candidate]) -> Judgement:
         """The judgement on candidates for what the planner was asked.
 
         Args:
             asked: the planner's request: the judge sees what it shows.
             candidates: at least one, no two with the same key.
-            trials: what came of each on a machine of its own; empty where none was tried.
 
         Raises:
             BudgetExceeded: from the model.
         """
-        question = _question(asked, candidates, trials)
+        question = _question(asked, candidates)
         request = question
         judgement = Judgement()
         for _ in range(_TRIES):
@@ -160,38 +150,16 @@ def _allowed(count: int) -> str:
     )
 
 
-def _question(
-    asked: ModelRequest, candidates: Sequence[Candidate], trials: Sequence[Trial]
-) -> ModelRequest:
+def _question(asked: ModelRequest, candidates: Sequence[Candidate]) -> ModelRequest:
     _, user = asked.messages
-    picture = asked.images > 0
-    system = render("judge", picture=picture, tried=bool(trials))
+    system = render("judge", picture=asked.images > 0)
     listed = TextPart(sections({"candidates": _listed(candidates)}))
-    results = [TextPart(sections({"results": _results(trials)}))] if trials else []
-    seen = (ImagePart(t.after.screenshot) for t in trials if picture and t.after is not None)
-    user = replace(user, parts=(*user.parts, listed, *results, *seen))
+    user = replace(user, parts=(*user.parts, listed))
     return ModelRequest(
         role="judge",
         messages=(Message("system", (TextPart(system),)), user),
         schema=_SCHEMA,
     )
-
-
-def _results(trials: Sequence[Trial]) -> str:
-    """The result of each candidate, one a line, in the order of the list."""
-    lines = []
-    for index, trial in enumerate(trials, 1):
-        outcome, after = trial.outcome, trial.after
-        told: dict[str, object] = {"index": index, "ok": outcome.ok}
-        for name in ("output", "error", "stopped"):
-            if text := str(getattr(outcome, name)).strip():
-                told[name] = excerpt(text, _EXPLAINED)
-        if after is None:
-            told["screen"] = "not seen"
-        else:
-            told["windows"] = [excerpt(window.title, _TITLE) for window in after.windows[-_SHOWN:]]
-        lines.append(without_tags(json.dumps(told, ensure_ascii=False)))
-    return "\n".join(lines)
 
 
 def _read(reply: ModelReply, candidates: Sequence[Candidate]) -> Judgement:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hisa.config import Settings
 from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
-from hisa.planner.base import Trials
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
@@ -24,7 +23,6 @@ def open_scaling(
     *,
     emit: Emit,
     profile: Profile,
-    trials: Trials | None = None,
 ) -> ScaledPlanner:
     """The planner, asked up to ``planner.samples`` times a step.
 
@@ -36,7 +34,6 @@ def open_scaling(
         judge: serves the role ``judge``.
         emit: gets the events of decisions.
         profile: of the planner's model.
-        trials: tries the two best; None: nothing is tried.
 
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.
@@ -50,7 +47,7 @@ def open_scaling(
         )
     if alike := _alike(settings, profile):
         raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
-    finder = _Later() if chosen.scaling == "constant" and trials is None else grounder
+    finder = _Later() if chosen.scaling == "constant" else grounder
     sampler = Sampler(planner, finder, temperature=chosen.sample_temperature, emit=emit)
     return ScaledPlanner(
         planner,
@@ -59,7 +56,6 @@ def open_scaling(
         emit=emit,
         samples=chosen.samples,
         scaling=chosen.scaling,
-        trials=trials,
     )
 
 

@@ -64,13 +64,8 @@ class Candidates:
     @property
     def favourite(self) -> Candidate:
         """The first of those that most agree with; found ones go before the others."""
-        return self.ranked[0]
-
-    @property
-    def ranked(self) -> list[Candidate]:
-        """The first of each key: found ones first, then those that most agree with."""
         votes = Counter(each.key for each in self.usable)
-        return sorted(self.distinct, key=lambda each: (not each.is_found, -votes[each.key], each.n))
+        return min(self.distinct, key=lambda each: (not each.is_found, -votes[each.key], each.n))
 
     def failure(self) -> InvalidReply | ModelUnavailable:
         """The error of a step without a usable reply: an endpoint that answers is no broken one."""

@@ -6,27 +6,21 @@ they would do the same nothing more is paid for.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hisa.errors import EnvironmentFailed
-from hisa.events import Chosen, ChosenBy, Forked
-from hisa.planner.base import Trials
-from hisa.planner.judging import Candidate, Judge, Judgement
+from hisa.events import Chosen, ChosenBy
+from hisa.planner.judging import Candidate, Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Candidates, Sampler
-from hisa.protocols import Emit, StateView, Task, ToolCall, Trial
+from hisa.protocols import Emit, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
-from hisa.text.prompt_text import excerpt
 
 __all__ = ["ScaledPlanner", "Scaling"]
 
 Scaling = Literal["adaptive", "frugal", "constant"]
 Widened = Literal["", "constant", "trouble", "disagreement", "none_good"]
 
-_RESULT = 300
-"""Characters of what a trial's tool said that the log keeps."""
 _FIRST = 2
 """Candidates that can agree: the fewest."""
 _ENDING = frozenset({"termination", "infeasible"})
@@ -76,7 +70,6 @@ class ScaledPlanner:
         emit: gets one `Chosen` for each decision.
         samples: K.
         scaling: when more than two are sampled.
-        trials: tries the two best where a judge is needed; None: nothing is tried.
     """
 
     def __init__(
@@ -88,7 +81,6 @@ class ScaledPlanner:
         emit: Emit,
         samples: int,
         scaling: Scaling = "adaptive",
-        trials: Trials | None = None,
     ) -> None:
         self._planner = planner
         self._sampler = sampler
@@ -96,7 +88,6 @@ class ScaledPlanner:
         self._emit = emit
         self._samples = samples
         self._scaling = scaling
-        self._trials = trials
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -113,40 +104,12 @@ class ScaledPlanner:
             return self._chosen(decision, candidates.usable[0], "agreement")
         if len(candidates.usable) == 1:
             return self._chosen(decision, candidates.usable[0], "alone")
-        tried = await self._tried(decision, candidates)
-        judgement = tried or await self._judge.judge(asked, candidates.distinct)
+        judgement = await self._judge.judge(asked, candidates.distinct)
         if judgement.pick is not None:
-            return self._chosen(decision, judgement.pick, "forks" if tried else "judge")
+            return self._chosen(decision, judgement.pick, "judge")
         if judgement.invalid:
             return await self._voted(decision, candidates, judgement.invalid)
         return await self._again(decision, task, view, judgement.explaining)
-
-    async def _tried(self, decision: _Decision, candidates: Candidates) -> Judgement | None:
-        """The judgement on the two best, once both were tried; None where they were not.
-
-        What ends the run changes nothing that could be seen, and what was not found does nothing.
-        """
-        ranked = (each for each in candidates.ranked if each.is_found)
-        best = [each for each in ranked if each.call.tool not in _ENDING][:_FIRST]
-        if self._trials is None or len(best) < _FIRST:
-            return None
-        started = time.monotonic()
-        told = Forked(tried=tuple(each.n for each in best))
-        try:
-            trials = await self._trials.try_out(
-                [each.grounded for each in best], decision.observation
-            )
-        except EnvironmentFailed as error:  # the run's own machine is asked again at its act
-            told = told.model_copy(update={"error": str(error)})
-            trials = ()
-        else:
-            results = tuple(excerpt(_said(trial), _RESULT) for trial in trials)
-            ok = tuple(trial.outcome.ok for trial in trials)
-            told = told.model_copy(update={"results": results, "ok": ok})
-        self._emit(told.model_copy(update={"seconds": time.monotonic() - started}))
-        if not trials:
-            return None
-        return await self._judge.judge(candidates.asked, best, trials)
 
     async def _sample_first(self, decision: _Decision, view: StateView) -> None:
         """The first round: two candidates or K at once, and K in all where two are not enough."""
@@ -204,10 +167,6 @@ class ScaledPlanner:
         self._emit(decision.event(pick.n, by, detail))
         self._planner.record(pick.call)
         return pick.call
-
-
-def _said(trial: Trial) -> str:
-    return trial.outcome.error or trial.outcome.stopped or trial.outcome.output
 
 
 def _reasons(count: int, reasons: str) -> str:

@@ -93,8 +93,6 @@ class SamplingTotals(_Record):
     """Those for which more than the first two were sampled."""
     judged: int = 0
     """Those that a judge made."""
-    forked: int = 0
-    """Those of them in which it saw what came of the two best on forks of the machine."""
     voted: int = 0
     """Those that no judge decided: what most samples would do was taken."""
     none_good: int = 0
@@ -116,7 +114,6 @@ class SamplingTotals(_Record):
         self.agreed += event.by == "agreement"
         self.widened += bool(event.widened)
         self.judged += event.by in ("judge", "forks")
-        self.forked += event.by == "forks"
         self.voted += event.by == "votes"
         self.spent += spent
 

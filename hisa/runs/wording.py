@@ -187,7 +187,6 @@ def sampling(totals: SamplingTotals) -> str:
         f"{count(round(totals.tokens))} tokens and "
         f"{role_money(spent.usd / each, spent.calls, spent.unpriced)} a decision",
     ]
-    parts += [f"{totals.forked} after trials on forks"] * bool(totals.forked)
     parts += [f"{totals.voted} that no judge decided"] * bool(totals.voted)
     parts += [f"{totals.invalid} invalid judgements"] * bool(totals.invalid)
     return " · ".join(parts)

@@ -24,7 +24,7 @@ from hisa.tools.offer import SIGNATURE_CHARACTERS, SUMMARY_CHARACTERS, offered_l
 
 __all__ = ["ExampleRun", "ToolCheck", "check_tool", "run_examples"]
 
-CAPABILITIES = frozenset(("elements", "execute", "fork", "person", "throw_away", "unchanged"))
+CAPABILITIES = frozenset(("elements", "execute", "person", "throw_away", "unchanged"))
 """All that a tool can need of a machine; see `hisa.protocols.Environment`."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """Names that every server takes as that of a function."""

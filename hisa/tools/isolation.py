@@ -128,7 +128,7 @@ class PluginEnvironment:
     @property
     def capabilities(self) -> frozenset[str]:
         """The inner one's, without what needs more than this passes on."""
-        return self._inner.capabilities - {"unchanged", "hidden", "fork"}
+        return self._inner.capabilities - {"unchanged", "hidden"}
 
     async def reset(self) -> None:
         """Refused: a run's machine is no plug-in's to reset.

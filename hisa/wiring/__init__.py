@@ -50,10 +50,8 @@ from hisa.state.written_files import WrittenFiles
 from hisa.tools.person import Inquire
 from hisa.wiring.decision_parts import (
     elements_of,
-    is_sampled,
     open_policy,
     open_toolbox,
-    open_trials,
     scaled,
 )
 from hisa.wiring.grounding_parts import (
@@ -242,7 +240,7 @@ async def _opened(
         environment = secrets.machine(environment, live=kept or bool(run_context.events))
         results = Results(task, environment, log, small=settings.run.fetch_small)
         stack.push_async_callback(results.fetch_results)
-        sampling = is_sampled(settings)
+        sampling = settings.planner.samples > 1
         reader = (SharedReader if sampling else ElementsReader)(environment, emit=emit)
         state = build_state(
             models["state"],
@@ -287,10 +285,7 @@ async def _opened(
         )  # fmt: skip
         planner = kind.open(parts)
         if sampling:
-            planner, grounder = scaled(
-                settings, planner, grounder, models, emit, profile=known,
-                trials=open_trials(settings, environment, policy=policy),
-            )  # fmt: skip
+            planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
         planner, grounder = leads.open(
             parts, planner, grounder, pixel_grounder(settings, reader, emit)
         )

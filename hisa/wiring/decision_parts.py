@@ -1,4 +1,4 @@
-"""What stands around the planner: samples and their judge, forks, sequences."""
+"""What stands around the planner: samples and their judge, sequences."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question, ask_person
-from hisa.errors import ConfigError
-from hisa.events import Decided, Event
+from hisa.events import Decided
 from hisa.grounder.reading import ElementsReader
 from hisa.models.profiles import Profile
-from hisa.planner.base import Trials
 from hisa.protocols import (
     Emit,
     Environment,
-    Forkable,
     Grounder,
     Model,
     Planner,
@@ -22,15 +19,13 @@ from hisa.protocols import (
     Toolbox,
 )
 from hisa.runs.log import RunLog
-from hisa.screen.observation import Screenshot
 from hisa.tools.policy.deciding import Memory, Policy
 from hisa.tools.policy.policy_toolbox import Approve, PolicyToolbox
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.memo import MemoGrounder, TellingGrounder
 from hisa.wiring.sequences import SequenceGrounder
-from hisa.wiring.tool_parts import open_registry
 
-__all__ = ["elements_of", "is_sampled", "open_policy", "open_toolbox", "open_trials", "scaled"]
+__all__ = ["elements_of", "open_policy", "open_toolbox", "scaled"]
 
 _HOME_SECONDS = 10.0
 """Time limit of a command that prints one line; chosen by hand."""
@@ -44,7 +39,6 @@ def scaled(
     emit: Emit,
     *,
     profile: Profile,
-    trials: Trials | None,
 ) -> tuple[Planner, Grounder]:
     """A planner that samples, and the agent's side of the grounder that they share.
 
@@ -57,58 +51,8 @@ def scaled(
     judge = models.get("judge", models["planner"])
     # Both ask for calls one by one, since the memo's reader gives all of them the same look.
     batch = SequenceGrounder(memo)
-    scaled = open_scaling(
-        settings, planner, batch, judge, emit=emit, profile=profile, trials=trials
-    )
+    scaled = open_scaling(settings, planner, batch, judge, emit=emit, profile=profile)
     return scaled, SequenceGrounder(TellingGrounder(memo, emit=emit))
-
-
-def is_sampled(settings: Settings) -> bool:
-    """Whether several replies are sampled for a step.
-
-    Raises:
-        ConfigError: one is to be tried against another, and there is one.
-    """
-    sampling = settings.planner.samples > 1
-    if settings.environment.fork and not sampling:
-        raise ConfigError(
-            "environment.fork tries two sampled replies, and planner.samples is 1",
-            fix="--samples 4, or leave --fork out",
-        )
-    return sampling
-
-
-def open_trials(settings: Settings, environment: Environment, *, policy: Policy) -> Trials | None:
-    """Tries the two best candidates on forks of the machine, where that is asked for.
-
-    What needs a person's word is not tried: it would be asked for twice.
-
-    Raises:
-        ConfigError: the machine cannot be forked.
-    """
-    if not settings.environment.fork:
-        return None
-    if "fork" not in environment.capabilities or not isinstance(environment, Forkable):
-        raise ConfigError(
-            f"environment.fork: {environment.name} cannot be forked; only a virtual machine can",
-            fix="--env vm:NAME, or leave --fork out",
-        )
-    from hisa.tools.sequence import SequenceToolbox  # few runs fork
-    from hisa.tools.trials import ForkedTrials
-
-    settle = settings.environment.settle
-    silent = open_registry(settings, _tell_nobody, capabilities=environment.capabilities)
-    decided = PolicyToolbox(silent, policy, find=silent.find, emit=_tell_nobody, trial=True)
-    toolbox = SequenceToolbox(decided, guard=None, save=_keep_nothing, emit=_tell_nobody)
-    return ForkedTrials(toolbox, environment, settle=settle)
-
-
-def _tell_nobody(_: Event, /) -> None:
-    """Take no note: what is done on a fork is not done on the run's machine."""
-
-
-async def _keep_nothing(picture: Screenshot) -> str:
-    return ""
 
 
 def elements_of(reader: ElementsReader, environment: Environment) -> ElementsReader | None:

@@ -25,7 +25,6 @@ from hisa.events import Chosen, Event, Judged, Planned, Sampled
 from hisa.grounder.common import resolve
 from hisa.models.profiles import find
 from hisa.models.tokens import estimate_tokens
-from hisa.planner.base import Trials
 from hisa.planner.judging import CANDIDATE_TOKENS, Candidate, Judge
 from hisa.planner.open_scaling import open_scaling
 from hisa.planner.planner import GlobalPlanner
@@ -101,7 +100,6 @@ class Bench:
         *,
         samples: int = 5,
         scaling: Scaling = "adaptive",
-        trials: Trials | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.look = Observation(Screenshot(Image.new("RGB", (200, 100))), screen=Size(200, 100))
@@ -119,7 +117,6 @@ class Bench:
             emit=emit,
             samples=samples,
             scaling=scaling,
-            trials=trials,
         )
 
     async def plan(self, view: StateView | None = None) -> ToolCall:

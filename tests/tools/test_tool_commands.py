@@ -257,7 +257,7 @@ async def test_examples_are_executed_and_each_failure_says_why() -> None:
 async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
     sheet = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
     there = Tool(doubled, kit="form", title="Form", needs=Needs(apps=("fake",)))
-    lacking = Tool(doubled, kit="off", needs=Needs(frozenset({"fork"})))
+    lacking = Tool(doubled, kit="off", needs=Needs(frozenset({"person"})))
     sheet.uses_machine = there.uses_machine = lacking.uses_machine = True
     tools = [sheet, there, lacking]
     checks = [check_tool(each) for each in tools]
@@ -265,7 +265,7 @@ async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
     assert {e.state for e in done[0].examples} == {"not run"}
     assert "needs LibreOffice Calc open" in done[0].examples[0].said
     assert [e.state for e in done[1].examples] == ["ok", "ok", "failed"]
-    assert "lacks fork" in done[2].examples[0].said
+    assert "lacks person" in done[2].examples[0].said
 
 
 @pytest.mark.process

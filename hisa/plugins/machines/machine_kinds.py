@@ -21,7 +21,7 @@ def _open(
     from hisa.plugins.machines.vm_clone import VmEnvironment
 
     size = screen_of(value, settings.width, settings.height)
-    environment = VmEnvironment(value, size, image_limit=image_limit, fork=settings.fork)
+    environment = VmEnvironment(value, size, image_limit=image_limit)
     return environment.with_file_limit(settings)
 
 
@@ -76,6 +76,5 @@ def _system(profile: str) -> Path:
 
 
 VM = EnvironmentKind(
-    _open, spellings=("vm:NAME",), takes=frozenset({"fork"}), probes=_probes, running=_running,
-    system=_system,
-)  # fmt: skip
+    _open, spellings=("vm:NAME",), probes=_probes, running=_running, system=_system
+)

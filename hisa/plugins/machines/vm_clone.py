@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.screen import screen_of
 from hisa.environments.transport import GuestClient
 from hisa.plugins.machines.qemu.runtime import VmRuntime
-from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -25,7 +22,6 @@ class VmEnvironment(GuestEnvironment):
         size: the screen, in pixels; None: as the profile has it. A snapshot keeps its own.
         image_limit: the largest picture that models see.
         stock: talk to it by the stock OSWorld routes alone.
-        fork: let it be forked; starting it takes a second more.
     """
 
     def __init__(
@@ -35,11 +31,10 @@ class VmEnvironment(GuestEnvironment):
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         stock: bool = False,
-        fork: bool = False,
     ) -> None:
         super().__init__(image_limit)
         self._stock = stock
-        self.runtime = VmRuntime(vm, size or screen_of(vm), own=fork)
+        self.runtime = VmRuntime(vm, size or screen_of(vm))
 
     @property
     def name(self) -> str:
@@ -49,8 +44,7 @@ class VmEnvironment(GuestEnvironment):
     @property
     def capabilities(self) -> frozenset[str]:
         """The abilities of the transport, and "throw_away"."""
-        own = {"throw_away", "fork"} if self.runtime.own else {"throw_away"}
-        return super().capabilities | own
+        return super().capabilities | {"throw_away"}
 
     @property
     def component_versions(self) -> dict[str, str]:
@@ -63,21 +57,6 @@ class VmEnvironment(GuestEnvironment):
             return
         await self.__aexit__()
         await self._start()
-
-    @asynccontextmanager
-    async def forked(self, count: int, /) -> AsyncIterator[Sequence[Environment]]:
-        """See `hisa.protocols.Forkable`."""
-        runtimes = await asyncio.to_thread(self.runtime.fork, count)
-        async with AsyncExitStack() as stack:
-            machines = []
-            for runtime in runtimes:
-                stack.callback(runtime.stop)
-            for runtime in runtimes:
-                machine = _Fork(runtime, self._image_limit, stock=self._stock)
-                stack.push_async_callback(machine._close)
-                await machine._reach()
-                machines.append(machine)
-            yield machines
 
     async def _start(self) -> None:
         await asyncio.to_thread(self.runtime.start)
@@ -93,11 +72,3 @@ class VmEnvironment(GuestEnvironment):
 
     async def _end(self) -> None:
         await asyncio.to_thread(self.runtime.stop)
-
-
-class _Fork(VmEnvironment):
-    """A machine that was forked from another, and is started and ended with it."""
-
-    def __init__(self, runtime: VmRuntime, image_limit: Size, *, stock: bool) -> None:
-        super().__init__(runtime.name, runtime.size, image_limit=image_limit, stock=stock)
-        self.runtime = runtime

@@ -17,7 +17,7 @@ from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs, tool
 
-__all__ = ["FILES", "amount", "plain", "rows"]
+__all__ = ["FILES", "amount", "plain"]
 
 _DISK = "files_disk"
 _TEXT = "files_text"
@@ -38,7 +38,7 @@ def amount(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def rows(entries: Iterable[Mapping[str, Any]]) -> Sequence[str]:
+def _rows(entries: Iterable[Mapping[str, Any]]) -> Sequence[str]:
     """Returns one line for each entry: name, kind or size, time."""
     lines = []
     for each in entries:
@@ -67,7 +67,7 @@ async def list(context: ToolContext, folder: str = "~", hidden: bool = False) ->
     head = f"{plain(answer['path'])}: {answer['count']} entries"
     left = answer["count"] - len(answer["entries"])
     more = [f"{left} more are not listed; use find with a name"] if left else []
-    return "\n".join([head, *rows(answer["entries"]), *more])
+    return "\n".join([head, *_rows(answer["entries"]), *more])
 
 
 @tool(reads=True, seconds=_SLOW)
@@ -95,7 +95,7 @@ async def find(
         context.environment, _DISK, "find", seconds=_SLOW, folder=folder, name=name,
         contains=contains, kind=kind, newer_days=newer_days, older_days=older_days, hidden=hidden,
     )  # fmt: skip
-    found = rows(answer["entries"])
+    found = _rows(answer["entries"])
     head = f"{len(found)} found below {plain(answer['path'])}, of {answer['visited']:,} looked at"
     more = [] if answer["whole"] else ["There may be more: the search was ended at its limit"]
     return "\n".join([head, *found, *more])

@@ -60,7 +60,6 @@ class PolicyToolbox(Catalogue):
         emit: gets a `Decided` for each call, and an `Acted` for each that is refused.
         approve: asks a person; None: nobody can be asked, and what needs one is refused.
         inspect: takes a look with elements no older than a given one; None: the machine is asked.
-        trial: calls are made on a fork: they are not counted.
         clock: tells the time of day.
     """
 
@@ -73,7 +72,6 @@ class PolicyToolbox(Catalogue):
         emit: Emit,
         approve: Approve | None = None,
         inspect: Callable[[Observation], Awaitable[Observation]] | None = None,
-        trial: bool = False,
         clock: Callable[[], datetime] = datetime.now,
     ) -> None:
         super().__init__(inner)
@@ -82,7 +80,6 @@ class PolicyToolbox(Catalogue):
         self._emit = emit
         self._approve = approve
         self._inspect = inspect
-        self._trial = trial
         self._clock = clock
 
     async def execute(
@@ -145,13 +142,10 @@ class PolicyToolbox(Catalogue):
         """Decide, ask where that is the verdict, and take note."""
         facts, ruling = await self._judged(call, tool, look, environment)
         word = await self._word(call, facts, ruling)
-        self._note(_decided(call, facts, ruling, word=word))
-        return word
-
-    def _note(self, decided: Decided) -> None:
+        decided = _decided(call, facts, ruling, word=word)
         self._emit(decided)
-        if not self._trial:
-            self._policy.memory.take(decided)
+        self._policy.memory.take(decided)
+        return word
 
     async def _seen(
         self, call: GroundedCall, look: Observation, environment: Environment
@@ -196,11 +190,7 @@ class PolicyToolbox(Catalogue):
         if all(reason.kind in self._policy.memory.always for reason in ruling.reasons):
             return _Word(True, "earlier")
         if self._approve is None:
-            said = (
-                "this is not tried out, since it needs a person's word"
-                if self._trial
-                else ("this needs a person's word, and nobody can be asked")
-            )
+            said = "this needs a person's word, and nobody can be asked"
             return _Word(False, "nobody", self._refusal(ruling, said))
         try:
             kept = await self._approve(_question(call, ruling))

@@ -10,11 +10,11 @@ from hisa.environments.confirm import Answer, ConfirmedEnvironment
 from hisa.plugins.live.watched.gate import Gate
 from hisa.plugins.live.watched.parked_parts import ParkedEnvironment, ParkedState
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets
-from hisa.protocols import ActsWhereUnchanged, Concluding, Detachable, Forkable, StateView
+from hisa.protocols import ActsWhereUnchanged, Concluding, Detachable, StateView
 from hisa.testing import FakeEnvironment
 from hisa.tools.base import AsksItself
 
-KINDS = (ActsWhereUnchanged, Concluding, Detachable, Forkable, AsksItself)
+KINDS = (ActsWhereUnchanged, Concluding, Detachable, AsksItself)
 
 
 class Staged(FakeEnvironment):

@@ -1,28 +1,22 @@
-"""Files, archives, pictures and programs on a private desktop; each result is seen another way."""
+"""Files and programs on a private desktop; each result is seen another way."""
 
 from __future__ import annotations
 
 import hashlib
-import io
-import tarfile
 import uuid
-import zipfile
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from PIL import Image, ImageDraw
 
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.toolkits.archives import ARCHIVES
 from hisa.plugins.toolkits.files import FILES
-from hisa.plugins.toolkits.image_files import IMAGES
 from hisa.plugins.toolkits.shell import SHELL
 from hisa.tools.base import Tool
 from hisa.tools.toolkit import Toolkit
 from tests.plugins.toolkits.using import Using, documented
 
-KITS = (FILES, ARCHIVES, IMAGES, SHELL)
+KITS = (FILES, SHELL)
 HOSTILE = ("$(touch gone).txt", "; rm -rf ~ #", "a\nb.txt", "-rf", "`id`.txt", "o'n\"e & |.txt")
 """File names that mean something to a shell, or to an option parser."""
 
@@ -55,16 +49,6 @@ def folder() -> str:
 
 async def is_there(machine: DesktopEnvironment, path: str) -> bool:
     return (await machine.execute(["test", "-e", path])).exit_code == 0
-
-
-def png(width: int, height: int, color: str) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGBA", (width, height), color).save(buffer, "PNG", dpi=(150, 150))
-    return buffer.getvalue()
-
-
-async def picture(machine: DesktopEnvironment, path: str) -> Image.Image:
-    return Image.open(io.BytesIO(await machine.read_file(path)))
 
 
 @pytest.mark.parametrize(("tool", "example"), documented(*KITS))
@@ -286,261 +270,12 @@ async def test_no_character_of_a_name_means_anything_but_itself(
     await use["files"]("copy", source=path, target=f"{folder}/to/{name}")
     listed = await use["files"]("list", folder=folder)
     assert len(listed.splitlines()) == 3, "one line for each entry"
-    await use["archives"]("pack", paths=[path], archive=f"{folder}/{name}.zip")
-    await use["archives"]("unpack", archive=f"{folder}/{name}.zip", folder=f"{folder}/out")
-    assert await machine.read_file(f"{folder}/out/{name}") == b"kept"
     said = await use["shell"]("run", command=["cat", "--", path])
     assert said == "kept"
     await use["files"]("delete", paths=[path])
     assert not await is_there(machine, path)
     assert await machine.read_file(f"{folder}/to/{name}") == b"kept"
     assert not await is_there(machine, "/home/user/gone")
-
-
-# Archives -----------------------------------------------------------------------------------------
-
-
-@desktop
-@pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
-async def test_what_is_packed_is_unpacked(
-    ending: str, machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/in/a.txt", b"1" * 1000)
-    await machine.write_file(f"{folder}/in/deep/run.sh", b"#!/bin/sh\n")
-    await machine.execute(["chmod", "755", f"{folder}/in/deep/run.sh"])
-    await machine.execute(["ln", "-s", "/etc/passwd", f"{folder}/in/link"])
-    archive = f"{folder}/it.{ending}"
-    said = await use["archives"]("pack", paths=[f"{folder}/in"], archive=archive)
-    assert said.startswith(f"{archive} holds 4 parts, 1,010 bytes in ")
-    assert said.endswith("left out, as links and devices are: in/link")
-    data = io.BytesIO(await machine.read_file(archive))
-    if ending == "zip":
-        names = zipfile.ZipFile(data).namelist()
-    else:
-        with tarfile.open(fileobj=data) as tar:
-            names = tar.getnames()
-    assert {name.rstrip("/") for name in names} == {
-        "in", "in/a.txt", "in/deep", "in/deep/run.sh"
-    }  # fmt: skip
-    listed = await use["archives"]("list", archive=archive)
-    assert "in/a.txt | 1,000 bytes" in listed
-    unpack = {"archive": archive, "folder": f"{folder}/out"}
-    assert "2 files, 1,010 bytes" in await use["archives"]("unpack", **unpack)
-    assert await machine.read_file(f"{folder}/out/in/a.txt") == b"1" * 1000
-    mode = await machine.execute(["stat", "-c", "%a", f"{folder}/out/in/deep/run.sh"])
-    assert mode.output.strip() == "755"
-    assert "is there already" in await use["archives"].refused("unpack", **unpack)
-    again = await use["archives"]("unpack", **unpack, overwrite=True)
-    assert "2 older files went to the bin" in again
-    left = await machine.execute(["find", folder, "-name", ".*ing-*"])
-    assert left.output == ""
-
-
-def _zip(*members: tuple[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members:
-            file.writestr(name, data)
-    return buffer.getvalue()
-
-
-def _tar(*members: tarfile.TarInfo) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for each in members:
-            tar.addfile(each, io.BytesIO(b"0" * each.size))
-    return buffer.getvalue()
-
-
-def _member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0) -> tarfile.TarInfo:  # fmt: skip  # noqa: E501
-    member = tarfile.TarInfo(name)
-    member.type, member.linkname, member.size = kind, link, size
-    return member
-
-
-@desktop
-@pytest.mark.parametrize(
-    "data",
-    [
-        _zip(("good.txt", b"1"), ("../out.txt", b"2")),
-        _zip(("/home/user/out.txt", b"2")),
-        _zip(("C:\\out.txt", b"2")),
-        _zip(("a\\..\\..\\out.txt", b"2")),
-        _tar(_member("good.txt"), _member("a/../../out.txt")),
-        _tar(_member("linked/out.txt")),
-    ],
-    ids=["zip up", "zip absolute", "drive", "backslashes", "tar up", "through a link"],
-)
-async def test_no_part_of_an_archive_leaves_the_folder(
-    data: bytes, machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/bad", data)
-    await machine.write_file(f"{folder}/into/kept.txt", b"")
-    await machine.execute(["ln", "-s", folder, f"{folder}/into/linked"])
-    said = await use["archives"].refused("unpack", archive=f"{folder}/bad", folder=f"{folder}/into")
-    assert "would leave the folder" in said
-    assert "nothing was unpacked" in said
-    found = await machine.execute(["find", "/home/user", "-name", "out.txt"])
-    assert found.output == ""
-    inside = await machine.execute(["ls", "-A", f"{folder}/into"])
-    assert inside.output.split() == ["kept.txt", "linked"]
-
-
-@desktop
-async def test_links_and_devices_of_an_archive_are_not_made(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    data = _tar(
-        _member("out", tarfile.SYMTYPE, "/etc"),
-        _member("hard", tarfile.LNKTYPE, "/etc/passwd"),
-        _member("null", tarfile.CHRTYPE),
-        _member("good.txt", size=3),
-    )
-    await machine.write_file(f"{folder}/it.tgz", data)
-    said = await use["archives"]("unpack", archive=f"{folder}/it.tgz", folder=f"{folder}/into")
-    assert said.endswith("1 file, 3 bytes; left out, as links and devices are: out, hard, null")
-    inside = await machine.execute(["ls", "-A", f"{folder}/into"])
-    assert inside.output.split() == ["good.txt"]
-
-
-@desktop
-async def test_archives_that_would_fill_a_disk_are_refused(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/bomb.zip", _zip(("zeros", bytes(200 << 20))))
-    unpack = {"archive": f"{folder}/bomb.zip", "folder": f"{folder}/into"}
-    assert "made to fill a disk" in await use["archives"].refused("unpack", **unpack)
-    inside = await machine.execute(["ls", "-A", f"{folder}/into"])
-    assert inside.output == ""
-    await machine.write_file(f"{folder}/no.zip", b"PK no archive")
-    said = await use["archives"].refused("list", archive=f"{folder}/no.zip")
-    assert said.endswith("is neither a zip nor a tar archive")
-    whole = _zip(("a.txt", b"some text " * 500))
-    await machine.write_file(f"{folder}/cut.zip", whole.replace(whole[50:60], b"?" * 10))
-    cut = {"archive": f"{folder}/cut.zip", "folder": f"{folder}/into"}
-    assert "the archive is damaged" in await use["archives"].refused("unpack", **cut)
-
-
-# Pictures -----------------------------------------------------------------------------------------
-
-
-@desktop
-async def test_a_picture_is_described(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/a.png", png(40, 30, "#ff000080"))
-    said = await use["images"]("info", path=f"{folder}/a.png")
-    assert "PNG, 40x30 pixels, RGBA" in said
-    assert "some of it is transparent" in said
-    assert "mean colour #ff0000" in said
-    assert "resolution 150 x 150 dpi" in said
-    await machine.write_file(f"{folder}/b.png", b"no picture")
-    said = await use["images"].refused("info", path=f"{folder}/b.png")
-    assert "no picture of a known format" in said
-
-
-@desktop
-async def test_pictures_change_format_and_colours(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/a.png", png(40, 30, "#ff000000"))
-    said = await use["images"]("convert", path=f"{folder}/a.png", target=f"{folder}/b.jpg")
-    assert "JPEG, 40x30, RGB" in said
-    assert "what was transparent is white now" in said
-    made = await picture(machine, f"{folder}/b.jpg")
-    assert (made.format, made.size, made.getpixel((5, 5))) == ("JPEG", (40, 30), (255, 255, 255))
-    await use["images"](
-        "convert", path=f"{folder}/a.png", target=f"{folder}/c.png", background="lime", color="gray"
-    )
-    made = await picture(machine, f"{folder}/c.png")
-    assert (made.mode, made.getpixel((5, 5))) == ("L", 150)
-    again = {"path": f"{folder}/a.png", "target": f"{folder}/c.png"}
-    assert "with overwrite" in await use["images"].refused("convert", **again)
-    assert "in the bin" in await use["images"]("convert", **again, overwrite=True)
-    assert (await picture(machine, f"{folder}/c.png")).mode == "RGBA"
-    said = await use["images"].refused("convert", path=f"{folder}/a.png", target=f"{folder}/c.txt")
-    assert "has the ending '.txt'" in said
-
-
-@desktop
-async def test_pictures_change_size(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/a.png", png(400, 300, "blue"))
-    for given, size in (
-        ({"width": 200}, (200, 150)),
-        ({"percent": 50}, (200, 150)),
-        ({"width": 100, "height": 100}, (100, 100)),
-        ({"width": 100, "height": 100, "fit": "inside"}, (100, 75)),
-        ({"width": 100, "height": 100, "fit": "cover"}, (100, 100)),
-    ):
-        target = {"path": f"{folder}/a.png", "target": f"{folder}/{uuid.uuid4().hex}.png"}
-        said = await use["images"]("resize", **target, **given)
-        made = await picture(machine, target["target"])
-        assert made.size == size
-        assert f"{size[0]}x{size[1]}" in said
-        assert round(made.info["dpi"][0]) == 150
-    huge = {"width": 100_000, "height": 100_000}
-    assert "is no size" in await use["images"].refused(
-        "resize", path=f"{folder}/a.png", target=f"{folder}/c.png", **huge
-    )
-
-
-@desktop
-async def test_pictures_are_cut_turned_and_mirrored(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    image = Image.new("RGB", (40, 20), "white")
-    ImageDraw.Draw(image).rectangle((0, 0, 9, 9), fill="red")
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG")
-    source = {"path": f"{folder}/a.png"}
-    await machine.write_file(source["path"], buffer.getvalue())
-    box = {"left": 5, "top": 5, "width": 10, "height": 8}
-    await use["images"]("crop", **source, target=f"{folder}/cut.png", **box)
-    made = await picture(machine, f"{folder}/cut.png")
-    assert (made.size, made.getpixel((0, 0)), made.getpixel((6, 6))) == (
-        (10, 8), (255, 0, 0), (255, 255, 255)
-    )  # fmt: skip
-    outside = {**box, "left": 35}
-    said = await use["images"].refused("crop", **source, target=f"{folder}/no.png", **outside)
-    assert "is not inside 40x20" in said
-    await use["images"]("rotate", **source, target=f"{folder}/turned.png", degrees=90)
-    made = await picture(machine, f"{folder}/turned.png")
-    assert (made.size, made.getpixel((15, 5))) == ((20, 40), (255, 0, 0)), "clockwise"
-    await use["images"]("rotate", **source, target=f"{folder}/m.png", mirror="left-right")
-    assert (await picture(machine, f"{folder}/m.png")).getpixel((35, 5)) == (255, 0, 0)
-    await use["images"](
-        "rotate", **source, target=f"{folder}/skew.png", degrees=45, background="#0000"
-    )
-    made = await picture(machine, f"{folder}/skew.png")
-    assert made.width > 40
-    assert made.getpixel((0, 0)) == (0, 0, 0, 0)
-
-
-@desktop
-async def test_pictures_become_brighter_and_are_combined(
-    machine: DesktopEnvironment, use: dict[str, Using], folder: str
-) -> None:
-    await machine.write_file(f"{folder}/a.png", png(20, 10, "#404040"))
-    await machine.write_file(f"{folder}/b.png", png(10, 30, "red"))
-    said = await use["images"](
-        "adjust", path=f"{folder}/a.png", target=f"{folder}/c.png", brightness=2
-    )
-    assert said.endswith("brightness 64 before, 128 now")
-    assert (await picture(machine, f"{folder}/c.png")).getpixel((1, 1)) == (128, 128, 128, 255)
-    both = {"paths": [f"{folder}/a.png", f"{folder}/b.png"]}
-    for layout, gap, size in (
-        ("row", 5, (35, 30)),
-        ("column", 0, (20, 40)),
-        ("layers", 0, (20, 30)),
-    ):
-        target = f"{folder}/{layout}.png"
-        await use["images"]("combine", **both, target=target, layout=layout, gap=gap)
-        assert (await picture(machine, target)).size == size
-    row = await picture(machine, f"{folder}/row.png")
-    assert row.getpixel((26, 20)) == (255, 0, 0, 255)
-    assert row.getpixel((22, 5)) == (255, 255, 255, 255), "the gap"
 
 
 # Programs -----------------------------------------------------------------------------------------

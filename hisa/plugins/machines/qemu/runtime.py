@@ -64,14 +64,12 @@ class VmRuntime:
         name: profile or snapshot.
         size: the screen of a profile's desktop; a snapshot keeps its own.
         stays: it goes on when this process ends, and can be frozen by `snapshot`.
-        own: its memory is its own, so that it can be forked; starting it takes a second more.
     """
 
-    def __init__(self, name: str, size: Size, *, stays: bool = False, own: bool = False) -> None:
+    def __init__(self, name: str, size: Size, *, stays: bool = False) -> None:
         self.name = name
         self.size = size
         self.stays = stays
-        self.own = own or stays
         self.component_versions: dict[str, str] = {}
         """`Template.component_versions` of the last start."""
         self._machine: Machine | None = None
@@ -103,52 +101,17 @@ class VmRuntime:
             EnvironmentFailed: it cannot be started.
         """
         reap_machines()
-        self._start_from(template(self.name, self.size), ident or secrets.token_hex(4))
-
-    def _start_from(self, source: Template, ident: str) -> None:
-        folder = store.folder("machines") / ident
+        source = template(self.name, self.size)
+        folder = store.folder("machines") / (ident or secrets.token_hex(4))
         folder.mkdir(mode=0o700)
         try:
-            self._machine = source.clone(folder, stays=self.stays, own=self.own)
+            self._machine = source.clone(folder, stays=self.stays)
             self._write_down(folder, source.folder)
             self.component_versions = source.component_versions
         except BaseException:
             self.stop()
             shutil.rmtree(folder, ignore_errors=True)
             raise
-
-    def fork(self, count: int) -> list[VmRuntime]:
-        """Machines that go on where this one stands, which goes on too after a moment's halt.
-
-        Blocks for seconds. They end before this one forks again or stops: its folder has what they
-        were made of.
-
-        Args:
-            count: how many.
-
-        Raises:
-            EnvironmentFailed: its memory is not its own, or a fork cannot be made.
-        """
-        machine = self.machine
-        if not self.own:
-            raise EnvironmentFailed(f"machine {self.name} cannot be forked", fix="--fork")
-        draft = machine.folder / "fork"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700)
-        freeze(machine, draft, about={"name": self.name, "image": Path(machine.shape.image).name})
-        manifest = store.read_manifest(draft)
-        assert manifest is not None
-        forks: list[VmRuntime] = []
-        try:
-            for _ in range(count):
-                fork = VmRuntime(self.name, self.size)
-                forks.append(fork)
-                fork._start_from(Template(draft, manifest), secrets.token_hex(4))
-        except BaseException:
-            for fork in forks:
-                fork.stop()
-            raise
-        return forks
 
     def stop(self) -> None:
         """End it and remove its files. Does nothing where it is not running."""

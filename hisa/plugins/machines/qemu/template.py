@@ -64,13 +64,13 @@ class Template:
                 fix="hisa vm gc, then make it anew",
             )
 
-    def clone(self, folder: Path, *, stays: bool = False, own: bool = False) -> Machine:
+    def clone(self, folder: Path, *, stays: bool = False) -> Machine:
         """A machine that goes on where the template stands. Blocks for a fraction of a second.
 
         Args:
             folder: an empty folder for its files.
-            stays: it goes on when this process ends.
-            own: it gets a copy of the memory, so that it can be frozen again.
+            stays: it goes on when this process ends, and has a copy of the memory, so that it can
+                be frozen again.
 
         Raises:
             EnvironmentFailed: it cannot be loaded.
@@ -81,12 +81,12 @@ class Template:
             (folder / name).chmod(0o600)
         create_overlay(self.folder / "disk.qcow2", folder / "disk.qcow2")
         memory = self.folder / "ram.img"
-        if own:
+        if stays:
             memory = folder / "ram.img"
             run_tool(["cp", "--sparse=always", str(self.folder / "ram.img"), str(memory)])
         machine = Machine(self.shape, folder)
         try:
-            machine.launch(memory, shared=own, waiting=True, stays=stays)
+            machine.launch(memory, shared=stays, waiting=True, stays=stays)
             self._load(machine)
             machine.await_guest(_ANSWER_SECONDS)
             machine.set_clock()

@@ -130,37 +130,3 @@ class TestFaults:
             place, pid = machine.runtime.machine.folder, machine.runtime.machine.pid
         assert not place.exists()
         assert process_start(pid) is None
-
-
-async def test_a_machine_is_forked_as_it_stands_and_goes_on(minimal: Template) -> None:
-    async with VmEnvironment("minimal", fork=True) as machine:
-        assert "fork" in machine.capabilities
-        await machine.execute("echo before > ~/a")
-        for number in (1, 2):
-            async with machine.forked(2) as forks:
-                for name, fork in zip("xy", forks, strict=True):
-                    done = await fork.execute(f"cat ~/a; echo {name} > ~/{name}; ls ~")
-                    assert done.output.startswith("before")
-                    assert (await fork.observe()).screen.width == 1280
-                seen = [(await fork.execute("ls ~")).output.split() for fork in forks]
-                assert [("x" in one, "y" in one) for one in seen] == [(True, False), (False, True)]
-            assert len(list_machines()) == 1, f"forks are gone after round {number}"
-        there = (await machine.execute("ls ~")).output.split()
-        assert "a" in there
-        assert not {"x", "y"} & set(there)
-
-
-async def test_a_fork_that_cannot_be_made_leaves_the_machine_running(minimal: Template) -> None:
-    async with VmEnvironment("minimal", fork=True) as machine:
-        (machine.runtime.machine.folder / "guest.tar").unlink()
-        with pytest.raises(EnvironmentFailed, match="cp failed"):
-            async with machine.forked(2):
-                pass
-        assert (await machine.execute("echo on")).output == "on\n"
-
-
-async def test_a_machine_that_shares_its_memory_is_not_forked(environment: VmEnvironment) -> None:
-    assert "fork" not in environment.capabilities
-    with pytest.raises(EnvironmentFailed, match="cannot be forked"):
-        async with environment.forked(2):
-            pass
