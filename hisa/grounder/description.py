@@ -250,12 +250,9 @@ def read_description(description: str) -> tuple[Query, ...]:
 
 
 def _other_spelling(name: str) -> str:
-    """The name with small numbers in figures, or in words where it has them in figures."""
-    for spelling in (_FIGURES, {figure: word for word, figure in _FIGURES.items()}):
-        words = [spelling.get(word.casefold(), word) for word in name.split()]
-        if words != name.split():
-            return " ".join(words)
-    return ""
+    """A small number in figures, or in words where it is in figures; empty for other names."""
+    words = {figure: word for word, figure in _FIGURES.items()}
+    return _FIGURES.get(name.casefold()) or words.get(name, "")
 
 
 def _number(many: re.Match[str] | None) -> int | None:
