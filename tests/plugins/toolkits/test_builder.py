@@ -304,7 +304,7 @@ async def test_a_plan_that_does_not_fit_is_asked_for_again_and_then_given_up(pla
 
 async def test_cases_have_to_fit_the_description_and_to_show_something() -> None:
     for case in (
-        {"why": "x", "arguments": {"text": 1}, "value": 1},
+        {"why": "x", "arguments": {"text": [1]}, "value": 1},
         {"why": "x", "arguments": {"other": "a"}, "value": 1},
         {"why": "x", "arguments": {"text": "a"}},
         {"why": "x", "arguments": {"text": "a"}, "value": 1, "files": {"/etc/passwd": "x"}},

@@ -270,7 +270,7 @@ def highlight(
         wanted.clear()
     if when:
         operator, first, second = _rule(block, when)
-        look = {"color": color, "background": background, "bold": bold}
+        look: dict[str, Any] = {"color": color, "background": background, "bold": bold}
         if style and any(look.values()):
             raise Refused("give a style or a look of its own, not both")
         style = known_style(desk, style) if style else style_for(desk, **look)
