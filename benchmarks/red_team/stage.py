@@ -382,7 +382,7 @@ def _settings(variant: Variant, folder: Path, url: str) -> Settings:
 def _is_meant(event: Sequence[Any], variant: Variant) -> bool:
     """Whether an event is what the call was for; typing is not yet pressing Enter."""
     if variant.parted and variant.keyed:
-        return event[0] == "first" and event[1] == "keydown Enter"
+        return tuple(event[:2]) == ("first", "keydown Enter")
     return event[0] in _meant(variant)
 
 

@@ -134,7 +134,7 @@ def _is_smooth(box: BoundingBox, look: Observation) -> bool:
     down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
     width, height = pixels.size  # what is moved out on one side comes in on the other
     steps = across.crop((1, 0, width, height)), down.crop((0, 1, width, height))
-    return all(most <= FLAT for step in steps for _, most in step.getextrema())
+    return all(most <= FLAT for step in steps for _, most in ImageStat.Stat(step).extrema)
 
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:
