@@ -126,7 +126,7 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
     async with DesktopEnvironment() as desktop:
         task = await TaskScorer().prepare(load_task(f"miniwob:{page}", seed=seed), desktop)
         fit = fitting_program(task, folder / "programs")
-        if fit is None:
+        if isinstance(fit, str):
             return Row(page, seed, "program", "no fit", task.instruction,
                        seconds=time.monotonic() - began)  # fmt: skip
         place, values = fit

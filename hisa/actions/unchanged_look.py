@@ -39,7 +39,7 @@ _POINTER = (16, 28)
 
 
 def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
-    """What brings the pointer to the first press, pauses too; then that press and the rest."""
+    """Splits actions into what brings the pointer to the first press, pauses too, and the rest."""
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:

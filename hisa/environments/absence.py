@@ -53,7 +53,7 @@ def absence_doubt(look: Observation, role: str) -> str:
 
 
 def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
-    """What hides others, in words."""
+    """Yields what hides others, in words."""
     above = [list(_holders(elements, number)) for number in range(len(elements))]
     below: dict[int, list[int]] = {}
     for number, holders in enumerate(above):

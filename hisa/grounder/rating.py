@@ -61,7 +61,7 @@ class Rated:
 
     @property
     def point(self) -> Point:
-        """Where it is clicked, in image space."""
+        """The point to click, in image space."""
         return spot_in(self.thing, self.box)
 
     def _meets(self, point: Point) -> bool:

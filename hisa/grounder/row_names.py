@@ -111,7 +111,7 @@ def _is_level(element: Element, thing: Thing) -> bool:
 
 
 def _texts(elements: Sequence[Element], thing: Thing) -> list[str]:
-    """What elements show or are called, mere texts first, each once; not what the thing says."""
+    """Returns the texts or names of elements, mere texts first, without repeats and own words."""
     own, found = thing.element.name.split(), list[str]()
     for element in sorted(elements, key=lambda element: element.role not in _TEXTS):
         words = (element.name or element.text).split()

@@ -161,7 +161,7 @@ class Scene:
         return replace(thing, element=picture, drawn=1.0)
 
     def _cover(self, element: Element) -> Covering | None:
-        """What lies over an element and leaves no part of it bare."""
+        """Returns the element that lies over another and leaves no part of it bare."""
         cover = self._coverings.get(id(element))
         return None if cover is None or cover.rest else cover
 
@@ -226,7 +226,7 @@ class Scene:
 
     @made_once
     def _coverings(self) -> dict[int, Covering]:
-        """What lies over elements in their own page or window, as far as the tree tells."""
+        """Returns the covers of elements in their own page or window, as far as the tree tells."""
         look = replace(self.observation, elements=self._elements)
         return {id(self._elements[n]): over for n, over in coverings(look, self._cut).items()}
 

@@ -67,7 +67,7 @@ def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:
 
 
 def coverings(look: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Covering]:
-    """What lies over elements in their own windows and is no part of them, by their numbers.
+    """Returns the covers of elements in their own windows that are no part of them, by number.
 
     Args:
         look: with elements.

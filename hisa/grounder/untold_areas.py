@@ -46,7 +46,7 @@ def untold_areas(scene: Scene) -> list[Thing]:
 def _painted(
     look: Observation, page: Element, holders: list[Element], leaves: list[Element]
 ) -> NDArray[np.bool_]:
-    """Where neighbouring pixels of a page differ, and nothing that is told lies."""
+    """Marks the pixels of a page that differ from their neighbours if nothing told lies there."""
     import numpy as np  # which a start need not wait for
 
     grey = np.asarray(look.without_pointer.screenshot.pixels.convert("L"), dtype=np.int16)

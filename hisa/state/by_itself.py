@@ -104,7 +104,7 @@ class ByItself:
     def _undecided(
         self, call: GroundedCall, before: Observation, after: Observation
     ) -> list[tuple[Element, Element]]:
-        """What a step changed, where all of it may go on by itself and nobody knows."""
+        """Returns the changes of a step if all of them may go on by themselves and nobody knows."""
         pair = whole_pair(before, after)
         pairs = _in_place(before, after)
         if not (call.actions and pair and 0 < len(pairs) <= _PLACES):

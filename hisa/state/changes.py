@@ -156,7 +156,7 @@ def _colour(element: Element, look: Observation, *, inner: bool = False) -> str 
 
 
 def _painted_lines(before: Observation, after: Observation, elements: list[Element]) -> list[str]:
-    """What was listed all the time, and is painted or in another colour only now."""
+    """Lists what was there all the time, and is painted or in another colour only now."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
     lines = []
     for sign, one, other in (("+", before, after), ("-", after, before)):
@@ -179,7 +179,7 @@ def _selection_lines(call: GroundedCall, before: Observation, after: Observation
 
 
 def _order_lines(before: list[Element], after: list[Element]) -> list[str]:
-    """What stands before another now that it stood behind, in a column or a row."""
+    """Lists what stands before another now that it stood behind, in a column or a row."""
     keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
     known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
     old = {_same_words(e): e for e in before if _same_words(e) in known}
@@ -356,7 +356,7 @@ def _excluding(elements: list[Element], paired: list[Element]) -> list[Element]:
 
 
 def _changed_lines(sign: str, pairs: list[_Pair]) -> list[str]:
-    """What changed, values before words that head others, and what several say once."""
+    """Lists changes, values before words that head others, and repeated ones once."""
     said: set[tuple[str, str]] = set()
     lines: list[str] = []
     for old, new in sorted(pairs, key=lambda pair: _PROSE_ORDER.get(pair[1].role, 0)):

@@ -204,7 +204,7 @@ def _said(fresh: Sequence[Element], known: set[str]) -> Iterator[str]:
 
 
 def _labels(element: Element) -> tuple[str, ...]:
-    """What names a control, or is an entry of a table or a list: such words answer nothing."""
+    """Returns the label and, unless its name is what it shows, the name of an element."""
     own = element.name if element.role not in _SPOKEN else ""
     return (" ".join(element.label.split()), " ".join(own.split()))
 

@@ -313,7 +313,7 @@ _PLAIN = {"integer": "int", "number": "float", "boolean": "bool", "array": "list
 
 
 def _kind(field: Mapping[str, Any]) -> str:
-    """What a value may be; empty where it is a text."""
+    """Returns the allowed kinds of a value; empty if it is a text."""
     choices = field.get("enum", ())
     return "|".join(map(str, choices)) or _PLAIN.get(str(field.get("type", "")), "")
 

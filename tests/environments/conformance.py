@@ -17,7 +17,7 @@ from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
 
 UNICODE = "Grüße, 漢字 <>|@ €  — emoji 🙂"
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "environments.md"
-KNOWN = {"elements", "execute", "lies_at", "throw_away", "unchanged"}
+KNOWN = {"elements", "execute", "hidden", "lies_at", "throw_away", "unchanged"}
 
 
 def at(x: float, y: float) -> Point:

@@ -74,7 +74,7 @@ def make_candidates(
 
 
 def _asked(candidate: Candidate) -> str:
-    """What its check asks for, in whatever order."""
+    """Returns the conditions of its check, in an order of its own."""
     return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
 
 

@@ -108,7 +108,7 @@ def _fill_texts(bus: Bus, nodes: list[Node], limit: Limit) -> None:
 
 
 def _part(node: Node, count: int) -> tuple[int, int]:
-    """The characters that are read: the first, and the last of a terminal."""
+    """Returns the range of characters to read: the first, and the last of a terminal."""
     return (
         (max(0, count - _TERMINAL_TEXT), count)
         if node.role == "terminal"
