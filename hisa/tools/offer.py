@@ -55,17 +55,19 @@ _HEAD = (
 )
 
 
-def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
+def offered_text(ranked: Sequence[BaseTool], *, room: int, singled_out: bool = True) -> str:
     """Returns the list of tools for a prompt; empty where there are none, or no room.
 
     Args:
         ranked: tools in turn; see `likeliest`.
         room: most tokens, by `estimate_tokens`.
+        singled_out: whether the first of many is worth a summary; see `is_singled_out`.
     """
     lines = [_HEAD]
-    for tool in ranked:
+    few = len(ranked) <= _WITH_ARGUMENTS
+    for tool in ranked if few or singled_out else ():
         line = offered_line(tool)
-        whole = room * _WHOLE if len(ranked) > _WITH_ARGUMENTS else room
+        whole = room if few else room * _WHOLE
         if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
             break
         lines.append(line)
@@ -101,6 +103,12 @@ def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Seq
     return list(found.values())
 
 
+def is_singled_out(tools: Iterable[BaseTool], look: Observation, subject: str) -> bool:
+    """Whether the words of a task fit one tool better than all others."""
+    fits = sorted(_fits_of([t for t in tools if t.traits.needs.in_front(look)], subject, look))
+    return len(fits) < 2 or fits[0] != fits[1]
+
+
 def fitting(
     tools: Iterable[BaseTool], look: Observation, subject: str, most: int
 ) -> Sequence[BaseTool]:
@@ -122,20 +130,26 @@ def best(
     Those for the application in front come first, then those that share the most telling words
     with ``subject``, then those of plug-ins, then as they were listed.
     """
-    words = frozenset(_words(subject))
     listed = list(tools)
-    said = [frozenset(_words(f"{tool.name} {tool.title} {tool.documentation}")) for tool in listed]
-    weights = _weights(said)
+    fits = _fits_of(listed, subject, look)
+    ranks = sorted(range(len(listed)), key=lambda at: (*fits[at], listed[at].trusted, at))
+    return [listed[at] for at in ranks]
 
-    def rank(item: tuple[int, BaseTool]) -> tuple[bool, float, bool, int]:
-        index, tool = item
+
+def _fits_of(
+    tools: Sequence[BaseTool], subject: str, look: Observation | None
+) -> list[tuple[bool, float]]:
+    """Returns for each tool how well it fits; the lesser fits better."""
+    words = frozenset(_words(subject))
+    terms = [frozenset(_words(f"{tool.name} {tool.title} {tool.documentation}")) for tool in tools]
+    weights = _weights(terms)
+    fits = []
+    for tool, own in zip(tools, terms, strict=True):
         needs = tool.traits.needs
         ahead = look is not None and bool(needs.apps) and needs.in_front(look)
-        named = frozenset(_words(tool.name)) & words
-        fit = math.fsum(weights[word] for word in said[index] & words)
-        return (not ahead, -fit - math.fsum(weights[word] for word in named), tool.trusted, index)
-
-    return [tool for _, tool in sorted(enumerate(listed), key=rank)]
+        shared = [*(own & words), *(frozenset(_words(tool.name)) & words)]
+        fits.append((not ahead, -math.fsum(weights[word] for word in shared)))
+    return fits
 
 
 def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:

@@ -34,6 +34,7 @@ from hisa.tools.offer import (
     TOOLS_ESTIMATE,
     best,
     fitting,
+    is_singled_out,
     likeliest,
     offered_text,
     whole_signature,
@@ -183,7 +184,9 @@ class ToolRegistry:
 
     def offer(self, task: Task, look: Observation, /) -> str:
         """See `hisa.protocols.Toolbox.offer`."""
-        return offered_text(self._likeliest(task, look), room=self._room)
+        clear = bool(self._asked_for) or is_singled_out(self._offered, look, task.instruction)
+        ranked = self._likeliest(task, look)
+        return offered_text(ranked, room=self._room, singled_out=clear)
 
     def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
         """The tools but gui_action for this step, as the Responses API takes them.
