@@ -66,7 +66,8 @@ class HisaTransport:
         """One request; a response that is cut short is asked for again."""
         encoding = "raw" if self._client.near else "png"
         # What never stands still does so on a busy machine too: its limit does not grow.
-        asked: dict[str, Any] = {"elements": elements, "format": encoding, "restless": settle}
+        asked: dict[str, Any] = {"elements": elements, "format": encoding}
+        asked["restless"] = min(settle, _MOST_SETTLE)
         settle = asked["settle"] = min(settle * self._client.patience, _MOST_SETTLE)
         within = 0.0
         if elements:

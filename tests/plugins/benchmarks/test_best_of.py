@@ -93,7 +93,7 @@ def judge_requests(server: FakeServer) -> list[Received]:
 def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path) -> None:
     models = Models(["bob", "ada", "eve"], takes("ada"))
     with machine(tmp_path, models) as (command, words, server, guest):
-        result = command.json(*words, "--attempts", "3", "--fetch", "/home/user/form.txt")
+        result = command.json(*words, "--attempts", "3", "--fetch", "/home/user/form.txt", code=1)
         assert guest.restored == 3, "each attempt has a fresh machine"
     assert [each["score"] for each in result["attempts"]] == [0.0, 1.0, 0.0]
     assert result["chosen"] == result["attempts"][1]["run"] == result["result"]["run"]

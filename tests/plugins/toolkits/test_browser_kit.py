@@ -140,7 +140,7 @@ async def test_what_is_out_of_bounds_is_refused_before_it_reaches_a_page() -> No
         ("browser_go", "sideways"),
         ("browser_wait_for", {"text": "x", "seconds": 1e9}),
         ("browser_find", ""),
-        ("browser_fill", {"fields": {"Name": 3}}),
+        ("browser_fill", {"fields": {"Name": [3]}}),
     ):
         with pytest.raises(InvalidReply):
             tools[name].arguments(given)
