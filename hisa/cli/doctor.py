@@ -89,7 +89,7 @@ def _guests(settings: Settings) -> Iterator[Finding]:
 
 @click.command()
 @click.option("--env", metavar="KIND", help="Also ask what answers at guest=http://HOST:PORT.")
-@click.option("--grounder", "points", is_flag=True, help="Also ask the grounder for known places.")
+@click.option("--grounder", "points", is_flag=True, help="Also measure how models point and pick.")
 @json_option
 @click.pass_obj
 def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> int:
@@ -98,6 +98,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     \b
     hisa doctor
     hisa doctor --env guest=http://10.0.0.5:5000
+    hisa doctor --grounder  # once for a model that nobody knows: 30 short requests
     hisa --set models.grounder.model=GTA1-7B doctor --grounder
 
     ok: it is here. NO: it is not, and the present settings need it. --: it is not, and only what

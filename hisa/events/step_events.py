@@ -262,7 +262,7 @@ class GroundingTried(EventBase):
     that was answered twice, it is taken. no_point: the answer is none. unavailable: the model
     cannot be asked; what the elements found by themselves is taken, if anything. offered: a model
     gets a list to pick from; chosen, none: what it picked. trusted: it was measured, and right by
-    ``score``; distrusted: too seldom, or it could not be measured, and it is not asked.
+    ``score``; distrusted: too seldom, or nobody measured it, and it is not asked.
     """
 
     type: Literal["grounding_tried"] = "grounding_tried"

@@ -10,7 +10,7 @@ from hisa.grounder.description import Query
 from hisa.grounder.pick import Choice
 from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
-from hisa.grounder.trust import Ask, Key
+from hisa.grounder.trust import Key, Trust
 from hisa.protocols import Emit, Message
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
@@ -18,8 +18,6 @@ from hisa.screen.ocr import Line
 
 __all__ = [
     "GroundingFormat",
-    "PickTrust",
-    "Prepared",
     "Ranker",
     "SelfTest",
     "TextReader",
@@ -118,37 +116,23 @@ class TextReader(Protocol):
         ...
 
 
-class PickTrust(Protocol):
-    """How far the picks of one model are trusted."""
-
-    async def chance(self, ask: Ask) -> float:
-        """Returns the chance that a pick is right, which may have to be found out by asking.
-
-        Raises:
-            ModelUnavailable: it is not worth asking, or could not be asked in this run.
-            BudgetExceeded: from the model.
-        """
-        ...
-
-
-@runtime_checkable
-class Prepared(Protocol):
-    """A grounder that asks its model about known lists before the set-up of a task."""
-
-    async def prepare(self) -> None:
-        """Find out what has to be known; raises nothing where that fails."""
-        ...
-
-
 @runtime_checkable
 class SelfTest(Protocol):
-    """Measures models; a package announces it in ``hisa.lists``, and goes before HiSA's own.
+    """Knows how often models are right; a package announces it in ``hisa.lists``.
 
-    What it finds out is told in the log, and taken from the ``events`` of a run that goes on.
+    A package's goes before HiSA's own. It asks no model: a run does not wait for a measurement.
+    What it knows is told in the log, and taken from the ``events`` of a run that goes on.
     """
 
-    def picks(self, key: Key, emit: Emit, events: Iterable[Event]) -> PickTrust:
-        """Returns the trust in a model that picks; it finds out what is not known when asked."""
+    def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
+        """Returns the trust in a model that picks; without a figure, people hear ``command``.
+
+        Args:
+            key: names the model.
+            emit: gets what is told.
+            events: of the run so far.
+            command: measures the model.
+        """
         ...
 
     def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:

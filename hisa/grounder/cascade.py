@@ -106,11 +106,6 @@ class CascadeGrounder:
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
 
-    async def prepare(self) -> None:
-        """See `Picker.prepare`."""
-        if self._picker is not None:
-            await self._picker.prepare()
-
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.
 

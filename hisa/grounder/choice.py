@@ -6,13 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
+from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingVerdict
-from hisa.grounder.base import PickTrust
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
 from hisa.grounder.choice_lines import is_nameless, is_scrap, seen_lines
 from hisa.grounder.common import resolve, tried
@@ -76,18 +74,10 @@ class Picker:
         trust: how often it is right.
     """
 
-    def __init__(self, model: Model, *, emit: Emit, trust: PickTrust = _STRONG) -> None:
+    def __init__(self, model: Model, *, emit: Emit, trust: Trust = _STRONG) -> None:
         self._model = model
         self._emit = emit
         self._trust = trust
-
-    async def prepare(self) -> None:
-        """Find out how often the model is right, before a task's screen is there to wait.
-
-        What cannot be found out now is told when it is first to pick.
-        """
-        with suppress(ModelUnavailable, BudgetExceeded):
-            await self._trust.chance(self.ask)
 
     async def pick(
         self,
@@ -111,11 +101,13 @@ class Picker:
             NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
             ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
         """
+        right = self._trust.right
+        if right is None:
+            raise ModelUnavailable(f"the model is not asked: {self._trust.words}")
         rows = await asyncio.to_thread(_listed, rating, also, description, observation)
         listed, lines = [thing for thing, _ in rows], [words for _, words in rows]
         if not listed:
             raise NotFound("there is nothing to pick from")
-        right = await self._trust.chance(self.ask)
         offered = tuple((t.box.centre.x, t.box.centre.y) for t in listed)
         self._tell(description, "offered", offered=offered)
         started = time.monotonic()
@@ -213,16 +205,12 @@ class ChoiceGrounder:
         emit: Emit,
         min_score: float = 0.86,
         read: ReadText = read_text,
-        trust: PickTrust = _STRONG,
+        trust: Trust = _STRONG,
     ) -> None:
         self._picker = Picker(model, emit=emit, trust=trust)
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
         self._read = read
-
-    async def prepare(self) -> None:
-        """See `Picker.prepare`."""
-        await self._picker.prepare()
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.

@@ -1,4 +1,4 @@
-"""How far a model that picks from lists is trusted: by its profile, else as a self-test finds."""
+"""How far a model that picks from lists is trusted: by its profile, else as a self-test found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from hisa.config import ModelSettings
-from hisa.errors import ModelUnavailable
 from hisa.models.profile import Profile
 from hisa.screen.geometry import Size
 
@@ -30,12 +29,6 @@ class Trust:
 
     right: float | None
     words: str = ""
-
-    async def chance(self, ask: Ask) -> float:
-        """See `hisa.grounder.base.PickTrust`."""
-        if self.right is None:
-            raise ModelUnavailable(f"the model is not asked: {self.words}")
-        return self.right
 
 
 def key_of(model: str, wanted: ModelSettings, profile: Profile | None) -> Key:

@@ -25,7 +25,7 @@ _ANTHROPIC = "2026-06"
 _GOOGLE = "2026-03"
 
 _EFFORTS = ("low", "medium", "high")
-_PICKS = 0.9  # a strong model picked 29 of 29 rightly; who is in no family here is measured
+_PICKS = 0.9  # a strong model picked 29 of 29 rightly; who is in no family here is to be measured
 _REASONING = Profile(
     name="reasoning",
     match=("o1", "o1-*", "o3", "o3-*", "o4-*", "gpt-5*"),

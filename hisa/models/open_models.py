@@ -227,7 +227,7 @@ def _open_chosen(
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
-    """Open weights on a local server cost nothing a token; how an unknown one picks is measured."""
+    """Open weights on a local server cost nothing a token; an unknown one may pick badly."""
     servers = () if announced(settings.model) else settings.servers
     if not servers or not all(resolve(server, environ).local for server in servers):
         return profile

@@ -99,6 +99,6 @@ class Profile(BaseModel):
     planner: str = ""
     """The kind of planner that it is asked by; empty: what else it takes decides."""
     picks: float | None = Field(None, gt=0, lt=1)
-    """The chance that it picks what a description means from a list. None: measured at first."""
+    """The chance that it picks what a description means from a list. None: as was measured."""
     reads_elements: bool = False
     """Whether the planner gets the elements on the screen as text."""

@@ -267,7 +267,7 @@ async def _opened(
             settings, known, elements="elements" in environment.capabilities
         )
         finding = without_groundings(emit) if sampling else emit
-        grounder = await open_grounder(
+        grounder = open_grounder(
             settings, models, reader, finding, seer=models.profiles.get("grounder", known),
             planner=known, points=kind.points, events=run_context.events,
         )  # fmt: skip

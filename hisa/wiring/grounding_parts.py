@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 
 from hisa.config import GrounderKind, ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
-from hisa.grounder.base import PickTrust, Prepared, SelfTest
+from hisa.grounder.base import SelfTest
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.lists import announced
@@ -18,6 +20,7 @@ from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
 from hisa.protocols import Emit, Grounder, Model, Role
 from hisa.screen.ocr import ReadText, read_text
+from hisa.text.redact import redact
 
 __all__ = ["build_grounder", "grounder_kind", "open_grounder", "pixel_grounder"]
 
@@ -68,8 +71,8 @@ def build_grounder(
 
     wanted = settings.models.grounder or settings.models.planner
     if kind == "choice":
-        picks = _pick_trust(model, wanted, seer, emit, events)
-        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=picks)
+        trust = _pick_trust(settings, model, seer, emit, events)
+        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=trust)
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
     form = open_format(settings.grounder.format, *known)
     if kind == "vision":
@@ -77,9 +80,9 @@ def build_grounder(
     from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
 
     last, test = None, _self_test()
-    trust: PickTrust = Trust(None)
+    trust = Trust(None)
     if picker is not None and not (picker.reads_elements or picker.grounding):
-        trust = _pick_trust(models["planner"], settings.models.planner, picker, emit, events)
+        trust = _pick_trust(settings, models["planner"], picker, emit, events)
         last = Picker(models["planner"], emit=emit, trust=trust)
     key = key_of(model.name, wanted, seer)
     right = test.points_right(key, emit, events) if test else POINTS_RIGHT
@@ -92,15 +95,41 @@ def build_grounder(
 
 
 def _pick_trust(
-    model: Model, wanted: ModelSettings, known: Profile | None, emit: Emit, events: Sequence[Event]
-) -> PickTrust:
-    """The trust in a model's picks, as its profile says, else as the self-test finds out."""
+    settings: Settings, model: Model, known: Profile | None, emit: Emit, events: Sequence[Event]
+) -> Trust:
+    """The trust in a model's picks, as its profile says, else as the self-test found."""
     if known is None or known.picks is not None:
         return Trust(known.picks if known else PICKS_RIGHT)
+    section, wanted = _picking(settings)
     if test := _self_test():
-        return test.picks(key_of(model.name, wanted, known), emit, events)
+        command = _measuring_command(settings, section, wanted)
+        return test.picks(key_of(model.name, wanted, known), emit, events, command=command)
     emit(Noted(where="grounder", text=f"{model.name} is not asked to pick: nothing measures it"))
     return Trust(None, "nothing measures how well it picks")
+
+
+def _picking(settings: Settings) -> tuple[Role, ModelSettings]:
+    """The section of the model that picks, and what it says."""
+    grounder, planner = settings.models.grounder, settings.models.planner
+    if grounder is not None and settings.grounder.kind == "choice":
+        return "grounder", grounder
+    return "planner", planner
+
+
+def _measuring_command(settings: Settings, section: Role, wanted: ModelSettings) -> str:
+    """The command that measures this model as it was chosen here, wherever that was set."""
+    address, kind = wanted.base_url, settings.grounder.kind
+    values = {
+        "grounder.kind": "" if kind == "auto" else kind,
+        f"models.{section}.model": wanted.model,
+        f"models.{section}.base_url": redact(
+            address if isinstance(address, str) else json.dumps(address)
+        ),
+        f"models.{section}.profile": wanted.profile,
+    }
+    chosen = [f"{name}={value}" for name, value in values.items() if value]
+    options = [word for assignment in chosen for word in ("--set", assignment)]
+    return shlex.join(["hisa", *options, "doctor", "--grounder"])
 
 
 def _self_test() -> SelfTest | None:
@@ -121,7 +150,7 @@ def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
     return "elements" if seer is None or seer.reads_elements else "choice"
 
 
-async def open_grounder(
+def open_grounder(
     settings: Settings,
     models: Mapping[Role, Model],
     reader: ElementsReader,
@@ -134,15 +163,11 @@ async def open_grounder(
 ) -> Grounder:
     """The agent's grounder: with elements read when they are needed, or the planner's own points.
 
-    A model of which nobody knows how well it picks is asked about known lists first.
-
     Raises:
         ConfigError: as `build_grounder`.
     """
     picker = planner if settings.models.grounder is not None else None
     finder = build_grounder(settings, models, emit, seer=seer, picker=picker, events=events)
-    if isinstance(finder, Prepared):
-        await finder.prepare()
     if settings.grounder.kind == "planner" or points:
         checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
         convention = "" if points else planner.coordinates

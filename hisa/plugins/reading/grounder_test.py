@@ -133,7 +133,8 @@ def _picking_model(settings: Settings) -> ModelSettings | None:
     wanted = settings.models.grounder or planner if kind == "choice" else planner
     profile, brought = find(wanted.model, wanted.profile), announced(wanted.model)
     picks = kind in ("auto", "cascade", "choice") and not (brought and brought.by_rules)
-    return wanted if picks and not (profile.reads_elements or profile.grounding) else None
+    points = profile.grounding and kind != "choice"
+    return wanted if picks and not (profile.reads_elements or points) else None
 
 
 def _alone(settings: Settings, model: ModelSettings) -> Settings:

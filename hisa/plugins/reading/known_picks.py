@@ -1,5 +1,6 @@
-"""Measures how often a model picks rightly from lists, and keeps that and what points were worth.
+"""Known lists that show how often a model picks rightly, and what is kept of picks and points.
 
+`hisa doctor --grounder` asks for the lists; a run goes by what is kept and asks for nothing.
 The choice grounder made the thirty lists of ``known_lists.json`` from training screens of
 benchmarks/grounding, for descriptions of which the elements were not sure. On ten of them there is
 nothing that is described. Results lie in ``$XDG_CACHE_HOME/hisa/trust``, a file for each model,
@@ -8,7 +9,6 @@ server and profile; one that cannot be read counts as none.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -19,9 +19,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from hisa.errors import ModelUnavailable
 from hisa.events import Event, GroundingTried, GroundingVerdict, Noted
-from hisa.grounder.base import PickTrust
 from hisa.grounder.common import tried
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Ask, Key, Trust
 from hisa.machine.storage import PRIVATE_FOLDER, replace_file
@@ -29,9 +27,15 @@ from hisa.protocols import Emit
 from hisa.screen.geometry import Size
 
 __all__ = [
-    "KNOWN_PICKS", "Counts", "Known", "KnownPicks", "MeasuredPicks", "asked",
-    "known_lists", "recalled", "remember",
-]  # fmt: skip
+    "KNOWN_PICKS",
+    "Counts",
+    "Known",
+    "KnownPicks",
+    "asked",
+    "known_lists",
+    "recalled",
+    "remember",
+]
 
 What = Literal["picks", "points"]
 _LOGGED: dict[What, str] = {"picks": "known things on lists", "points": "known places"}
@@ -95,9 +99,19 @@ class Counts(BaseModel):
 class KnownPicks:
     """See `hisa.grounder.base.SelfTest`."""
 
-    def picks(self, key: Key, emit: Emit, events: Iterable[Event]) -> PickTrust:
-        """Returns the trust in a model that picks, which asks for the lists where it must."""
-        return MeasuredPicks(key, emit, logged("picks", key[0], events))
+    def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
+        """Returns what `hisa doctor --grounder` found; a model that it never asked is not asked."""
+        if trust := logged("picks", key[0], events):
+            return trust
+        counts = recalled("picks", key)
+        if counts is None:
+            requests = f"{len(known_lists())} short requests, once"
+            words = f"it is not known how well it picks; to find out ({requests}): {command}"
+            trust = Trust(None, words)
+        else:
+            trust = counts.picks()
+        write_down("picks", key[0], trust, emit)
+        return trust
 
     def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
         """Returns the chance that `hisa doctor --grounder` found, as far as it was asked."""
@@ -110,50 +124,17 @@ class KnownPicks:
         return counts.points().right
 
 
-class MeasuredPicks:
-    """The trust in the picks of one model, measured when it is first to pick.
-
-    Args:
-        key: see `hisa.grounder.base.SelfTest`.
-        emit: gets a `hisa.events.GroundingTried` with what was found out, and notes for people.
-        known: the trust that the run had so far.
-    """
-
-    def __init__(self, key: Key, emit: Emit, known: Trust | None = None) -> None:
-        self._key, self._emit, self._known = key, emit, known
-        self._lock = asyncio.Lock()
-
-    async def chance(self, ask: Ask) -> float:
-        """See `hisa.grounder.base.PickTrust`."""
-        async with self._lock:  # searches at one time share one test
-            if self._known is None:
-                self._known = await self._measured(ask)
-                write_down("picks", self._key[0], self._known, self._emit)
-        return await self._known.chance(ask)
-
-    async def _measured(self, ask: Ask) -> Trust:
-        counts = recalled("picks", self._key)
-        if counts is None:
-            lists = known_lists()
-            words = f"it is not known how well {self._key[0]} picks: it is tried on known lists,"
-            self._emit(Noted(where="grounder", text=f"{words} {len(lists)} short requests, once"))
-            try:
-                counts = await asked(lists, ask)
-            except ModelUnavailable as error:
-                return Trust(None, f"it did not answer: {error}")
-            remember("picks", self._key, counts)
-        return counts.picks()
-
-
 KNOWN_PICKS = KnownPicks()
 
 
 def write_down(what: What, model: str, trust: Trust, emit: Emit) -> None:
-    """Tell the log and people what a model is worth."""
+    """Tell the log what a model is worth, and people where it is not asked."""
     verdict: GroundingVerdict = "distrusted" if trust.right is None else "trusted"
     emit(tried(_LOGGED[what], model, verdict, score=trust.right, detail=trust.words))
-    outcome = "not asked, the elements decide alone" if trust.right is None else "asked"
-    emit(Noted(where="grounder", text=f"{model} is {outcome}: {trust.words}"))
+    if trust.right is None:
+        doing = "pick from lists" if what == "picks" else "point"
+        text = f"{model} is not asked to {doing}, the elements decide alone: {trust.words}"
+        emit(Noted(where="grounder", text=text))
 
 
 def logged(what: What, model: str, events: Iterable[Event]) -> Trust | None:

@@ -1,8 +1,10 @@
-"""A model whose picks nobody knows is measured on known lists before it is asked in earnest."""
+"""How well a model picks is found by `hisa doctor --grounder`, and a run goes by what is kept."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,17 +14,19 @@ from click.testing import CliRunner
 
 import hisa
 from hisa.cli import cli
+from hisa.cli.findings import Finding
 from hisa.config import Settings
 from hisa.errors import NotFound
-from hisa.events import Event, GroundingTried, ModelCalled, Noted
+from hisa.events import Event, GroundingTried, Noted
 from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
-from hisa.grounder.trust import key_of
+from hisa.grounder.trust import Key, key_of
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profile import Profile
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.reading.grounder_test import grounder
 from hisa.plugins.reading.known_picks import Counts, known_lists, recalled, remember
 from hisa.protocols import GroundedCall, Grounder
 from hisa.screen.geometry import BoundingBox
@@ -73,6 +77,33 @@ def picking(right: int = 20, refused: int = 10) -> Answer:
     return answer
 
 
+def settings_of(server: FakeServer) -> Settings:
+    """A planner's model and no other."""
+    return Settings.model_validate(
+        {"models": {"planner": {"model": SMALL, "base_url": server.url, "max_retries": 0}}}
+    )
+
+
+def measure(server: FakeServer) -> Finding:
+    """What `hisa doctor --grounder` says of the planner's picks."""
+    (finding,) = grounder(settings_of(server))
+    assert finding.name == "grounder's picks"
+    return finding
+
+
+def kept(right: int = 20, refused: int = 10) -> Counts:
+    """Figures of all thirty lists."""
+    return Counts(there=20, right=right, absent=10, refused=refused, enough=True)
+
+
+def remember_picks(server: FakeServer, counts: Counts) -> None:
+    remember("picks", key(server), counts)
+
+
+def key(server: FakeServer) -> Key:
+    return key_of(SMALL, settings_of(server).models.planner, find(SMALL))
+
+
 async def in_a_run(
     server: FakeServer,
     events: list[Event],
@@ -85,12 +116,12 @@ async def in_a_run(
     chosen = {"model": SMALL, "base_url": server.url, "timeout": 2, "max_retries": 0, **model}
     settings = Settings.model_validate({"models": {"planner": chosen}})
     async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
-        grounder: Grounder = build_grounder(
+        opened: Grounder = build_grounder(
             settings, models, events.append, seer=models.profiles["grounder"],
             read=nothing_to_read, events=before,
         )  # fmt: skip
-        assert isinstance(grounder, ChoiceGrounder)
-        asked = (grounder.resolve(call("the Save button"), two()) for _ in range(searches))
+        assert isinstance(opened, ChoiceGrounder)
+        asked = (opened.resolve(call("the Save button"), two()) for _ in range(searches))
         return await asyncio.gather(*asked, return_exceptions=True)
 
 
@@ -121,107 +152,123 @@ def test_the_lists_are_as_long_as_those_of_a_run_and_a_third_hold_nothing_that_i
         assert not any("\n" in words for words in known.things)
 
 
-async def test_a_model_that_picks_well_is_measured_once_for_all_runs() -> None:
+async def test_a_run_asks_no_known_lists_and_says_once_how_a_model_is_measured() -> None:
     events: list[Event] = []
     with FakeServer(then=picking()) as server:
-        (first,) = await in_a_run(server, events)
-        assert found(first) == (640, 515)
-        assert len(server.requests) == 31
-        assert len([e for e in events if isinstance(e, ModelCalled)]) == 31
-        again: list[Event] = []
-        (second,) = await in_a_run(server, again)
-        assert found(second) == (640, 515)
-        assert len(server.requests) == 32
-    assert figures(events) == figures(again) == [("trusted", 0.9)]
-    assert "30 short requests, once" in notes(events)[0]
-    assert "20 of 20 known picks right, 10 of 10 refused" in notes(again)[0]
+        results = await in_a_run(server, events, searches=3)
+        assert server.requests == []
+    for result in results:
+        assert isinstance(result, NotFound)
+        assert "2 elements fit equally well" in str(result)
+    assert figures(events) == [("distrusted", None)]
+    (note,) = notes(events)
+    assert "30 short requests, once" in note
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("model", [SMALL, "a model's name"])
+def test_the_command_of_the_note_measures_the_model_once_for_all_runs(model: str) -> None:
+    events: list[Event] = []
+    with FakeServer(then=picking()) as server:
+        asyncio.run(in_a_run(server, events, model=model))
+        (note,) = notes(events)
+        program, *options = shlex.split(note[note.index("hisa ") :])
+        assert (program, options[-2:]) == ("hisa", ["doctor", "--grounder"])
+        ran = CliRunner().invoke(cli, options, standalone_mode=False)
+        assert "ok  grounder's picks" in ran.output
+        assert len(server.requests) == 30
+        for asked in (31, 32):
+            again: list[Event] = []
+            (result,) = asyncio.run(in_a_run(server, again, model=model))
+            assert found(result) == (640, 515)
+            assert len(server.requests) == asked
+            assert (figures(again), notes(again)) == ([("trusted", 0.9)], [])
     with FakeServer(then=picking()) as other:
-        await in_a_run(other, [])
-    assert len(other.requests) == 31, "another server may have another model of that name"
+        asyncio.run(in_a_run(other, [], model=model))
+    assert other.requests == [], "another server may have another model of that name"
 
 
 @pytest.mark.parametrize(("right", "refused"), [(15, 10), (20, 6), (0, 0)])
-async def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
+def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
     right: int, refused: int
 ) -> None:
     events: list[Event] = []
     with FakeServer(then=picking(right, refused)) as server:
-        results = await in_a_run(server, events, searches=2)
+        finding = measure(server)
+        assert (finding.ok, finding.needed) == (False, False)
         count = len(server.requests)
         assert count <= 30
-        results += await in_a_run(server, events)
-    assert len(server.requests) == count
-    assert not any("the Save button" in described(request) for request in server.requests)
+        results = asyncio.run(in_a_run(server, events, searches=2))
+        assert len(server.requests) == count
     for result in results:
         assert isinstance(result, NotFound)
         assert "2 elements fit equally well" in str(result)
-    assert figures(events) == [("distrusted", None)] * 2, "once a run"
-    assert "the elements decide alone" in notes(events)[-1]
+    assert figures(events) == [("distrusted", None)]
+    (note,) = notes(events)
+    assert "known picks right" in note
 
 
-async def test_a_hopeless_model_is_left_alone_early() -> None:
+def test_the_measurement_of_a_hopeless_model_ends_early() -> None:
     with FakeServer(then=lambda received: "1") as server:
-        await in_a_run(server, [])
+        measure(server)
     assert len(server.requests) == 7, "after five wrong picks of things that are there"
 
 
 async def test_a_model_that_just_passes_moves_the_belief_less() -> None:
     """Two things as likely: what a strong model's pick decides, a middling one's does not."""
     events: list[Event] = []
-    with FakeServer(then=picking(16, 7)) as server:
+    with FakeServer(then=picking()) as server:
+        remember_picks(server, kept(16, 7))
         (result,) = await in_a_run(server, events)
     assert figures(events) == [("trusted", 0.75)]
     doubted = [e for e in events if isinstance(e, GroundingTried) and e.verdict == "doubted"]
     assert len(doubted) == int(isinstance(result, NotFound))
 
 
-async def test_searches_at_one_time_share_the_test() -> None:
-    with FakeServer(then=picking()) as server:
-        results = await in_a_run(server, [], searches=4)
-    assert {found(result) for result in results} == {(640, 515)}
-    assert len(server.requests) == 34
-
-
-async def test_a_server_that_is_down_is_tried_again_in_the_next_run_only() -> None:
-    events: list[Event] = []
-    with FakeServer(then=lambda received: Fault("status")) as server:
-        await in_a_run(server, events, searches=3)
-    assert len(server.requests) == 1
-    assert figures(events) == [("distrusted", None)]
-    assert "did not answer" in notes(events)[-1]
-    with FakeServer(then=picking()) as server:
-        assert found((await in_a_run(server, []))[0]) == (640, 515)
+def test_a_server_that_is_down_while_it_is_measured_leaves_no_figure() -> None:
+    with FakeServer(then=lambda received: Fault("status", status=400)) as server:
+        assert not measure(server).ok
+        assert recalled("picks", key(server)) is None
 
 
 async def test_a_run_that_goes_on_decides_by_its_log() -> None:
-    """Whatever the cache says by now, or the server."""
+    """Whatever the cache says by now."""
+    unknown: list[Event] = []
     good: list[Event] = []
     bad: list[Event] = []
     with FakeServer(then=picking()) as server:
+        await in_a_run(server, unknown)
+        remember_picks(server, kept())
         await in_a_run(server, good)
-    with FakeServer(then=picking(0, 0)) as server:
+        remember_picks(server, Counts(there=5, absent=2))
         await in_a_run(server, bad)
         count = len(server.requests)
         (result,) = await in_a_run(server, [], before=good)
         assert found(result) == (640, 515)
         assert len(server.requests) == count + 1
-    with FakeServer(then=picking()) as server:
-        (result,) = await in_a_run(server, [], before=bad)
-        assert isinstance(result, NotFound)
-        assert server.requests == []
+        remember_picks(server, kept())
+        for before in (bad, unknown):
+            again: list[Event] = []
+            (result,) = await in_a_run(server, again, before=before)
+            assert isinstance(result, NotFound)
+            assert notes(again) == []
+        assert len(server.requests) == count + 1
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"there": -1}', b'{"right": 1e9}', b"\xff" * 9_000]
 )
-async def test_a_broken_cache_is_as_none(content: bytes, own_cache: Path, tmp_path: Path) -> None:
+async def test_a_broken_cache_is_as_none(content: bytes, tmp_path: Path) -> None:
+    events: list[Event] = []
     with FakeServer(then=picking()) as server:
-        await in_a_run(server, [])
+        remember_picks(server, kept())
         (file,) = (tmp_path / "cache" / "hisa" / "trust").iterdir()
         file.write_bytes(content)
-        await in_a_run(server, [])
-        assert len(server.requests) == 62
-        assert Counts.model_validate_json(file.read_bytes()).right == 20
+        await in_a_run(server, events)
+        assert server.requests == []
+        assert "it is not known how well it picks" in notes(events)[0]
+        remember_picks(server, kept())
+        assert recalled("picks", key(server)) == kept()
 
 
 def test_what_is_kept_is_bounded_and_holds_no_address(tmp_path: Path) -> None:
@@ -247,14 +294,16 @@ def test_capable_families_are_taken_at_their_profiles_word(name: str) -> None:
     assert find(name).picks == 0.9
 
 
-def test_a_profile_that_says_nothing_is_measured() -> None:
+def test_a_profile_that_says_nothing_knows_no_chance() -> None:
     assert Profile(name="of another package").picks is None
 
 
 @pytest.mark.parametrize(
     ("address", "picks"), [("http://127.0.0.1:1/v1", None), ("https://models.example/v1", 0.9)]
 )
-async def test_an_unknown_model_is_measured_at_home_only(address: str, picks: float | None) -> None:
+async def test_an_unknown_model_at_home_is_not_taken_for_a_strong_one(
+    address: str, picks: float | None
+) -> None:
     chosen = {"planner": {"model": "mine", "base_url": address}}
     settings = Settings.model_validate({"models": chosen})
     environ = {"OPENAI_API_KEY": "x"}
@@ -273,72 +322,50 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
         key = key_of("gta1-7b", settings.models.grounder, find("gta1-7b"))
         remember("points", key, Counts(there=8, right=hits, enough=hits >= 6))
         async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
-            grounder = build_grounder(
+            opened = build_grounder(
                 settings, models, events.append, seer=models.profiles["grounder"],
                 read=nothing_to_read,
             )  # fmt: skip
             (result,) = await asyncio.gather(
-                grounder.resolve(call("the Save button"), two()), return_exceptions=True
+                opened.resolve(call("the Save button"), two()), return_exceptions=True
             )
     assert bool(server.requests) == asked
     assert isinstance(result, GroundedCall if asked else NotFound)
     assert figures(events) == [("trusted", 0.85) if asked else ("distrusted", None)]
 
 
-@pytest.mark.process
-def test_doctor_measures_anew_and_tells_the_runs(tmp_path: Path) -> None:
-    def doctor(server: FakeServer) -> str:
-        chosen = ("--set", f"models.planner.model={SMALL}")
-        where = ("--set", f"models.planner.base_url={server.url}")
-        ran = CliRunner().invoke(
-            cli, [*chosen, *where, "doctor", "--grounder"], standalone_mode=False
-        )
-        (line,) = (line for line in ran.output.splitlines() if "grounder's picks" in line)
-        return line
-
+def test_doctor_measures_the_planners_picks_anew_and_tells_the_runs() -> None:
     with FakeServer(then=picking(18, 9)) as server:
-        assert "ok  grounder's picks" in (line := doctor(server))
-        assert "18 of 20 known picks right, 9 of 10 refused" in line
+        finding = measure(server)
+        assert finding.ok
+        assert "18 of 20 known picks right, 9 of 10 refused" in finding.detail
         assert len([r for r in server.requests if described(r)]) == 30
-        key = key_of(SMALL, Settings().models.planner.model_copy(update={"base_url": server.url}),
-                     find(SMALL))  # fmt: skip
-        assert recalled("picks", key) == Counts(
-            there=20, right=18, absent=10, refused=9, enough=True
-        )
-    with FakeServer(then=picking(3, 0)) as server:
-        assert "--  grounder's picks" in (line := doctor(server))
-        assert "it is not asked, the elements decide" in line
+        assert recalled("picks", key(server)) == kept(18, 9)
+        measure(server)
+        assert len(server.requests) == 60
 
 
-async def test_a_model_is_measured_before_the_set_up_of_a_task_and_not_within_an_act(
+async def test_no_known_list_is_asked_before_the_first_plan_nor_within_an_act(
     tmp_path: Path,
 ) -> None:
-    happened: list[str] = []
+    click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the button")
+    plans = itertools.chain([click], itertools.repeat(tool_call("termination", "It is done.")))
 
-    class Watched(FakeEnvironment):
-        """A form that notes when it is set up and looked at."""
-
-        async def reset(self) -> None:
-            happened.append("set-up")
-            await super().reset()
-
-    picks = picking()
-
-    def answer(received: Received) -> str | Fault:
-        if described(received):
-            happened.append("known list")
-            return picks(received)
-        return tool_call("termination", "It is done.")
+    def answer(received: Received) -> str:
+        return next(plans) if received.role == "planner" else "Succeeded."
 
     with FakeServer(then=answer) as server:
-        model = {"base_url": server.url, "model": SMALL}
         tree = {
-            "models": {"planner": model},
+            "models": {"planner": {"base_url": server.url, "model": "my-model"}},
             "run": {"folder": tmp_path},
             "patterns": {"enabled": False},
         }
-        await hisa.run(
-            "Press the button.", settings=Settings.model_validate(tree), environment=Watched()
+        result = await hisa.run(
+            "Press the button.",
+            settings=Settings.model_validate(tree),
+            environment=FakeEnvironment(),
         )
-    assert happened.count("known list") == 30
-    assert happened.index("set-up") >= 30
+        assert server.requests[0].role == "planner"
+        assert not any(request.role == "grounder" for request in server.requests)
+    unsure = [e for e in hisa.load_run(result.folder).events if e.type == "grounding_failed"]
+    assert unsure, "the act had to be unsure to prove it"
