@@ -93,7 +93,8 @@ class Windows(StockDesktop):
         self._before, self._after = before, after
 
     def windows(self) -> list[str]:
-        return self._after if len(self.sources) > 1 else self._before
+        acts = [action for action in self.form.acted if action.kind != "move"]
+        return self._after if len(acts) > 1 else self._before
 
 
 ERROR = [OTHER, MAIN, TROUBLE], "the file could not be written"
