@@ -19,15 +19,12 @@ from hisa.errors import ScreenChanged
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.similarity import outlines_alike
+from hisa.screen.similarity import is_same_drawing
 
-__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "lit_boxes", "require_unchanged"]
+__all__ = ["REACTION_SECONDS", "arrival", "lit_boxes", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
 """What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
-SAME_DRAWING = 0.5
-"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
-the same one 0.9."""
 _RING = 6
 """Image pixels around a thing in which it may light up too: a ring of focus, a shadow."""
 _BORDER = 3
@@ -89,7 +86,7 @@ def lit_boxes(
         ]
         for picture, pointer in product(drawn, _pointers(before, now)):
             _blacken(picture, pointer, inner)
-        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
+        if is_same_drawing(*map(Screenshot, drawn)):
             yield grown(box, _RING)
 
 

@@ -25,14 +25,14 @@ from hisa.actions import (
     Write,
     presses,
 )
-from hisa.actions.unchanged_look import SAME_DRAWING, lit_boxes
+from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
-from hisa.screen.similarity import similarity
+from hisa.screen.similarity import outlines_alike, similarity
 from hisa.state.base import ReadsElements
 from hisa.state.held_regions import (
     CONTROLS,
@@ -61,6 +61,11 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
+_UNDERLINED = 0.5
+"""How alike the outlines of a link must stay that is known by its name: many are underlined as the
+pointer comes."""
+_LIKE_BEFORE = 0.5
+"""How alike the part of a large element around a place must stay."""
 _LARGE = 0.05
 """Share of the screen from which on an element is no control with a label of its own."""
 _IN_A_ROW = 8
@@ -361,7 +366,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
         other = f"{called(element)} around ({x}, {y}) shows another thing"
-        return "" if alike >= SAME_DRAWING else other
+        return "" if alike >= _LIKE_BEFORE else other
     inside = tuple(
         round(side)
         for side in (
@@ -377,5 +382,8 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     if around > 0 and changed.histogram()[255] > _AROUND * around:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
     if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now)):
+        return ""
+    drawn = (look.screenshot.crop(own) for look in (before, now))
+    if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
         return ""
     return f"what is drawn on {called(element)} is another thing now"

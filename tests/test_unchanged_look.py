@@ -1,0 +1,92 @@
+"""What only lights up under the pointer is the same; another label in its place is another thing.
+
+The buttons were drawn by Chromium, in three styles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from hisa.actions.unchanged_look import lit_boxes, require_unchanged
+from hisa.errors import ScreenChanged
+from hisa.protocols import Held
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.state.act_guard import redrawn
+
+_BUTTONS = Image.open(Path(__file__).parent / "data" / "buttons.png").convert("RGB")
+_STYLES = ("plain", "hovered", "inverted")
+_LABELS = (
+    "Show details", "Place order", "Next page", "Delete user", "Draft 3", "Draft 6", "OK", "No", "",
+)  # fmt: skip
+_BOX = BoundingBox(100, 80, 230, 116, "screen")
+_AT = Point(165, 98, "image")
+_WINDOW = Window("1", "Orders", "app", active=True)
+
+
+def shown(label: str, style: str = "plain", *, below: str = "") -> Observation:
+    """A look at a page with a button, and perhaps another one below it."""
+    page = Image.new("RGB", (400, 240), "white")
+    for name, top in ((label, 80), (below, 140)):
+        left = 5 + 140 * _LABELS.index(name)
+        upper = 5 + 46 * _STYLES.index(style if top == 80 else "plain")
+        if top == 80 or name:
+            page.paste(_BUTTONS.crop((left, upper, left + 130, upper + 36)), (100, top))
+    picture = Screenshot(page)
+    return Observation(picture, picture.size, (_WINDOW,), cursor=Point(5, 5, "screen"))
+
+
+def hold_to(look: Observation) -> Held:
+    around = BoundingBox(92, 72, 239, 125, "screen")
+    return Held(look, (around,), own=(_BOX,))
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize("label", _LABELS[:-1])
+def test_a_button_that_only_lights_up_is_the_same(label: str, style: str) -> None:
+    require_unchanged(hold_to(shown(label)), shown(label, style))
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("Show details", "Place order"),
+        ("Next page", "Delete user"),
+        ("Draft 3", "Draft 6"),
+        ("OK", "No"),
+        ("OK", ""),
+        ("", "OK"),
+    ],
+)
+def test_another_label_in_a_buttons_place_is_no_highlight(
+    label: str, other: str, style: str
+) -> None:
+    with pytest.raises(ScreenChanged):
+        require_unchanged(hold_to(shown(label)), shown(other, style))
+
+
+def test_a_row_that_moved_up_is_no_highlight() -> None:
+    with pytest.raises(ScreenChanged):
+        require_unchanged(
+            hold_to(shown("Draft 3", below="Draft 6")), shown("Draft 6", below="Draft 3")
+        )
+
+
+def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:
+    """One swatch of colour is not the other."""
+    inner = BoundingBox(110, 88, 220, 108, "screen")
+    assert not list(lit_boxes([inner], shown(""), shown("", "inverted")))
+
+
+@pytest.mark.parametrize("other", ["Place order", "Show details"])
+def test_a_button_whose_name_stays_is_known_by_what_is_drawn_on_it(other: str) -> None:
+    """Programs name some buttons by hand, and tell of a new label late."""
+    element = Element("push button", "Go on", _BOX, window="Orders", app="app")
+    before = replace(shown("Show details"), elements=(element,))
+    now = replace(shown(other, "hovered"), elements=(element,))
+    assert bool(redrawn(_AT, element, before, now)) == (other == "Place order")
