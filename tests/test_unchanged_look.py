@@ -77,6 +77,18 @@ def test_a_row_that_moved_up_is_no_highlight() -> None:
         )
 
 
+@pytest.mark.parametrize("other", ["Draft 3", "Draft 6"])
+def test_a_label_that_moved_by_a_pixel_is_known_where_that_may_be(other: str) -> None:
+    planned, now = shown("Draft 3"), shown(other, "hovered")
+    below = replace(_BOX, top=_BOX.top + 1, bottom=_BOX.bottom + 1)
+    later = Image.new("RGB", (400, 240), "white")
+    later.paste(now.screenshot.pixels, (0, 1))
+    now = replace(now, screenshot=Screenshot(later))
+    assert bool([*lit_boxes([_BOX], planned, now, moved=1)]) == (other == "Draft 3")
+    assert not [*lit_boxes([_BOX], planned, now)]
+    assert not [*lit_boxes([below], planned, now)]
+
+
 def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:
     """One swatch of colour is not the other."""
     inner = BoundingBox(110, 88, 220, 108, "screen")

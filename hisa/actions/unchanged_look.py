@@ -17,7 +17,7 @@ from hisa.actions.action_records import Action, Click, Drag, MouseDown, Move, Sl
 from hisa.actions.calls import Held
 from hisa.errors import ScreenChanged
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.similarity import is_same_drawing
 
@@ -73,21 +73,28 @@ def require_unchanged(held: Held, now: Observation) -> None:
 
 
 def lit_boxes(
-    boxes: Iterable[BoundingBox], before: Observation, now: Observation
+    boxes: Iterable[BoundingBox], before: Observation, now: Observation, *, moved: int = 0
 ) -> Iterator[BoundingBox]:
     """Yields those of some boxes, with a ring and in image space, on which the same is drawn.
 
-    Its colour and its border may be others.
+    Its colour and its border may be others, and it may have moved by so many pixels, as what is
+    drawn on a button that is pressed.
     """
+    by = sorted(range(-moved, moved + 1), key=abs)
     for box in (now.convert_box(each, "image") for each in boxes):
         inner = grown(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
-        drawn = [
-            look.without_pointer.screenshot.pixels.crop(_corners(inner)) for look in (before, now)
-        ]
-        for picture, pointer in product(drawn, _pointers(before, now)):
-            _blacken(picture, pointer, inner)
-        if is_same_drawing(*map(Screenshot, drawn)):
+        was = _drawn(inner, before, (before, now))
+        places = (shifted(inner, across, down) for across, down in product(by, by))
+        if any(is_same_drawing(was, _drawn(place, now, (before, now))) for place in places):
             yield grown(box, _RING)
+
+
+def _drawn(box: BoundingBox, look: Observation, looks: Sequence[Observation]) -> Screenshot:
+    """What a look shows in a box, without the pointers of some looks."""
+    picture = look.without_pointer.screenshot.pixels.crop(_corners(box))
+    for pointer in _pointers(*looks):
+        _blacken(picture, pointer, box)
+    return Screenshot(picture)
 
 
 def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:

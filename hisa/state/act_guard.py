@@ -64,6 +64,8 @@ veil or a cover all of them."""
 _UNDERLINED = 0.5
 """How alike the outlines of a link must stay that is known by its name: many are underlined as the
 pointer comes."""
+_PRESSED = 1
+"""Image pixels by which the label of a button moves that is pressed, or drawn anew."""
 _LIKE_BEFORE = 0.5
 """How alike the part of a large element around a place must stay."""
 _LARGE = 0.05
@@ -381,7 +383,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     around = box.area - own.area
     if around > 0 and changed.histogram()[255] > _AROUND * around:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
-    if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now)):
+    if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now, moved=_PRESSED)):
         return ""
     drawn = (look.screenshot.crop(own) for look in (before, now))
     if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
