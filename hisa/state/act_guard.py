@@ -267,12 +267,13 @@ def _is_one_of_several(element: Element, look: Observation) -> bool:
 def _beside(element: Element, look: Observation) -> Iterator[Element]:
     """Yields the elements with a text in the row of another.
 
-    Beside a part that only arranges others, as in a bar, what a field holds names no row.
+    In a bar, beside a part that only arranges others, what a field holds names no row.
     """
     middle = element.box.centre.y
-    arranges = element.role in LAYOUT and not element.name
+    bars = (e for e in look.elements or () if e.role == "tool bar" and e.window == element.window)
+    barred = element.role in LAYOUT and any(bar.box.contains(element.box.centre) for bar in bars)
     for other in look.elements or ():
-        if arranges and other.role in FIELDS:
+        if barred and other.role in FIELDS and not element.name:
             continue
         own = other is element or other.box.contains(element.box.centre)
         if own or not _words(other) or other.window != element.window:

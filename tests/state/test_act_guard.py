@@ -162,13 +162,15 @@ def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: s
 
 
 def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
-    def bar(cell: str, *, role: str = "filler") -> Observation:
+    def bar(cell: str, *, role: str = "filler", within: str = "tool bar") -> Observation:
+        holder = replace(thing(within, "Formula"), box=BoundingBox(50, 90, 700, 150, "screen"))
         field = replace(thing("text", "", left=300), text=cell)
-        return look([field, thing("push button", "Sum", left=500), thing(role, "")])
+        return look([holder, field, thing("push button", "Sum", left=500), thing(role, "")])
 
     assert GUARD.objection(clicks(), bar("A1"), bar("H4")) == ""
-    moved = GUARD.objection(clicks(), bar("A1", role="check box"), bar("H4", role="check box"))
-    assert "what stands beside" in moved, "a field may name the row of a control"
+    for other in ({"role": "check box"}, {"within": "table"}):
+        moved = GUARD.objection(clicks(), bar("A1", **other), bar("H4", **other))
+        assert "what stands beside" in moved, "a field may name the row of a control, or of a table"
 
 
 def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
