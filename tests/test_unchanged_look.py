@@ -5,11 +5,12 @@ The buttons were drawn by Chromium, in three styles.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from hisa.actions.unchanged_look import lit_boxes, require_unchanged
 from hisa.errors import ScreenChanged
@@ -87,6 +88,18 @@ def test_a_label_that_moved_by_a_pixel_is_known_where_that_may_be(other: str) ->
     assert bool([*lit_boxes([_BOX], planned, now, moved=1)]) == (other == "Draft 3")
     assert not [*lit_boxes([_BOX], planned, now)]
     assert not [*lit_boxes([below], planned, now)]
+
+
+@pytest.mark.parametrize("figure", ["3", "6"])
+def test_a_figure_close_to_a_button_that_lights_up_names_its_row(figure: str) -> None:
+    beside = BoundingBox(90, 84, 99, 112, "screen")
+    looks = shown("OK"), shown("OK", "hovered")
+    for look, text in zip(looks, ("3", figure), strict=True):
+        ImageDraw.Draw(look.screenshot.pixels).text((93, 90), text, fill="black")
+    planned, now = looks
+    held = replace(hold_to(planned), boxes=(*hold_to(planned).boxes, beside))
+    with nullcontext() if figure == "3" else pytest.raises(ScreenChanged):
+        require_unchanged(held, now)
 
 
 def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:

@@ -105,8 +105,8 @@ def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
     for pointer in _pointers(held.look, now):
         _blacken(changed, pointer, part)
     if not _is_small(changed):
-        for lit in lit_boxes(held.own, held.look, now):
-            _blacken(changed, lit, part)
+        for lit in lit_boxes(held.own, held.look, now):  # around it, a row may have its name
+            _blacken(changed, lit if part.contains(lit.centre) else grown(lit, -_RING), part)
     return not _is_small(changed)
 
 
