@@ -293,13 +293,31 @@ def in_another_row(was: Element, look: Observation, there: Element, now: Observa
     if not _is_one_of_several(was, look):
         return False
     before, after = _row(was, look), _row(there, now)
-    if before == after:
-        return False
     lasting = _lasting(before)
-    if not lasting or lasting != _lasting(after):
-        return True
     rows = [_lasting(_row(each, look)) for each in look.elements or () if is_same(each, was)]
-    return rows.count(lasting) > 1
+    named = bool(lasting) and rows.count(lasting) <= 1
+    if before != after:
+        return not named or lasting != _lasting(after)
+    texts = (e for e in _beside(was, look) if not named or not _TICKING.fullmatch(_words(e)))
+    return _is_drawn_otherwise(texts, look, now)
+
+
+def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Observation) -> bool:
+    """Whether a text is drawn that its element does not tell yet: pages tell late of what changed.
+
+    What a field or a box that is ticked shows is not its name, nor what a part shows that has them.
+    """
+    if (mask := changed_mask(before, now)) is None:
+        return False
+    controls = [e.box.centre for e in before.elements or () if e.role in CONTROLS]
+    for text in texts:
+        box = now.convert_box(text.box, "image")
+        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
+        plain = not any(map(text.box.contains, controls))
+        changed = plain and mask.crop(corners).getbbox() is not None
+        if changed and not any(lit_boxes([box], before, now, moved=_PRESSED)):
+            return True
+    return False
 
 
 def _row(element: Element, look: Observation) -> list[str]:

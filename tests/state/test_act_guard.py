@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PIL import ImageDraw
+from PIL import ImageDraw, ImageOps
 
 from hisa.actions import Action, Click, Drag, Move, Press, Scroll
 from hisa.errors import ScreenChanged
@@ -153,6 +153,22 @@ def test_rows_that_differ_by_figures_alone_are_other_rows(case: str) -> None:
     second = Point(180, 120, "image")
     assert GUARD.objection(clicks(second), planned, planned) == ""
     assert "what stands beside" in GUARD.objection(clicks(second), planned, now)
+
+
+@pytest.mark.parametrize("case", FIGURES)
+def test_a_row_that_is_drawn_before_its_element_tells_of_it_is_another_row(case: str) -> None:
+    """A browser's elements are told a while after they are painted."""
+    planned, now = (_list(*names) for names in FIGURES[case])
+    late = replace(now, elements=planned.elements)
+    assert "what stands beside" in GUARD.objection(clicks(Point(180, 120, "image")), planned, late)
+
+
+def test_a_row_that_is_chosen_is_drawn_in_other_colours_and_the_same() -> None:
+    planned = _list("Draft 3", "Draft 6")
+    now = _list("Draft 3", "Draft 6")
+    row = now.screenshot.pixels.crop((290, 90, 640, 150))
+    now.screenshot.pixels.paste(ImageOps.colorize(row.convert("L"), "white", "navy"), (290, 90))
+    assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
 
 
 @pytest.mark.parametrize(("was", "there"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
