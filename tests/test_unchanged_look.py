@@ -115,3 +115,14 @@ def test_a_button_whose_name_stays_is_known_by_what_is_drawn_on_it(other: str) -
     before = replace(shown("Show details"), elements=(element,))
     now = replace(shown(other, "hovered"), elements=(element,))
     assert bool(redrawn(_AT, element, before, now)) == (other == "Place order")
+
+
+@pytest.mark.parametrize(("reach", "same"), [(9, True), (90, False)])
+def test_a_glow_ends_near_its_button_and_a_veil_does_not(reach: int, same: bool) -> None:
+    element = Element("push button", "Go on", _BOX, window="Orders", app="app")
+    planned, now = shown("Show details"), shown("Show details")
+    lit = now.screenshot.pixels.crop((100, 80, 230, 116))
+    sides = (100 - reach, max(0, 80 - reach), 230 + reach, 116 + reach)
+    now.screenshot.pixels.paste("skyblue", sides)
+    now.screenshot.pixels.paste(lit, (100, 80))
+    assert (redrawn(_AT, element, planned, now) == "") == same

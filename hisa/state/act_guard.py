@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from PIL import Image
+
 from hisa.actions import (
     Action,
     Click,
@@ -28,7 +30,7 @@ from hisa.actions import (
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
@@ -64,6 +66,8 @@ veil or a cover all of them."""
 _UNDERLINED = 0.5
 """How alike the outlines of a link must stay that is known by its name: many are underlined as the
 pointer comes."""
+_GLOW = 8
+"""Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
 _PRESSED = 1
 """Image pixels by which the label of a button moves that is pressed, or drawn anew."""
 _LIKE_BEFORE = 0.5
@@ -400,11 +404,22 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     changed = changed.copy()
     changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
     around = box.area - own.area
-    if around > 0 and changed.histogram()[255] > _AROUND * around:
+    lit = element.role in CONTROLS - FIELDS and any(lit_boxes([own], before, now, moved=_PRESSED))
+    glows = lit and _ends_near(mask, box)
+    if around > 0 and changed.histogram()[255] > _AROUND * around and not glows:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
-    if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now, moved=_PRESSED)):
+    if element.role not in CONTROLS - FIELDS or lit:
         return ""
     drawn = (look.screenshot.crop(own) for look in (before, now))
     if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
         return ""
     return f"what is drawn on {called(element)} is another thing now"
+
+
+def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
+    """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
+    within, near = grown(box, _GLOW), grown(box, 3 * _GLOW)
+    part = changed.crop((int(near.left), int(near.top), int(near.right), int(near.bottom)))
+    left, top = int(within.left - near.left), int(within.top - near.top)
+    part.paste(0, (left, top, part.width - left, part.height - top))
+    return part.getbbox() is None
