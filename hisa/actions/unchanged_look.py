@@ -36,7 +36,7 @@ _POINTER = (16, 28)
 
 
 def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
-    """What brings the pointer to the first press, pauses too; then that press and the rest."""
+    """Returns what brings the pointer to the first press, pauses too; then that press and the rest."""
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:
@@ -90,7 +90,7 @@ def lit_boxes(
 
 
 def _drawn(box: BoundingBox, look: Observation, looks: Sequence[Observation]) -> Screenshot:
-    """What a look shows in a box, without the pointers of some looks."""
+    """Returns what a look shows in a box, without the pointers of some looks."""
     picture = look.without_pointer.screenshot.pixels.crop(_corners(box))
     for pointer in _pointers(*looks):
         _blacken(picture, pointer, box)

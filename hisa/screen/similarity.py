@@ -84,7 +84,7 @@ def is_same_drawing(one: Screenshot, other: Screenshot) -> bool:
 
 
 def _outlines(picture: Screenshot) -> NDArray[np.float64]:
-    """How steep the steepest of the three colours is at each pixel."""
+    """Returns how steep the steepest of the three colours is at each pixel."""
     import numpy as np
 
     down, across = np.gradient(np.asarray(picture.pixels, np.float64), axis=(0, 1))
