@@ -36,7 +36,7 @@ _POINTER = (16, 28)
 
 
 def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
-    """Returns what brings the pointer to the first press, pauses too; then that press and the rest."""
+    """Returns what brings the pointer to the first press, and that press with the rest."""
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:
