@@ -17,17 +17,14 @@ from hisa.actions.action_records import Action, Click, Drag, MouseDown, Move, Sl
 from hisa.actions.calls import Held
 from hisa.errors import ScreenChanged
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
-from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.geometry import BoundingBox, Point, grown, shifted
 from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.similarity import outlines_alike
+from hisa.screen.similarity import is_same_drawing
 
-__all__ = ["REACTION_SECONDS", "SAME_DRAWING", "arrival", "lit_boxes", "require_unchanged"]
+__all__ = ["REACTION_SECONDS", "arrival", "lit_boxes", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
 """What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
-SAME_DRAWING = 0.5
-"""How alike the outlines on a button must stay; another label has 0.3 at most, another colour of
-the same one 0.9."""
 _RING = 6
 """Image pixels around a thing in which it may light up too: a ring of focus, a shadow."""
 _BORDER = 3
@@ -39,7 +36,7 @@ _POINTER = (16, 28)
 
 
 def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
-    """Splits actions into what brings the pointer to the first press, pauses too, and the rest."""
+    """Returns what brings the pointer to the first press, and that press with the rest."""
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:
@@ -76,21 +73,28 @@ def require_unchanged(held: Held, now: Observation) -> None:
 
 
 def lit_boxes(
-    boxes: Iterable[BoundingBox], before: Observation, now: Observation
+    boxes: Iterable[BoundingBox], before: Observation, now: Observation, *, moved: int = 0
 ) -> Iterator[BoundingBox]:
     """Yields those of some boxes, with a ring and in image space, on which the same is drawn.
 
-    Its colour and its border may be others.
+    Its colour and its border may be others, and it may have moved by so many pixels, as what is
+    drawn on a button that is pressed.
     """
+    by = sorted(range(-moved, moved + 1), key=abs)
     for box in (now.convert_box(each, "image") for each in boxes):
         inner = grown(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
-        drawn = [
-            look.without_pointer.screenshot.pixels.crop(_corners(inner)) for look in (before, now)
-        ]
-        for picture, pointer in product(drawn, _pointers(before, now)):
-            _blacken(picture, pointer, inner)
-        if outlines_alike(*map(Screenshot, drawn)) >= SAME_DRAWING:
+        was = _drawn(inner, before, (before, now))
+        places = (shifted(inner, across, down) for across, down in product(by, by))
+        if any(is_same_drawing(was, _drawn(place, now, (before, now))) for place in places):
             yield grown(box, _RING)
+
+
+def _drawn(box: BoundingBox, look: Observation, looks: Sequence[Observation]) -> Screenshot:
+    """Returns what a look shows in a box, without the pointers of some looks."""
+    picture = look.without_pointer.screenshot.pixels.crop(_corners(box))
+    for pointer in _pointers(*looks):
+        _blacken(picture, pointer, box)
+    return Screenshot(picture)
 
 
 def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
@@ -101,8 +105,8 @@ def _differs(held: Held, now: Observation, box: BoundingBox) -> bool:
     for pointer in _pointers(held.look, now):
         _blacken(changed, pointer, part)
     if not _is_small(changed):
-        for lit in lit_boxes(held.own, held.look, now):
-            _blacken(changed, lit, part)
+        for lit in lit_boxes(held.own, held.look, now):  # around it, a row may have its name
+            _blacken(changed, lit if part.contains(lit.centre) else grown(lit, -_RING), part)
     return not _is_small(changed)
 
 

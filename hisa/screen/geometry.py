@@ -9,10 +9,20 @@ Three spaces exist:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["BoundingBox", "Point", "Size", "Space", "convert", "convert_box", "fit_within", "grown"]
+__all__ = [
+    "BoundingBox",
+    "Point",
+    "Size",
+    "Space",
+    "convert",
+    "convert_box",
+    "fit_within",
+    "grown",
+    "shifted",
+]
 
 Space = Literal["screen", "image", "unit"]
 
@@ -89,6 +99,17 @@ class BoundingBox:
 def grown(box: BoundingBox, by: float) -> BoundingBox:
     """The box with so many pixels more on each side."""
     return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
+
+
+def shifted(box: BoundingBox, across: float, down: float) -> BoundingBox:
+    """The box so many pixels further right and down."""
+    return replace(
+        box,
+        left=box.left + across,
+        top=box.top + down,
+        right=box.right + across,
+        bottom=box.bottom + down,
+    )
 
 
 def _same(one: Space, other: Space) -> None:

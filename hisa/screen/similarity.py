@@ -10,13 +10,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["outlines_alike", "similarity"]
+__all__ = ["is_same_drawing", "outlines_alike", "similarity"]
 
 _WINDOW = 7
 """Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 """The constants of Wang et al., 2004, for 8 bits."""
+_FAINT = 2.0
+"""Grey levels a pixel by which outlines must vary in a window in which anything is drawn; the
+gradient of a button varies by less."""
+_SAME_OUTLINES = 0.5
+"""Least correlation of the outlines in such a window. Drawn by Chromium in other colours, the worst
+window of 22 labels in 12 styles has 0.98; with another label, a single digit too, -0.04 at most."""
 
 
 def similarity(one: Screenshot, other: Screenshot) -> float:
@@ -56,6 +62,34 @@ def outlines_alike(one: Screenshot, other: Screenshot) -> float:
         return 1.0
     length = float(np.sqrt((x @ x) * (y @ y)))
     return float(x @ y) / length if length else 0.0
+
+
+def is_same_drawing(one: Screenshot, other: Screenshot) -> bool:
+    """Whether two pictures have the same outlines everywhere, in whatever colours.
+
+    Where nothing is drawn, there is nothing that could be the same.
+    """
+    import numpy as np
+
+    if one.size != other.size or min(one.size.width, one.size.height) < 2:
+        return False
+    x, y = (_outlines(picture) for picture in (one, other))
+    side = min(_WINDOW, *x.shape)
+    mean_x, mean_y = _mean(x, side), _mean(y, side)
+    var_x, var_y = _mean(x * x, side) - mean_x**2, _mean(y * y, side) - mean_y**2
+    both = _mean(x * y, side) - mean_x * mean_y
+    drawn = np.maximum(var_x, var_y) > _FAINT**2
+    least = _SAME_OUTLINES * np.sqrt(np.maximum(var_x * var_y, 1e-9))
+    return bool(drawn.any() and (both >= least)[drawn].all())
+
+
+def _outlines(picture: Screenshot) -> NDArray[np.float64]:
+    """Returns how steep the steepest of the three colours is at each pixel."""
+    import numpy as np
+
+    down, across = np.gradient(np.asarray(picture.pixels, np.float64), axis=(0, 1))
+    steepest: NDArray[np.float64] = np.hypot(down, across).max(axis=2)
+    return steepest
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from PIL import Image
+
 from hisa.actions import (
     Action,
     Click,
@@ -25,14 +27,14 @@ from hisa.actions import (
     Write,
     presses,
 )
-from hisa.actions.unchanged_look import SAME_DRAWING, lit_boxes
+from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, TellsWhatLies
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import BoundingBox, Point, grown
 from hisa.screen.lies_at import element_at, focused_element, lies_in
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
-from hisa.screen.similarity import similarity
+from hisa.screen.similarity import outlines_alike, similarity
 from hisa.state.base import ReadsElements
 from hisa.state.held_regions import (
     CONTROLS,
@@ -61,6 +63,15 @@ __all__ = [
 _AROUND = 0.5
 """Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
 veil or a cover all of them."""
+_UNDERLINED = 0.5
+"""How alike the outlines of a link must stay that is known by its name: many are underlined as the
+pointer comes."""
+_GLOW = 8
+"""Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
+_PRESSED = 1
+"""Image pixels by which the label of a button moves that is pressed, or drawn anew."""
+_LIKE_BEFORE = 0.5
+"""How alike the part of a large element around a place must stay."""
 _LARGE = 0.05
 """Share of the screen from which on an element is no control with a label of its own."""
 _IN_A_ROW = 8
@@ -260,12 +271,13 @@ def _is_one_of_several(element: Element, look: Observation) -> bool:
 def _beside(element: Element, look: Observation) -> Iterator[Element]:
     """Yields the elements with a text in the row of another.
 
-    Beside a part that only arranges others, as in a bar, what a field holds names no row.
+    In a bar, beside a part that only arranges others, what a field holds names no row.
     """
     middle = element.box.centre.y
-    arranges = element.role in LAYOUT and not element.name
+    bars = (e for e in look.elements or () if e.role == "tool bar" and e.window == element.window)
+    barred = element.role in LAYOUT and any(bar.box.contains(element.box.centre) for bar in bars)
     for other in look.elements or ():
-        if arranges and other.role in FIELDS:
+        if barred and other.role in FIELDS and not element.name:
             continue
         own = other is element or other.box.contains(element.box.centre)
         if own or not _words(other) or other.window != element.window:
@@ -285,13 +297,31 @@ def in_another_row(was: Element, look: Observation, there: Element, now: Observa
     if not _is_one_of_several(was, look):
         return False
     before, after = _row(was, look), _row(there, now)
-    if before == after:
-        return False
     lasting = _lasting(before)
-    if not lasting or lasting != _lasting(after):
-        return True
     rows = [_lasting(_row(each, look)) for each in look.elements or () if is_same(each, was)]
-    return rows.count(lasting) > 1
+    named = bool(lasting) and rows.count(lasting) <= 1
+    if before != after:
+        return not named or lasting != _lasting(after)
+    texts = (e for e in _beside(was, look) if not named or not _TICKING.fullmatch(_words(e)))
+    return _is_drawn_otherwise(texts, look, now)
+
+
+def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Observation) -> bool:
+    """Whether a text is drawn that its element does not tell yet: pages tell late of what changed.
+
+    What a field or a box that is ticked shows is not its name, nor what a part shows that has them.
+    """
+    if (mask := changed_mask(before, now)) is None:
+        return False
+    controls = [e.box.centre for e in before.elements or () if e.role in CONTROLS]
+    for text in texts:
+        box = now.convert_box(text.box, "image")
+        corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
+        plain = not any(map(text.box.contains, controls))
+        changed = plain and mask.crop(corners).getbbox() is not None
+        if changed and not any(lit_boxes([box], before, now, moved=_PRESSED)):
+            return True
+    return False
 
 
 def _row(element: Element, look: Observation) -> list[str]:
@@ -361,7 +391,7 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     if own is None or element.box.area > _LARGE * now.screen.width * now.screen.height:
         alike = similarity(before.screenshot.crop(box), now.screenshot.crop(box))
         other = f"{called(element)} around ({x}, {y}) shows another thing"
-        return "" if alike >= SAME_DRAWING else other
+        return "" if alike >= _LIKE_BEFORE else other
     inside = tuple(
         round(side)
         for side in (
@@ -374,8 +404,22 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     changed = changed.copy()
     changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
     around = box.area - own.area
-    if around > 0 and changed.histogram()[255] > _AROUND * around:
+    lit = element.role in CONTROLS - FIELDS and any(lit_boxes([own], before, now, moved=_PRESSED))
+    glows = lit and _ends_near(mask, box)
+    if around > 0 and changed.histogram()[255] > _AROUND * around and not glows:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
-    if element.role not in CONTROLS - FIELDS or any(lit_boxes([own], before, now)):
+    if element.role not in CONTROLS - FIELDS or lit:
+        return ""
+    drawn = (look.screenshot.crop(own) for look in (before, now))
+    if element.role == "link" and outlines_alike(*drawn) >= _UNDERLINED:
         return ""
     return f"what is drawn on {called(element)} is another thing now"
+
+
+def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
+    """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
+    within, near = grown(box, _GLOW), grown(box, 3 * _GLOW)
+    part = changed.crop((int(near.left), int(near.top), int(near.right), int(near.bottom)))
+    left, top = int(within.left - near.left), int(within.top - near.top)
+    part.paste(0, (left, top, part.width - left, part.height - top))
+    return part.getbbox() is None

@@ -355,7 +355,7 @@ def _other_focus(
 
 
 def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list[Element]:
-    """Returns the owner of the focus when keys were allowed after the newest click, if known."""
+    """Returns what had the focus when keys were last allowed after a click; empty: not known."""
     for each in reversed(made):
         look = each.call.found
         if points(each.call.actions):

@@ -19,7 +19,7 @@ GROUPS = {
     "plug-ins": len(tools.MISBEHAVING) + len(tools.SAYING),
     "servers of tools": len(tools.PLANTED) + len(tools.FAILING),
     "secrets": 2 * len(secrets.GIVING_AWAY) + len(secrets.TYPING) + len(secrets.SHOWN),
-    "real desktop": len(desktop.KITS) + len(desktop.HOSTILE) + len(desktop.MADE),
+    "real desktop": len(desktop.KITS) + len(desktop.HOSTILE),
 }
 """Cases that stand in tables; those that are a test of their own come on top."""
 

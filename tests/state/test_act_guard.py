@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PIL import ImageDraw
+from PIL import ImageDraw, ImageOps
 
 from hisa.actions import Action, Click, Drag, Move, Press, Scroll
 from hisa.errors import ScreenChanged
@@ -155,6 +155,22 @@ def test_rows_that_differ_by_figures_alone_are_other_rows(case: str) -> None:
     assert "what stands beside" in GUARD.objection(clicks(second), planned, now)
 
 
+@pytest.mark.parametrize("case", FIGURES)
+def test_a_row_that_is_drawn_before_its_element_tells_of_it_is_another_row(case: str) -> None:
+    """A browser's elements are told a while after they are painted."""
+    planned, now = (_list(*names) for names in FIGURES[case])
+    late = replace(now, elements=planned.elements)
+    assert "what stands beside" in GUARD.objection(clicks(Point(180, 120, "image")), planned, late)
+
+
+def test_a_row_that_is_chosen_is_drawn_in_other_colours_and_the_same() -> None:
+    planned = _list("Draft 3", "Draft 6")
+    now = _list("Draft 3", "Draft 6")
+    row = now.screenshot.pixels.crop((290, 90, 640, 150))
+    now.screenshot.pixels.paste(ImageOps.colorize(row.convert("L"), "white", "navy"), (290, 90))
+    assert GUARD.objection(clicks(Point(180, 120, "image")), planned, now) == ""
+
+
 @pytest.mark.parametrize(("was", "there"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
 def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: str) -> None:
     planned, now = (_list(("Inbox", "3"), ("Spam", text)) for text in (was, there))
@@ -162,13 +178,15 @@ def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, there: s
 
 
 def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
-    def bar(cell: str, *, role: str = "filler") -> Observation:
+    def bar(cell: str, *, role: str = "filler", within: str = "tool bar") -> Observation:
+        holder = replace(thing(within, "Formula"), box=BoundingBox(50, 90, 700, 150, "screen"))
         field = replace(thing("text", "", left=300), text=cell)
-        return look([field, thing("push button", "Sum", left=500), thing(role, "")])
+        return look([holder, field, thing("push button", "Sum", left=500), thing(role, "")])
 
     assert GUARD.objection(clicks(), bar("A1"), bar("H4")) == ""
-    moved = GUARD.objection(clicks(), bar("A1", role="check box"), bar("H4", role="check box"))
-    assert "what stands beside" in moved, "a field may name the row of a control"
+    for other in ({"role": "check box"}, {"within": "table"}):
+        moved = GUARD.objection(clicks(), bar("A1", **other), bar("H4", **other))
+        assert "what stands beside" in moved, "a field may name the row of a control, or of a table"
 
 
 def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:

@@ -22,6 +22,7 @@ from hisa.tools.catalogue import Catalogue
 from hisa.tools.policy.call_facts import facts_of, is_never_asked
 from hisa.tools.policy.deciding import Policy, Reason, Ruling
 from hisa.tools.policy.named_facts import CallFacts
+from hisa.tools.policy.pressing import shows_effect
 from hisa.tools.policy.screen_part import is_browser_in_front
 from hisa.tools.policy.screen_things import NOTHING, Judged, judged_words
 
@@ -104,21 +105,31 @@ class PolicyToolbox(Catalogue):
         if call.press_next is not None:
             first, *more = presses(call.actions)
             decided = call.part(first) if more else call
-            call = replace(call, press_next=self._deciding(call.press_next, tool))
+            call = replace(call, press_next=self._deciding(call, tool, observation))
         word = await self._decide(decided, tool, observation, environment)
         if not word.allowed:
             self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
             return Outcome(ok=False, error=word.refusal, refused=True)
         return await self._inner.execute(call, observation, _unasked(environment, word))
 
-    def _deciding(self, press_next: PressNext, tool: BaseTool) -> PressNext:
-        """Makes later presses, each decided on a look of its own."""
+    def _deciding(self, call: GroundedCall, tool: BaseTool, look: Observation) -> PressNext:
+        """Makes later presses, each decided on a look of its own.
+
+        Where that does not show what those before may have brought, they are decided together.
+        """
+        press_next, looks = call.press_next, [look]
+        assert press_next is not None, "only a call that is parted has later presses"
 
         async def decide(done: GroundedCall, press: GroundedCall, act: Act) -> None:
+            before = looks[-1]
+
             async def act_decided(part: GroundedCall, environment: Environment) -> None:
                 assert part.held is not None, "a later press is held"
-                look = await self._seen(part, part.held.look, environment)
-                word = await self._decide(part, tool, look, environment)
+                now = await self._seen(part, part.held.look, environment)
+                looks.append(now)
+                alone = not self._policy.judges_effects or shows_effect(done.actions, before, now)
+                decided = part if alone else call.part((*done.actions, *part.actions))
+                word = await self._decide(decided, tool, now, environment)
                 if not word.allowed:
                     raise ActionRefused(word.refusal)
                 await act(part, _unasked(environment, word))

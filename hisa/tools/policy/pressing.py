@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hisa.actions import Write
+from hisa.actions import Action, Write
 from hisa.actions.effects import Effect
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import Point
@@ -16,7 +16,7 @@ from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy import effect_words as said
-from hisa.tools.policy.keyed import Keyed, Touch
+from hisa.tools.policy.keyed import Keyed, Touch, keyed
 from hisa.tools.policy.matching import words
 from hisa.tools.policy.screen_things import (
     called,
@@ -27,7 +27,7 @@ from hisa.tools.policy.screen_things import (
     thing_at,
 )
 
-__all__ = ["Pressed", "descriptions"]
+__all__ = ["Pressed", "descriptions", "shows_effect"]
 
 _ENTER = words("enter num_enter shift+enter ctrl+enter ctrl+shift+enter")
 _MOVES = words("tab shift+tab up down left right home end pageup pagedown")
@@ -43,6 +43,29 @@ def descriptions(call: GroundedCall) -> tuple[str, ...]:
     own = call.call
     found = (own.description, own.description_2, *(place.description for place in call.places))
     return tuple(dict.fromkeys(filter(None, found)))
+
+
+def shows_effect(done: Sequence[Action], before: Observation, now: Observation) -> bool:
+    """Whether a look shows what some acts may have brought, so that it tells what comes next.
+
+    A picture that changed while nothing new is told is one whose elements are told late, or never.
+    """
+    if before.all_elements is None or now.all_elements is None:
+        return False
+    was, focus = focused_element(before), focused_element(now)
+    moved = False
+    for touch in keyed(done).touches:
+        moved = touch in _MOVES if isinstance(touch, str) else moved and isinstance(touch, Write)
+    if moved:
+        return focus is not None and (was is None or _known(focus) != _known(was))
+    known = {_known(element) for element in before.elements or ()}
+    new = any(_known(element) not in known for element in now.elements or ())
+    pictures = (look.without_pointer.screenshot.pixels for look in (before, now))
+    return new or next(pictures) == next(pictures)
+
+
+def _known(element: Element) -> tuple[object, ...]:
+    return element.role, element.name, element.box
 
 
 class Pressed:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageDraw
 
 import hisa
+from hisa.actions import Action, Press
 from hisa.events import Abstracted, Acted, Decided
 from hisa.protocols import Environment, Model, Role
 from hisa.runs.read import Run, load_run
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.responses_server import ResponsesServer, computer_call
 from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
@@ -44,12 +46,31 @@ class Screen(FakeEnvironment):
         super().__init__()
         self._things, self._app, self._title = (FRAME, *things), app, title
         self.complete = True
+        self.comes_up = False
+        """Whether something is drawn after the first click that no element tells of."""
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         look = await super().observe(elements=elements, settle=settle)
         window = Window("1", self._title, self._app, FRAME.box, active=True)
         shown = self._things if elements else None
-        return replace(look, windows=(window,), elements=shown, complete=self.complete)
+        pixels = Image.new("RGB", look.screenshot.pixels.size, "white")
+        pen = ImageDraw.Draw(pixels)
+        for thing in self._things[1:]:
+            pen.rectangle(sides(thing.box), outline="grey")
+            pen.text((thing.box.left + 4, thing.box.top + 4), thing.name, fill="black")
+        if self.comes_up and self.acted:
+            pen.rectangle((560, 32, 760, 140), fill="white", outline="black")
+        return replace(
+            look,
+            screenshot=Screenshot(pixels),
+            windows=(window,),
+            elements=shown,
+            complete=self.complete,
+        )
+
+
+def sides(box: BoundingBox) -> tuple[float, float, float, float]:
+    return box.left, box.top, box.right, box.bottom
 
 
 async def acted(
@@ -76,6 +97,11 @@ async def acted(
 
 def decisions(run: Run) -> Sequence[Decided]:
     return [event for event in run.events if isinstance(event, Decided)]
+
+
+def pressed(machine: FakeEnvironment) -> Sequence[Action]:
+    """What was done, but for keys that move the focus to what a later press is decided on."""
+    return [action for action in machine.acted if action != Press("tab")]
 
 
 def refusals(run: Run) -> Sequence[str]:
@@ -122,8 +148,8 @@ async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Pat
         machine = Screen(thing("push button", "the second button", (300, 60)), own)
         reply = tool_call("gui_action", f"pyautogui.click({X}, {Y})", "the second button")
     run = await acted(tmp_path, machine, reply)
-    assert machine.acted == [], "nothing reached the machine"
-    (decided,) = decisions(run)
+    assert pressed(machine) == [], "nothing that presses reached the machine"
+    *_, decided = decisions(run)
     assert (decided.verdict, decided.allowed) == ("ask", False)
     assert "ask before deleting" in decided.rule
     (refusal,) = refusals(run)
@@ -206,8 +232,8 @@ async def test_a_plain_yes_means_what_its_dialog_says(
 ) -> None:
     machine = Screen(DELETE, *things, title="Question")
     run = await acted(tmp_path, machine, gui(source))
-    assert machine.acted == []
-    assert "ask before deleting" in decisions(run)[0].rule
+    assert pressed(machine) == []
+    assert "ask before deleting" in decisions(run)[-1].rule
     machine = Screen(DELETE, *things, title="Question")
     await acted(tmp_path, machine, gui("pyautogui.click(740, 420)"), gui("pyautogui.press('esc')"))
     assert len(machine.acted) == 2, "Cancel and Escape do no harm"
@@ -217,6 +243,8 @@ PAGE = replace(
     thing("document web", "Users", (0, 0), "focusable"), box=BoundingBox(0, 90, 1280, 700, "screen")
 )
 FIELD = replace(NAME, states=NAME.states | {"focused"})
+BOLD = thing("push button", "Bold", (600, 420))
+SEARCH = thing("push button", "Search", (300, 300), "focused")
 
 UNKNOWN = {
     "no elements": ([], "pyautogui.click(600, 600)"),
@@ -228,10 +256,6 @@ UNKNOWN = {
     "another window's focus": (
         [replace(FIELD, window="Other")],
         "pyautogui.write('d'); pyautogui.press('enter')",
-    ),
-    "what comes up": (
-        [thing("menu", "File", (600, 20))],
-        "pyautogui.click(600, 20); pyautogui.click(600, 60)",
     ),
 }
 
@@ -245,6 +269,30 @@ async def test_what_cannot_be_told_is_asked_about(what: str, tmp_path: Path) -> 
     run = await acted(tmp_path, machine, gui(source))
     assert machine.acted == []
     assert decisions(run)[0].verdict == "ask"
+
+
+@pytest.mark.parametrize("comes_up", [True, False])
+async def test_what_comes_up_and_no_element_tells_of_is_asked_about(
+    comes_up: bool, tmp_path: Path
+) -> None:
+    machine = Screen(thing("push button", "More", (600, 20)), BOLD)
+    machine.comes_up = comes_up
+    source = "pyautogui.click(600, 20); pyautogui.click(600, 420)"
+    run = await acted(tmp_path, machine, gui(source))
+    first, later = decisions(run)
+    assert (first.verdict, later.verdict) == ("allow", "ask" if comes_up else "allow")
+
+
+async def test_a_key_is_decided_by_the_focus_that_the_key_before_it_moved(tmp_path: Path) -> None:
+    class Tabbing(Screen):
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            self._things = (FRAME, DELETE, focused if self.acted else FIELD)
+            return await super().observe(elements=elements, settle=settle)
+
+    source = "pyautogui.press('tab'); pyautogui.press('enter')"
+    for focused, verdict in ((FOCUSED, "ask"), (FIELD, "ask"), (SEARCH, "allow")):
+        run = await acted(tmp_path, Tabbing(), gui(source))
+        assert decisions(run)[-1].verdict == verdict, focused.name
 
 
 async def test_elements_that_are_not_whole_are_read_again_and_then_asked_about(
@@ -286,7 +334,6 @@ MENUS = (thing("menu", "File", (40, 10)), thing("menu", "Edit", (120, 10)))
 OPEN = (MENUS[0], thing("menu item", "Save", (60, 40), "selected"), MENUS[1])
 BAR = replace(thing("tool bar", "Standard", (0, 0)), box=BoundingBox(0, 0, 1280, 40, "screen"))
 BARRED = thing("push button", "Delete Decimal Place", (600, 20))
-BOLD = thing("push button", "Bold", (600, 420))
 TERMINAL = {"app": "xterm", "title": "user@desktop"}
 HARMLESS: Sequence[tuple[str, tuple[Element, ...], dict[str, str]]] = [
     ("pyautogui.write('Ada Lovelace')", (FIELD, DELETE), {}),
@@ -347,5 +394,5 @@ async def test_a_harmless_act_is_not_asked_about(number: int, tmp_path: Path) ->
     if window:
         machine._things = ()
     run = await acted(tmp_path, machine, gui(source))
-    assert [(each.verdict, each.rule) for each in decisions(run)] == [("allow", "no rule applies")]
+    assert {(each.verdict, each.rule) for each in decisions(run)} == {("allow", "no rule applies")}
     assert machine.acted

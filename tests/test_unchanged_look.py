@@ -1,0 +1,128 @@
+"""What only lights up under the pointer is the same; another label in its place is another thing.
+
+The buttons were drawn by Chromium, in three styles.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from hisa.actions.unchanged_look import lit_boxes, require_unchanged
+from hisa.errors import ScreenChanged
+from hisa.protocols import Held
+from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.state.act_guard import redrawn
+
+_BUTTONS = Image.open(Path(__file__).parent / "data" / "buttons.png").convert("RGB")
+_STYLES = ("plain", "hovered", "inverted")
+_LABELS = (
+    "Show details", "Place order", "Next page", "Delete user", "Draft 3", "Draft 6", "OK", "No", "",
+)  # fmt: skip
+_BOX = BoundingBox(100, 80, 230, 116, "screen")
+_AT = Point(165, 98, "image")
+_WINDOW = Window("1", "Orders", "app", active=True)
+
+
+def shown(label: str, style: str = "plain", *, below: str = "") -> Observation:
+    """A look at a page with a button, and perhaps another one below it."""
+    page = Image.new("RGB", (400, 240), "white")
+    for name, top in ((label, 80), (below, 140)):
+        left = 5 + 140 * _LABELS.index(name)
+        upper = 5 + 46 * _STYLES.index(style if top == 80 else "plain")
+        if top == 80 or name:
+            page.paste(_BUTTONS.crop((left, upper, left + 130, upper + 36)), (100, top))
+    picture = Screenshot(page)
+    return Observation(picture, picture.size, (_WINDOW,), cursor=Point(5, 5, "screen"))
+
+
+def hold_to(look: Observation) -> Held:
+    around = BoundingBox(92, 72, 239, 125, "screen")
+    return Held(look, (around,), own=(_BOX,))
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize("label", _LABELS[:-1])
+def test_a_button_that_only_lights_up_is_the_same(label: str, style: str) -> None:
+    require_unchanged(hold_to(shown(label)), shown(label, style))
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("Show details", "Place order"),
+        ("Next page", "Delete user"),
+        ("Draft 3", "Draft 6"),
+        ("OK", "No"),
+        ("OK", ""),
+        ("", "OK"),
+    ],
+)
+def test_another_label_in_a_buttons_place_is_no_highlight(
+    label: str, other: str, style: str
+) -> None:
+    with pytest.raises(ScreenChanged):
+        require_unchanged(hold_to(shown(label)), shown(other, style))
+
+
+def test_a_row_that_moved_up_is_no_highlight() -> None:
+    with pytest.raises(ScreenChanged):
+        require_unchanged(
+            hold_to(shown("Draft 3", below="Draft 6")), shown("Draft 6", below="Draft 3")
+        )
+
+
+@pytest.mark.parametrize("other", ["Draft 3", "Draft 6"])
+def test_a_label_that_moved_by_a_pixel_is_known_where_that_may_be(other: str) -> None:
+    planned, now = shown("Draft 3"), shown(other, "hovered")
+    below = replace(_BOX, top=_BOX.top + 1, bottom=_BOX.bottom + 1)
+    later = Image.new("RGB", (400, 240), "white")
+    later.paste(now.screenshot.pixels, (0, 1))
+    now = replace(now, screenshot=Screenshot(later))
+    assert bool([*lit_boxes([_BOX], planned, now, moved=1)]) == (other == "Draft 3")
+    assert not [*lit_boxes([_BOX], planned, now)]
+    assert not [*lit_boxes([below], planned, now)]
+
+
+@pytest.mark.parametrize("figure", ["3", "6"])
+def test_a_figure_close_to_a_button_that_lights_up_names_its_row(figure: str) -> None:
+    beside = BoundingBox(90, 84, 99, 112, "screen")
+    looks = shown("OK"), shown("OK", "hovered")
+    for look, text in zip(looks, ("3", figure), strict=True):
+        ImageDraw.Draw(look.screenshot.pixels).text((93, 90), text, fill="black")
+    planned, now = looks
+    held = replace(hold_to(planned), boxes=(*hold_to(planned).boxes, beside))
+    with nullcontext() if figure == "3" else pytest.raises(ScreenChanged):
+        require_unchanged(held, now)
+
+
+def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:
+    """One swatch of colour is not the other."""
+    inner = BoundingBox(110, 88, 220, 108, "screen")
+    assert not list(lit_boxes([inner], shown(""), shown("", "inverted")))
+
+
+@pytest.mark.parametrize("other", ["Place order", "Show details"])
+def test_a_button_whose_name_stays_is_known_by_what_is_drawn_on_it(other: str) -> None:
+    """Programs name some buttons by hand, and tell of a new label late."""
+    element = Element("push button", "Go on", _BOX, window="Orders", app="app")
+    before = replace(shown("Show details"), elements=(element,))
+    now = replace(shown(other, "hovered"), elements=(element,))
+    assert bool(redrawn(_AT, element, before, now)) == (other == "Place order")
+
+
+@pytest.mark.parametrize(("reach", "same"), [(9, True), (90, False)])
+def test_a_glow_ends_near_its_button_and_a_veil_does_not(reach: int, same: bool) -> None:
+    element = Element("push button", "Go on", _BOX, window="Orders", app="app")
+    planned, now = shown("Show details"), shown("Show details")
+    lit = now.screenshot.pixels.crop((100, 80, 230, 116))
+    sides = (100 - reach, max(0, 80 - reach), 230 + reach, 116 + reach)
+    now.screenshot.pixels.paste("skyblue", sides)
+    now.screenshot.pixels.paste(lit, (100, 80))
+    assert (redrawn(_AT, element, planned, now) == "") == same
