@@ -41,7 +41,8 @@ def fitting_program(
         except UsageError as error:
             note(f"left out: {error}")
             continue
-        values = values_in(program, task.instruction)
+        unproved = "" if program.proof else "no second run proved it"
+        values = unproved or values_in(program, task.instruction)
         if isinstance(values, str):
             words = task.instruction[:_LONGEST].split()
             alike = SequenceMatcher(None, program.instruction.split(), words).ratio()
@@ -62,8 +63,6 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | str:
     says that value, and where one run alone showed it: its words are that run's. Of several runs
     with other values nobody knows which it is to be, and the program does not fit.
     """
-    if program.proof is None:
-        return "no second run proved it"
     pieces, values = _pieces(program), dict[str, str]()
     own = "".join(pieces[::2])
     words = " ".join(instruction.split()) if len(instruction) <= _LONGEST else ""
