@@ -160,12 +160,3 @@ async def test_a_word_for_how_things_look_may_be_a_name(word: str) -> None:
 async def test_a_letter_is_found_with_a_word_for_how_it_looks(more: str) -> None:
     letters = [part("push button", n, (20 + 30 * at, 20, 26, 24)) for at, n in enumerate("BIU")]
     assert (await find(f'{more} button "B"', page(*letters))).label == 'push button "B"'
-
-
-async def test_the_only_drop_down_list_is_clicked() -> None:
-    look = page(
-        part("combo box", "Country", (100, 60, 140, 24)),
-        part("entry", "Name", (100, 100, 300, 24)),
-        part("push button", "Menu", (600, 60, 140, 24), "has-popup"),
-    )
-    assert (await find("the only drop-down list", look)).label == 'combo box "Country"'

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from PIL import Image, ImageDraw
 
 import hisa
 from hisa.events import Acted, Decided
@@ -63,6 +64,13 @@ class PlantedMachine(FakeEnvironment):
         front = replace(look.windows[0], title=self._title, app=self._app)
         seen = None if look.elements is None else (*look.elements, *self._more)
         return replace(look, windows=(*behind, front), elements=seen, undrawn=self._undrawn)
+
+    def _draw(self) -> Image.Image:
+        image = super()._draw()
+        pen = ImageDraw.Draw(image)
+        for extra in self._more:
+            self._frame(pen, extra.box, extra.name, fill=(225, 225, 225), edge=(90, 90, 90))
+        return image
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from benchmarks.recall_reader import measured
 from hisa.config import StateSettings
 from hisa.events import Abstracted, Event
 from hisa.models.tokens import estimate_tokens
@@ -101,13 +100,3 @@ async def test_a_summary_cannot_forge_values() -> None:
     state.restore(events)
     await state.refine_if_due(TASK)
     assert "hunter2" not in state.view().refined
-
-
-@pytest.mark.parametrize(("notes", "least"), [(True, 0.95), (False, 0.9)])
-async def test_a_reader_finds_what_a_thought_told_25_steps_before(
-    notes: bool, least: float
-) -> None:
-    rows = (await measured("report", 2, [5], notes=notes))[5]
-    assert len(rows) == 24
-    lost = [(row["asked"], row["value"]) for row in rows if not row["right"]]
-    assert len(lost) <= (1 - least) * len(rows), lost

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from hisa.grounder.description import read_description
+from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.scene import Scene
 from hisa.plugins.reading.calendar_days import Day, day_asked
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.relational import relational
 from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.screen.observation import Observation
-from tests.grounder.scenes import element, scene
+from tests.grounder.scenes import call, element, scene
 
 
 def said(description: str, look: Observation) -> dict[str, Floats]:
@@ -233,3 +234,15 @@ def test_a_day_is_looked_for_in_its_month(description: str, left: int, top: int)
 )
 def test_words_ask_for_a_day_only_where_they_speak_of_days(words: str, day: Day | None) -> None:
     assert day_asked(words) == day
+
+
+async def test_the_only_drop_down_list_is_clicked() -> None:
+    shown = frozenset({"showing", "visible", "enabled", "sensitive", "focusable"})
+    look = scene(
+        element("combo box", "Country", (100, 60, 140, 24), states=shown),
+        element("entry", "Name", (100, 100, 300, 24), states=shown),
+        element("push button", "Menu", (600, 60, 140, 24), states=shown | {"has-popup"}),
+    )
+    grounder = ElementsGrounder(emit=lambda _: None, read=lambda *_: (), shapes=False)
+    (place,) = (await grounder.resolve(call("the only drop-down list"), look)).places
+    assert place.label == 'combo box "Country"'

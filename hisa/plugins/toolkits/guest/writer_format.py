@@ -108,11 +108,13 @@ def change_style(
         if collection.hasByName(name):
             raise Refused(f"there is a style {name!r} already")
         kind = "ParagraphStyle" if family == "paragraph" else "CharacterStyle"
-        collection.insertByName(name, desk.document.createInstance(f"com.sun.star.style.{kind}"))
-    inner = name if create else style_called(desk, _FAMILIES[family], name)
-    each = collection.getByName(inner)
+        each = desk.document.createInstance(f"com.sun.star.style.{kind}")
+    else:
+        each = collection.getByName(style_called(desk, _FAMILIES[family], name))
     if parent:
         each.ParentStyle = style_called(desk, _FAMILIES[family], parent)
+    if create:  # complete but for its look: LibreOffice 7.4 may crash if the parent comes later
+        collection.insertByName(name, each)
     properties = character(given)
     if family == "paragraph":
         properties |= paragraph(given)
@@ -121,7 +123,7 @@ def change_style(
     look = told_character(each)
     more = f"; {told_paragraph(each)}" if family == "paragraph" else ""
     based = f", based on {each.ParentStyle}" if each.ParentStyle else ""
-    return f"the {family} style {inner}{based} is now {look}{more}"
+    return f"the {family} style {each.Name}{based} is now {look}{more}"
 
 
 @changes("writer", "Bullets and numbering")
