@@ -126,3 +126,52 @@ def test_a_glow_ends_near_its_button_and_a_veil_does_not(reach: int, same: bool)
     now.screenshot.pixels.paste("skyblue", sides)
     now.screenshot.pixels.paste(lit, (100, 80))
     assert (redrawn(_AT, element, planned, now) == "") == same
+
+
+def split_button(*, lit: bool, tip_from: int = 40, cover_from: int = 90) -> Observation:
+    """A tool bar's button: a picture, an arrow beside it; lit up, a line parts them.
+
+    Args:
+        lit: whether the pointer is over it.
+        tip_from: the first row of a tool tip over its lower part.
+        cover_from: the first column of a blank cover over its right part.
+    """
+    page = Image.new("RGB", (400, 240), "#f5f4f3")
+    pen = ImageDraw.Draw(page)
+    if lit:
+        pen.rounded_rectangle((100, 80, 189, 119), 3, "#f8f7f6", "#cdc7c2", 1)
+        pen.line((150, 81, 150, 118), "#cdc7c2", 2)
+    pen.text((112, 92), "Ab", "black", font_size=14)
+    pen.polygon([(160, 98), (170, 98), (165, 103)], "black")
+    if tip_from < 40:
+        pen.rectangle((90, 80 + tip_from, 300, 139), "white", "black")
+    if cover_from < 90:
+        pen.rectangle((100 + cover_from, 70, 300, 130), "#f8f7f6", "#888888")
+    picture = Screenshot(page)
+    return Observation(picture, picture.size, (_WINDOW,), cursor=Point(5, 5, "screen"))
+
+
+_SPLIT = BoundingBox(100, 80, 190, 120, "screen")
+
+
+@pytest.mark.parametrize(
+    ("now", "at", "same"),
+    [
+        (split_button(lit=True), None, True),
+        (split_button(lit=True, tip_from=30), Point(118, 100, "image"), True),
+        (split_button(lit=True, tip_from=30), Point(118, 114, "image"), False),
+        (split_button(lit=True, tip_from=30), None, False),
+        (split_button(lit=True, tip_from=16), Point(118, 94, "image"), False),
+        (split_button(lit=True, cover_from=40), Point(118, 100, "image"), False),
+        (split_button(lit=True, cover_from=76), Point(180, 100, "image"), False),
+        (split_button(lit=False, cover_from=76), Point(180, 100, "image"), False),
+    ],
+    ids=[
+        "parted", "tip below", "tip on the point", "tip somewhere", "tip over the picture",
+        "cover over the arrow", "cover on the point", "cover on the point, not lit",
+    ],
+)  # fmt: skip
+def test_lines_of_a_highlight_and_a_tip_in_the_margin_are_no_other_label(
+    now: Observation, at: Point | None, same: bool
+) -> None:
+    assert bool([*lit_boxes([_SPLIT], split_button(lit=False), now, at=at)]) == same

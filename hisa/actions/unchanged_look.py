@@ -73,19 +73,26 @@ def require_unchanged(held: Held, now: Observation) -> None:
 
 
 def lit_boxes(
-    boxes: Iterable[BoundingBox], before: Observation, now: Observation, *, moved: int = 0
+    boxes: Iterable[BoundingBox],
+    before: Observation,
+    now: Observation,
+    *,
+    moved: int = 0,
+    at: Point | None = None,
 ) -> Iterator[BoundingBox]:
     """Yields those of some boxes, with a ring and in image space, on which the same is drawn.
 
     Its colour and its border may be others, and it may have moved by so many pixels, as what is
-    drawn on a button that is pressed.
+    drawn on a button that is pressed. ``at`` is where it is pressed, in image space, if that is
+    known: what covers a blank margin elsewhere, as a tool tip does, is no part of it.
     """
     by = sorted(range(-moved, moved + 1), key=abs)
     for box in (now.convert_box(each, "image") for each in boxes):
         inner = grown(box, -_BORDER) if min(box.width, box.height) > 6 * _BORDER else box
         was = _drawn(inner, before, (before, now))
         places = (shifted(inner, across, down) for across, down in product(by, by))
-        if any(is_same_drawing(was, _drawn(place, now, (before, now))) for place in places):
+        inside = None if at is None else (at.x - inner.left, at.y - inner.top)
+        if any(is_same_drawing(was, _drawn(p, now, (before, now)), inside) for p in places):
             yield grown(box, _RING)
 
 

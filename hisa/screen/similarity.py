@@ -64,16 +64,27 @@ def outlines_alike(one: Screenshot, other: Screenshot) -> float:
     return float(x @ y) / length if length else 0.0
 
 
-def is_same_drawing(one: Screenshot, other: Screenshot) -> bool:
+def is_same_drawing(
+    one: Screenshot, other: Screenshot, at: tuple[float, float] | None = None
+) -> bool:
     """Whether two pictures have the same outlines everywhere, in whatever colours.
 
-    Where nothing is drawn, there is nothing that could be the same.
+    A straight line across the whole of the other one counts for nothing if there is a drawing on
+    both sides of it, as a button that lights up parts its arrow from its picture, or if what it
+    bounds is a blank margin without the point ``at``, as below a tool tip's border. Where nothing
+    is drawn, there is nothing that could be the same.
     """
     import numpy as np
 
     if one.size != other.size or min(one.size.width, one.size.height) < 2:
         return False
     x, y = (_outlines(picture) for picture in (one, other))
+    across, down = at or (None, None)
+    part = _inside(y.T, x.T, down), _inside(y, x, across)
+    x, y = x[part], y[part]
+    if not x.size:
+        return False
+    y = _without_lines(_without_lines(y, x).T, x.T).T
     side = min(_WINDOW, *x.shape)
     mean_x, mean_y = _mean(x, side), _mean(y, side)
     var_x, var_y = _mean(x * x, side) - mean_x**2, _mean(y * y, side) - mean_y**2
@@ -81,6 +92,38 @@ def is_same_drawing(one: Screenshot, other: Screenshot) -> bool:
     drawn = np.maximum(var_x, var_y) > _FAINT**2
     least = _SAME_OUTLINES * np.sqrt(np.maximum(var_x * var_y, 1e-9))
     return bool(drawn.any() and (both >= least)[drawn].all())
+
+
+def _inside(outlines: NDArray[np.float64], before: NDArray[np.float64], at: float | None) -> slice:
+    """Returns the columns between the upright lines that bound a blank margin on either side."""
+    import numpy as np
+
+    drawn, lines = _columns(before.max(axis=0)), _columns(outlines.min(axis=0))
+    if at is None or not drawn.size:
+        return slice(None)
+    left = lines[(lines <= drawn[0]) & (lines < at)]
+    right = lines[(lines >= drawn[-1]) & (lines > at)]
+    return slice(int(np.max(left + 1, initial=0)), int(np.min(right, initial=before.shape[1])))
+
+
+def _without_lines(
+    outlines: NDArray[np.float64], before: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Returns outlines less the upright lines that part what was drawn before."""
+    import numpy as np
+
+    drawn, lines = _columns(before.max(axis=0)), _columns(outlines.min(axis=0))
+    rest = outlines.copy()
+    for column in lines[(lines > drawn[0]) & (lines < drawn[-1])] if drawn.size else ():
+        rest[:, column] -= np.median(rest[:, column])
+    return np.abs(rest)
+
+
+def _columns(outlines: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Returns the numbers of those that are not faint."""
+    import numpy as np
+
+    return np.flatnonzero(outlines > _FAINT)
 
 
 def _outlines(picture: Screenshot) -> NDArray[np.float64]:

@@ -404,7 +404,9 @@ def redrawn(point: Point, element: Element, before: Observation, now: Observatio
     changed = changed.copy()
     changed.paste(0, (inside[0], inside[1], inside[2], inside[3]))
     around = box.area - own.area
-    lit = element.role in CONTROLS - FIELDS and any(lit_boxes([own], before, now, moved=_PRESSED))
+    lit = element.role in CONTROLS - FIELDS and any(
+        lit_boxes([own], before, now, moved=_PRESSED, at=point)
+    )
     glows = lit and _ends_near(mask, box)
     if around > 0 and changed.histogram()[255] > _AROUND * around and not glows:
         return f"the screen around {called(element)} at ({x}, {y}) is no longer as it was"
