@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from PIL import Image
 
-from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, points
+from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, Write, points
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.protocols import Environment, GroundedCall, Held, MadeCall
@@ -334,8 +334,8 @@ def _other_focus(
     if moves and moves[0] is None:  # a key moved it to what was there, or to what takes text
         return _new_control((e for e in focused if e.role in _PRESSED), reference, now, acted)
     if not moves:
-        moved = [e for e in focused if before and not _is_among(e, before)]
-        if not moved:
+        moved = [e for e in focused if not _is_written_in(e, before, made)]
+        if not (before and moved):
             return ""
         return f"the focus is on {called(moved[-1])}, no longer on {called(before[-1])}"
     clicked = [point for point in moves if point is not None]
@@ -363,6 +363,20 @@ def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list
         if look is not None and look.elements and look.elements is not reference.elements:
             return _innermost_focused(look)
     return []
+
+
+def _is_written_in(element: Element, before: Sequence[Element], made: Sequence[MadeCall]) -> bool:
+    """Whether keys go where they went: to the same thing, or to the text that it opened for them.
+
+    A sheet's cell has such a text. It lies over the cell or holds what was typed; LibreOffice tells
+    a wrong place of numbers.
+    """
+    if _is_among(element, before) or not _holds_text(element):
+        return _is_among(element, before)
+    actions = (action for each in made for action in each.call.actions)
+    typed = [action.text.strip() for action in actions if isinstance(action, Write)]
+    overlaps = any(element.box.intersection(other.box) for other in before)
+    return overlaps or (bool(typed and typed[-1]) and element.text.strip().endswith(typed[-1]))
 
 
 def _is_part(element: Element, other: Element) -> bool:

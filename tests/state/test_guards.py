@@ -405,9 +405,14 @@ async def test_what_came_up_is_measured_against_the_look_right_before_the_first_
     assert reader.reads == 1
 
 
-def presses_next(now: Observation, done: GroundedCall, press: GroundedCall) -> str:
+def presses_next(
+    now: Observation,
+    done: GroundedCall,
+    press: GroundedCall,
+    planned: Observation | None = None,
+) -> str:
     """Why the next press of a call is not made; empty where it is."""
-    planned = look(fields())
+    planned = planned or look(fields())
     guard = SequenceGuard(Reader(planned, now))
     looks = planned, planned, replace(now, elements=None)
     try:
@@ -437,6 +442,28 @@ def test_enter_after_text_goes_into_no_menu_that_took_the_keys() -> None:
     typed = replace(fields(Name="Ada")[0], states=USABLE | {"focused"})
     now = look([typed, *fields()[1:], replace(entry, states=USABLE)])
     assert presses_next(now, call(0, Write("Ada")), enter) == "", "a list of suggestions"
+
+
+@pytest.mark.parametrize(
+    ("role", "at", "text", "pressed"),
+    [
+        ("paragraph", 2, "1", True),
+        ("paragraph", 6, "12", True),  # LibreOffice tells a place of a number that is not its own
+        ("paragraph", 6, "", False),
+        ("menu item", 2, "12", False),
+    ],
+)
+def test_enter_goes_to_the_text_that_typing_opened_in_place(
+    role: str, at: int, text: str, pressed: bool
+) -> None:
+    """A cell that is typed into gives the keys to a text of its own."""
+    cell = replace(field("A1", row(2), "", "focused"), role="table cell")
+    states = ["focused", *(["editable"] if role == "paragraph" else [])]
+    opened = replace(field("", row(at), text, *states), role=role)
+    planned = look([*fields(), cell])
+    now = look([*fields(), replace(cell, states=USABLE), opened])
+    reason = presses_next(now, call(None, Write("12")), call(None, Press("enter")), planned)
+    assert (reason == "") == pressed, reason
 
 
 def test_a_later_press_of_a_call_meets_the_same_thing_or_is_not_made() -> None:
