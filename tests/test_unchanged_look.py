@@ -175,3 +175,13 @@ def test_lines_of_a_highlight_and_a_tip_in_the_margin_are_no_other_label(
     now: Observation, at: Point | None, same: bool
 ) -> None:
     assert bool([*lit_boxes([_SPLIT], split_button(lit=False), now, at=at)]) == same
+
+
+def test_a_check_box_whose_border_gets_darker_is_the_same() -> None:
+    looks = []
+    for grey in ("#999999", "#4f4f4f"):
+        page = Image.new("RGB", (400, 240), "white")
+        ImageDraw.Draw(page).rounded_rectangle((100, 80, 112, 92), 2, "white", grey)
+        looks.append(replace(shown(""), screenshot=Screenshot(page)))
+    box = BoundingBox(100, 80, 113, 94, "screen")
+    assert [*lit_boxes([box], *looks)]

@@ -98,7 +98,7 @@ def _inside(outlines: NDArray[np.float64], before: NDArray[np.float64], at: floa
     """Returns the columns between the upright lines that bound a blank margin on either side."""
     import numpy as np
 
-    drawn, lines = _columns(before.max(axis=0)), _columns(outlines.min(axis=0))
+    drawn, lines = _drawn_columns(outlines, before)
     if at is None or not drawn.size:
         return slice(None)
     left = lines[(lines <= drawn[0]) & (lines < at)]
@@ -112,18 +112,21 @@ def _without_lines(
     """Returns outlines less the upright lines that part what was drawn before."""
     import numpy as np
 
-    drawn, lines = _columns(before.max(axis=0)), _columns(outlines.min(axis=0))
+    drawn, lines = _drawn_columns(outlines, before)
     rest = outlines.copy()
     for column in lines[(lines > drawn[0]) & (lines < drawn[-1])] if drawn.size else ():
         rest[:, column] -= np.median(rest[:, column])
     return np.abs(rest)
 
 
-def _columns(outlines: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Returns the numbers of those that are not faint."""
+def _drawn_columns(
+    outlines: NDArray[np.float64], before: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the columns that bore a drawing before, and those that are upright lines since."""
     import numpy as np
 
-    return np.flatnonzero(outlines > _FAINT)
+    lines = (outlines.min(axis=0) > _FAINT) & (before.min(axis=0) <= _FAINT)
+    return np.flatnonzero(before.max(axis=0) > _FAINT), np.flatnonzero(lines)
 
 
 def _outlines(picture: Screenshot) -> NDArray[np.float64]:
