@@ -14,7 +14,13 @@ from hisa.config import ModelSettings
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
 from hisa.models.request_body import encode
-from hisa.models.response_body import ChatResponse, ChatStream, MalformedResponse, read_response
+from hisa.models.response_body import (
+    ChatResponse,
+    ChatStream,
+    MalformedResponse,
+    error_words,
+    read_response,
+)
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
@@ -252,7 +258,7 @@ class OpenAIModel:
         if isinstance(said, dict) and said.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
-            f"{self._where()} answered {status}: {_said(said, response.text)}",
+            f"{self._where()} answered {status}: {error_words(said) or response.text[:500] or '(no text)'}",
             kind,
             status=status,
             retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
@@ -287,13 +293,17 @@ class OpenAIModel:
                 return self._look()
 
     def _reply(self, request: ModelRequest, response: ChatResponse) -> ModelReply:
+        text, calls = response.text, response.calls
+        if request.role == "planner":
+            text = "\n".join(filter(None, (text, *(call.as_reply() for call in calls))))
         usage = response.usage or Usage(
-            estimate_input(request, image_tokens=self.profile.image_tokens),
-            estimate_tokens(response.text),
+            estimate_input(request, image_tokens=self.profile.image_tokens), estimate_tokens(text)
         )
+        beside = [f"{response.thought:,} characters of thinking"] * bool(response.thought)
+        beside += [f"a call of the tool {call.name!r}" for call in calls]
         return ModelReply(
-            response.text, usage, response.finish, response.model or self._settings.model,
-            response.policy, response.tokens,
+            text, usage, response.finish, response.model or self._settings.model,
+            response.policy, response.tokens, beside=" and ".join(beside),
         )  # fmt: skip
 
     def _where(self) -> str:
@@ -318,12 +328,6 @@ def _error_body(response: Any) -> Any:
     except (ValueError, RecursionError):
         return None
     return body.get("error", body) if isinstance(body, dict) else body
-
-
-def _said(body: Any, text: str) -> str:
-    """The server's message on one line, cut to 500 characters."""
-    said = body.get("message") or body.get("detail") if isinstance(body, dict) else None
-    return " ".join(str(said or body or text or "(no text)").split())[:500]
 
 
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}

@@ -82,14 +82,17 @@ def is_answer(reply: ModelReply, request: ModelRequest) -> bool:
 
 
 def nothing_said(reply: ModelReply) -> TryFailed:
-    """The failure that an empty reply is."""
+    """The failure that an empty reply is; it says what came in place of text."""
+    came = f": {reply.beside} came, and no text" if reply.beside else ""
+    longer = "allow longer answers: max_tokens under [models.planner] or the role's own section"
     if reply.finish == "length":
         return TryFailed(
-            "the answer reached its token limit before any text came",
+            f"the answer reached its token limit before any text came{came}",
             "cut_off",
-            fix="allow longer answers: max_tokens under [models.planner] or the role's own section",
+            fix=longer,
         )
-    return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty")
+    fix = f"{longer}, or let it think less: effort, thinking_tokens" if came else ""
+    return TryFailed(f"an empty answer (finish {reply.finish!r}){came}", "empty", fix=fix)
 
 
 def wait_before(
