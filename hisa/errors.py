@@ -47,6 +47,7 @@ __all__ = [
     "StoreError",
     "ToolFailed",
     "UsageError",
+    "with_fix",
 ]
 
 
@@ -100,6 +101,11 @@ class OperatorError(HisaError):
     def __init__(self, message: str, *, fix: str = "") -> None:
         super().__init__(message)
         self.fix = fix
+
+
+def with_fix(error: Exception) -> str:
+    """What an error says, and what helps."""
+    return "; try: ".join(filter(None, (str(error), getattr(error, "fix", ""))))
 
 
 class UsageError(OperatorError):

@@ -18,7 +18,7 @@ from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
-from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
+from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
 from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ElementsReader, SharedReader
@@ -211,7 +211,7 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
     except Exception as error:
         status = write_end(log, error)
         if status is not None:
-            log.emit(RunFinished(exit_status=status, message=str(error)))
+            log.emit(RunFinished(exit_status=status, message=with_fix(error)))
         raise
 
 
