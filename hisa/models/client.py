@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hisa.config import ModelSettings
+from hisa.models.connection import headers, open_client, tls_problem
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
+from hisa.models.refusals import picture_refused, profile_without
 from hisa.models.request_body import encode
 from hisa.models.response_body import (
     ChatResponse,
@@ -76,9 +77,8 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._client = http_client or _open_client(endpoint)
+        self._client = http_client or open_client(endpoint)
         self._openai: AsyncOpenAI | None = None
-        self._streams = profile.streams
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -90,20 +90,29 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty response is empty and no failure here.
         """
+        if self._openai is None:
+            self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
+        while True:
+            body = await self._body(request)
+            try:
+                return self._reply(request, await self._once(body, request))
+            except TryFailed as failure:
+                if shown := picture_refused(failure, request, self._section):
+                    raise shown from failure
+                without = profile_without(self.profile, failure)
+                if without is None:
+                    raise
+                self.profile = without  # from now on: it would be refused again
+                if await self._body(request) == body:
+                    raise
+
+    async def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """The request's body, encoded in a thread where that takes long."""
         if all(image.is_quick for image in request.pictures):
             body = self._encoded(request)
         else:
             body = await asyncio.to_thread(self._encoded, request)
-        if self._openai is None:
-            self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
-        if self._streams and (fields := self._stream_fields()):
-            try:
-                return self._reply(request, await self._once(body | fields, request))
-            except TryFailed as failure:
-                if failure.kind != "refused" or "stream" not in str(failure).lower():
-                    raise
-                self._streams = False
-        return self._reply(request, await self._once(body, request))
+        return body | (self._stream_fields() if self.profile.streams else {})
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)
@@ -122,7 +131,7 @@ class OpenAIModel:
 
         from hisa.models.guarded_transport import GuardedTransport
 
-        transport = GuardedTransport(self._client, _headers(self._endpoint))
+        transport = GuardedTransport(self._client, headers(self._endpoint))
         # It takes clients of httpx and of its successor, and names the latter alone.
         http: Any = httpx.AsyncClient(transport=transport, trust_env=False)
         return AsyncOpenAI(
@@ -160,7 +169,9 @@ class OpenAIModel:
             raise self._failure(error, stream, too_long=whole.expired()) from error
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
-            raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
+            raise TryFailed(
+                str(error), kind, status=error.status, words=str(error), fix=self._look()
+            ) from None
 
     async def _exchange(
         self,
@@ -198,10 +209,10 @@ class OpenAIModel:
         from openai import AsyncStream
 
         assert self._openai is not None
-        headers = {"X-Component": request.role, "X-Step": str(request.step)}
+        marks = {"X-Component": request.role, "X-Step": str(request.step)}
         post = partial(
-            self._openai.post, f"/{self.path}", cast_to=httpx.Response,
-            options={"headers": headers}, stream=True, stream_cls=AsyncStream[Any],
+            self._openai.post, self._endpoint.address(self.path), cast_to=httpx.Response,
+            options={"headers": marks}, stream=True, stream_cls=AsyncStream[Any],
         )  # fmt: skip
         try:
             response: Any = await post(body=body)
@@ -231,6 +242,9 @@ class OpenAIModel:
             case httpx.DecodingError():
                 return TryFailed(f"{where}: {error}", "malformed", fix=fix)
             case _:
+                if problem := tls_problem(error):
+                    fix = "export SSL_CERT_FILE=FILE.pem, with the certificate of its signer"
+                    return TryFailed(f"{where}: {problem}", "refused", fix=fix)
                 message = f"the connection to {where} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
@@ -254,13 +268,15 @@ class OpenAIModel:
             return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
         said = _error_body(response)
+        words = error_words(said) or response.text[:500] or "(no text)"
         # A spent account answers 429 as well, but waiting does not fill it.
         if isinstance(said, dict) and said.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
-            f"{self._where()} answered {status}: {error_words(said) or response.text[:500] or '(no text)'}",
+            f"{self._where()} answered {status}: {words}",
             kind,
             status=status,
+            words=words,
             retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
             fix=self._fix(status),
         )
@@ -286,8 +302,8 @@ class OpenAIModel:
             case 400 | 422:
                 names = ", ".join(profile.name for profile in BUILT_IN)
                 return (
-                    f"if a parameter is refused: --set models.{section}.profile=NAME "
-                    f"(now {self.profile.name}; known are {names})"
+                    f"if a parameter is refused: --set models.{section}.profile=NAME (now "
+                    f"{self.profile.name}; known are {names}), or FILE.toml: docs/servers.md"
                 )
             case _:
                 return self._look()
@@ -310,7 +326,7 @@ class OpenAIModel:
         return redact(self._endpoint.url)
 
     def _look(self) -> str:
-        return f"curl {self._where()}/models"
+        return f"curl {redact(self._endpoint.address('models'))}"
 
 
 def _kind(status: int) -> FailureKind:
@@ -328,35 +344,6 @@ def _error_body(response: Any) -> Any:
     except (ValueError, RecursionError):
         return None
     return body.get("error", body) if isinstance(body, dict) else body
-
-
-_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key, and for a public server the account that the environment names."""
-    headers = {
-        "Authorization": f"Bearer {endpoint.api_key}",
-        "Content-Type": "application/json",
-        "Accept-Encoding": "identity",
-    }
-    if endpoint.session:
-        headers["X-Session-Id"] = endpoint.session
-    if not endpoint.local:
-        headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
-    return headers
-
-
-def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
-    """Plain HTTP to a local server goes its own way, without the proxies of the environment."""
-    import httpx
-
-    from hisa.machine.loopback import LoopbackTransport
-
-    # A name and password in an address are httpx's to send.
-    plain = endpoint.local and endpoint.url.startswith("http://") and "@" not in endpoint.url
-    transport = LoopbackTransport() if plain else None
-    return httpx.AsyncClient(transport=transport, trust_env=not endpoint.local)
 
 
 async def _whole(response: httpx.Response, heard: Callable[[], None]) -> bytes:

@@ -23,7 +23,7 @@ from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStar
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
+from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
@@ -215,6 +215,14 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
         raise
 
 
+def _state_profile(settings: Settings, models: Models) -> Profile | None:
+    """What the state's model takes: no pictures where the planner's, which it is, gets none."""
+    profile = models.profiles.get("state")
+    if profile and settings.planner.sees == "elements" and settings.models.state is None:
+        return profile.model_copy(update={"sees_pictures": False})
+    return profile
+
+
 @asynccontextmanager
 async def _opened(
     settings: Settings, task: Task, log: RunLog, run_context: RunContext
@@ -249,7 +257,7 @@ async def _opened(
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=models.picture_changes.get("state"),
-            profile=models.profiles.get("state"),
+            profile=_state_profile(settings, models),
             led=leads.alone,
             again=partial(environment.observe, elements="elements" in environment.capabilities),
         )

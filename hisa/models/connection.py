@@ -1,0 +1,114 @@
+"""The way to a model's server: proxies, certificates, headers; and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hisa.errors import ModelUnavailable
+from hisa.models.endpoint import Endpoint
+from hisa.text.redact import redact
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["auth_headers", "connecting", "headers", "http_options", "open_client", "tls_problem"]
+
+_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+
+
+def auth_headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key. Azure's classic addresses take it by a name of their own, and tokens as others do."""
+    if endpoint.query.get("api-version") and endpoint.api_key.count(".") != 2:
+        return {"api-key": endpoint.api_key}
+    return {"Authorization": f"Bearer {endpoint.api_key}"}
+
+
+def headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key, and for a public server the account that the environment names."""
+    sent = auth_headers(endpoint)
+    sent |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    if endpoint.session:
+        sent["X-Session-Id"] = endpoint.session
+    if not endpoint.local:
+        sent |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
+    return sent
+
+
+def http_options(endpoint: Endpoint) -> dict[str, Any]:
+    """How httpx connects: to a local server without the proxies of the environment.
+
+    Certificates are those of SSL_CERT_FILE or SSL_CERT_DIR wherever the server is.
+    """
+    import httpx
+
+    if not endpoint.local:
+        return {"trust_env": True}
+    secure = endpoint.url.startswith("https://")
+    return {"trust_env": False, "verify": httpx.create_ssl_context() if secure else True}
+
+
+@contextmanager
+def connecting(endpoint: Endpoint) -> Iterator[None]:
+    """Says what of the environment keeps a client from being opened.
+
+    Raises:
+        ModelUnavailable: a proxy of a kind that cannot be used, or certificates that cannot be read.
+    """
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        proxies = {
+            name: url
+            for name, url in urllib.request.getproxies().items()
+            if "://" in url and not url.startswith(("http://", "https://"))
+        }
+        if not proxies:
+            raise
+        named = ", ".join(f"{name}_proxy={redact(url)}" for name, url in proxies.items())
+        unset = " ".join(f"-u {name}_proxy -u {name.upper()}_PROXY" for name in proxies)
+        raise ModelUnavailable(
+            f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, {named}: "
+            f"{str(error).partition('. ')[0]}",
+            fix=f"pip install 'hisa-agent[socks]', or go without it: env {unset} hisa …",
+        ) from error
+    except OSError as error:
+        names = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
+        if not names:
+            raise
+        raise ModelUnavailable(
+            f"{names[0]}={os.environ[names[0]]} holds no certificates that can be read: {error}",
+            fix=f"export {names[0]}=… with an existing file of PEM certificates, or unset it",
+        ) from error
+
+
+def open_client(endpoint: Endpoint) -> httpx.AsyncClient:
+    """A client for a server; plain HTTP to a local one has a transport of our own.
+
+    Raises:
+        ModelUnavailable: see `connecting`.
+    """
+    import httpx
+
+    from hisa.machine.loopback import LoopbackTransport
+
+    # A name and password in an address are httpx's to send.
+    plain = endpoint.local and endpoint.url.startswith("http://") and "@" not in endpoint.url
+    transport = LoopbackTransport() if plain else None
+    with connecting(endpoint):
+        return httpx.AsyncClient(transport=transport, **http_options(endpoint))
+
+
+def tls_problem(error: BaseException | None) -> str:
+    """What is wrong with a server's certificate or its TLS; empty if that is not the cause."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {error.verify_message}"
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            return "it speaks no TLS: is it http:// in place of https://"
+        error = error.__cause__ or error.__context__
+    return ""
