@@ -242,9 +242,9 @@ class OpenAIModel:
             case httpx.DecodingError():
                 return TryFailed(f"{where}: {error}", "malformed", fix=fix)
             case _:
-                if problem := tls_problem(error):
-                    fix = "export SSL_CERT_FILE=FILE.pem, with the certificate of its signer"
-                    return TryFailed(f"{where}: {problem}", "refused", fix=fix)
+                problem, cure = tls_problem(error)
+                if problem:
+                    return TryFailed(f"{where}: {problem}", "refused", fix=cure)
                 message = f"the connection to {where} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 

@@ -103,12 +103,13 @@ def open_client(endpoint: Endpoint) -> httpx.AsyncClient:
         return httpx.AsyncClient(transport=transport, **http_options(endpoint))
 
 
-def tls_problem(error: BaseException | None) -> str:
-    """What is wrong with a server's certificate or its TLS; empty if that is not the cause."""
+def tls_problem(error: BaseException | None) -> tuple[str, str]:
+    """What is wrong with a server's TLS, and what helps; both empty if that is not the cause."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {error.verify_message}"
+            problem = f"its certificate is not trusted: {error.verify_message}"
+            return problem, "export SSL_CERT_FILE=FILE.pem, with the certificate of its signer"
         if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
-            return "it speaks no TLS: is it http:// in place of https://"
+            return "it speaks no TLS", "give its address with http:// in place of https://"
         error = error.__cause__ or error.__context__
-    return ""
+    return "", ""
