@@ -22,8 +22,8 @@ _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PR
 
 
 def auth_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key. Azure's classic addresses take it by a name of their own, and tokens as others do."""
-    if endpoint.query.get("api-version") and endpoint.api_key.count(".") != 2:
+    """The key, by the name that it has with Azure's classic addresses; a token goes as elsewhere."""
+    if "api-version=" in endpoint.url and endpoint.api_key.count(".") != 2:
         return {"api-key": endpoint.api_key}
     return {"Authorization": f"Bearer {endpoint.api_key}"}
 
@@ -57,32 +57,24 @@ def connecting(endpoint: Endpoint) -> Iterator[None]:
     """Says what of the environment keeps a client from being opened.
 
     Raises:
-        ModelUnavailable: a proxy of a kind that cannot be used, or certificates that cannot be read.
+        ModelUnavailable: a proxy of a kind that cannot be used, or certificates that are not there.
     """
     try:
         yield
     except (ImportError, ValueError) as error:
-        proxies = {
-            name: url
-            for name, url in urllib.request.getproxies().items()
-            if "://" in url and not url.startswith(("http://", "https://"))
-        }
-        if not proxies:
-            raise
-        named = ", ".join(f"{name}_proxy={redact(url)}" for name, url in proxies.items())
-        unset = " ".join(f"-u {name}_proxy -u {name.upper()}_PROXY" for name in proxies)
+        proxies = (f"{name}_proxy={url}" for name, url in urllib.request.getproxies().items()
+                   if "://" in url and not url.startswith("http"))  # fmt: skip
         raise ModelUnavailable(
-            f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, {named}: "
-            f"{str(error).partition('. ')[0]}",
-            fix=f"pip install 'hisa-agent[socks]', or go without it: env {unset} hisa …",
+            f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, "
+            f"{redact(', '.join(proxies))}: {error}",
+            fix="pip install 'hisa-agent[socks]', or unset that variable",
         ) from error
     except OSError as error:
-        names = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
-        if not names:
-            raise
+        names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+        files = ", ".join(f"{name}={os.environ[name]}" for name in names if os.environ.get(name))
         raise ModelUnavailable(
-            f"{names[0]}={os.environ[names[0]]} holds no certificates that can be read: {error}",
-            fix=f"export {names[0]}=… with an existing file of PEM certificates, or unset it",
+            f"no certificates can be read from {files}: {error}",
+            fix="name an existing file of PEM certificates, or unset it",
         ) from error
 
 

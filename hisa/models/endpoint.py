@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, ModelUnavailable
@@ -19,17 +19,12 @@ PUBLIC_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An OpenAI-protocol server. ``url`` ends before ``/chat/completions``, or has a query besides."""
+    """An OpenAI-protocol server. ``url`` ends before ``/chat/completions``; a query may follow."""
 
     url: str
     api_key: str = field(default="none", repr=False)
     session: str = ""
     """The run's id, for a server that wants it in a header."""
-
-    @property
-    def query(self) -> dict[str, str]:
-        """What stands after the address's question mark, as Azure's ``api-version`` does."""
-        return dict(parse_qsl(urlsplit(self.url).query))
 
     def address(self, path: str) -> str:
         """The address of a path of this server, with the query at its end."""

@@ -13,7 +13,7 @@ from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
 from hisa.text.safe_text import encodable
 
-__all__ = ["answer_limit", "encode", "is_constrained", "not_sent", "sampling"]
+__all__ = ["answer_limit", "encode", "not_sent", "response_format", "sampling"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -41,33 +41,22 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
 
 
 def _turns(messages: tuple[Message, ...], profile: Profile) -> list[Message]:
-    """The messages as the model takes them: without a system message, or none after its like."""
+    """The messages as the model takes them; those that become one keep their parts in order."""
     turns: list[Message] = []
     for message in messages:
-        before = turns[-1] if turns else None
-        lead = before is not None and before.role == "system" and message.role == "user"
-        if before and (
-            (lead and profile.system_as == "user")
-            or (before.role == message.role and profile.strict_turns)
-        ):
-            turns[-1] = replace(message, parts=(*before.parts, *message.parts))
-        else:
-            turns.append(message)
-    if profile.system_as == "user":
-        turns = [replace(turn, role="user") if turn.role == "system" else turn for turn in turns]
+        last = turns[-1].role if turns else ""
+        led = last == "system" and message.role == "user" and profile.system_as == "user"
+        if led or (last == message.role and profile.strict_turns):
+            message = replace(message, parts=(*turns.pop().parts, *message.parts))
+        turns.append(message)
     return turns
 
 
-def is_constrained(request: ModelRequest, profile: Profile, settings: ModelSettings) -> bool:
-    """Whether the server is asked to hold the answer to a form."""
-    unwanted = settings.constrain is False or profile.structured == "none"
-    return request.schema is not None and not unwanted
-
-
-def _response_format(
+def response_format(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, Any] | None:
-    if request.schema is None or not is_constrained(request, profile, settings):
+    """Returns the form that the server is to hold the answer to; None: it is not to hold it."""
+    if request.schema is None or settings.constrain is False or profile.structured == "none":
         return None
     if profile.structured == "json_object":
         return {"type": "json_object"}
@@ -136,7 +125,6 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     body |= chat_fields(asked_reasoning(request, settings, profile), profile)
     if settings.tokens:
         body |= token_fields(ids=profile.token_ids)
-    response_format = _response_format(request, profile, settings)
-    if response_format is not None:
-        body["response_format"] = response_format
+    if form := response_format(request, profile, settings):
+        body["response_format"] = form
     return body
