@@ -47,7 +47,6 @@ __all__ = [
     "StoreError",
     "ToolFailed",
     "UsageError",
-    "with_fix",
 ]
 
 
@@ -104,7 +103,7 @@ class OperatorError(HisaError):
 
 
 def with_fix(error: Exception) -> str:
-    """What an error says, and what helps."""
+    """Returns what an error says, and what helps."""
     return "; try: ".join(filter(None, (str(error), getattr(error, "fix", ""))))
 
 

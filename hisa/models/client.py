@@ -13,7 +13,7 @@ from hisa.config import ModelSettings
 from hisa.models.connection import headers, open_client, tls_problem
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
-from hisa.models.refusals import picture_refused, profile_without
+from hisa.models.refused_parts import picture_refused, profile_without
 from hisa.models.request_body import encode
 from hisa.models.response_body import (
     ChatResponse,

@@ -22,7 +22,7 @@ _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PR
 
 
 def auth_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key, by the name that it has with Azure's classic addresses; a token goes as elsewhere."""
+    """The key, by Azure's name for it with its classic addresses; a token goes as elsewhere."""
     if "api-version=" in endpoint.url and endpoint.api_key.count(".") != 2:
         return {"api-key": endpoint.api_key}
     return {"Authorization": f"Bearer {endpoint.api_key}"}
@@ -40,7 +40,7 @@ def headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def http_options(endpoint: Endpoint) -> dict[str, Any]:
-    """How httpx connects: to a local server without the proxies of the environment.
+    """Returns how httpx connects: to a local server without the proxies of the environment.
 
     Certificates are those of SSL_CERT_FILE or SSL_CERT_DIR wherever the server is.
     """
@@ -96,7 +96,7 @@ def open_client(endpoint: Endpoint) -> httpx.AsyncClient:
 
 
 def tls_problem(error: BaseException | None) -> tuple[str, str]:
-    """What is wrong with a server's TLS, and what helps; both empty if that is not the cause."""
+    """Returns what is wrong with a server's TLS, and what helps; both empty if nothing is."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             problem = f"its certificate is not trusted: {error.verify_message}"

@@ -52,7 +52,7 @@ def without_thinking(text: str) -> str:
 
 
 def _end_of_object(text: str, start: int) -> int:
-    """Where a JSON object ends; just after its brace if it is none."""
+    """Returns the end of a JSON object; the end of its brace if it is none."""
     try:
         return _decoder.raw_decode(text, start)[1]
     except (ValueError, RecursionError):

@@ -216,7 +216,7 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
 
 
 def _state_profile(settings: Settings, models: Models) -> Profile | None:
-    """What the state's model takes: no pictures where the planner's, which it is, gets none."""
+    """Returns what the state's model takes: no pictures if it is a planner that gets none."""
     profile = models.profiles.get("state")
     if profile and settings.planner.sees == "elements" and settings.models.state is None:
         return profile.model_copy(update={"sees_pictures": False})

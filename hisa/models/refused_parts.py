@@ -39,7 +39,7 @@ _NEVER = re.compile(r"support|mmproj|multi.?modal|image input", re.I)
 
 
 def _named(failure: TryFailed) -> str:
-    """What a refusal says; empty if the failure is none."""
+    """Returns the words of a refusal; empty if the failure is none."""
     status = failure.status
     return failure.words if status and status >= 400 and status not in _OTHER else ""
 
