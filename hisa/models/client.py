@@ -40,9 +40,9 @@ _END_SECONDS = 0.5
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
-    Every request carries ``X-Component`` (the role) and ``X-Step``. An answer is streamed where the
-    profile says so and the server does not refuse it. A server that reports no usage gets an
-    estimate (see `hisa.models.tokens`).
+    Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
+    to stream, is left out from then on (see `hisa.models.refused_parts`). A server that reports no
+    usage gets an estimate (see `hisa.models.tokens`).
 
     Args:
         settings: model name, time limits of a try, longest response.
@@ -93,16 +93,14 @@ class OpenAIModel:
         if self._openai is None:
             self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
         while True:
-            body = await self._body(request)
+            profile, body = self.profile, await self._body(request)
             try:
                 return self._reply(request, await self._once(body, request))
             except TryFailed as failure:
                 if shown := picture_refused(failure, request, self._section):
                     raise shown from failure
-                without = profile_without(self.profile, failure)
-                if without is None:
-                    raise
-                self.profile = without  # from now on: it would be refused again
+                if self.profile == profile:  # another request may have been refused meanwhile
+                    self.profile = profile_without(profile, failure)
                 if await self._body(request) == body:
                     raise
 

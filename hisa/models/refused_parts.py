@@ -44,15 +44,15 @@ def _named(failure: TryFailed) -> str:
     return failure.words if status and status >= 400 and status not in _OTHER else ""
 
 
-def profile_without(profile: Profile, failure: TryFailed) -> Profile | None:
-    """The profile without what the server refused; None: nothing that one can go without."""
+def profile_without(profile: Profile, failure: TryFailed) -> Profile:
+    """The profile without what the server refused; as it is if one cannot go without that."""
     for pattern, keys in _WAYS:
         changed = profile.model_copy(update=keys)
         if "streams" in keys and failure.kind != "refused":
             continue  # a stream that broke may go next time
         if changed != profile and re.search(pattern, _named(failure), re.I):
             return changed
-    return None
+    return profile
 
 
 def picture_refused(failure: TryFailed, request: ModelRequest, section: Role) -> TryFailed | None:

@@ -6,6 +6,7 @@ docs/servers.md has them in a table. A server that is named twice has answered i
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,11 +20,15 @@ class Recorded(Fault):
     kind: Literal["status"] = "status"
     body: str = ""
     content_type: str = "application/json"
+    at_once: threading.Barrier | None = None
+    """Waited at, so that several requests are answered at once."""
 
 
 class _Handler(Handler):
     def _fault(self, fault: Fault, received: Received) -> None:
         if isinstance(fault, Recorded):
+            if fault.at_once is not None:
+                fault.at_once.wait(timeout=60)
             self._bytes(fault.status, fault.body.encode(), kind=fault.content_type)
         else:
             super()._fault(fault, received)

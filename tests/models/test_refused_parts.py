@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -58,6 +61,16 @@ async def test_a_refused_response_format_is_left_out_from_then_on(name: str) -> 
         assert await complete(model, ask(schema=SCHEMA), ask(schema=SCHEMA)) == ["fine", "fine"]
     sent = ["response_format" in request.body for request in server.requests]
     assert sent == [True, False, False]
+
+
+async def test_requests_that_are_refused_at_once_are_all_sent_again() -> None:
+    refusal = replace(SCHEMA_REFUSED["DeepSeek"], at_once=threading.Barrier(2))
+    with refusing(refusal, lambda got: "response_format" in got.body) as server:
+        model = client(server.url, model="gpt-4o")
+        asked = [model.complete(ask(schema=SCHEMA)) for _ in range(2)]
+        assert [reply.text for reply in await asyncio.gather(*asked)] == ["fine", "fine"]
+        await model.aclose()
+    assert len(server.requests) == 4
 
 
 async def test_a_refusal_of_something_else_is_not_sent_again() -> None:
