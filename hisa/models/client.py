@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hisa.config import ModelSettings
-from hisa.models.connection import headers, open_client, tls_problem
+from hisa.models.connection import by_proxy, headers, open_client, tls_problem
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
 from hisa.models.refused_parts import picture_refused, profile_without
@@ -243,7 +243,8 @@ class OpenAIModel:
                 problem, cure = tls_problem(error)
                 if problem:
                     return TryFailed(f"{where}: {problem}", "refused", fix=cure)
-                message = f"the connection to {where} failed: {error}"
+                way = by_proxy(self._endpoint)
+                message = f"the connection to {where}{way} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:

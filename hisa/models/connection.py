@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from hisa.errors import ModelUnavailable
 from hisa.models.endpoint import Endpoint
@@ -16,7 +17,15 @@ from hisa.text.redact import redact
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["auth_headers", "connecting", "headers", "http_options", "open_client", "tls_problem"]
+__all__ = [
+    "auth_headers",
+    "by_proxy",
+    "connecting",
+    "headers",
+    "http_options",
+    "open_client",
+    "tls_problem",
+]
 
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 
@@ -50,6 +59,14 @@ def http_options(endpoint: Endpoint) -> dict[str, Any]:
         return {"trust_env": True}
     secure = endpoint.url.startswith("https://")
     return {"trust_env": False, "verify": httpx.create_ssl_context() if secure else True}
+
+
+def by_proxy(endpoint: Endpoint) -> str:
+    """Returns " by the proxy URL" if the environment names one for a server; else nothing."""
+    parts, proxies = urlsplit(endpoint.url), urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    passed_by = endpoint.local or urllib.request.proxy_bypass(parts.hostname or "")
+    return f" by the proxy {redact(proxy)}" if proxy and not passed_by else ""
 
 
 @contextmanager

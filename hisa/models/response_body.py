@@ -91,14 +91,11 @@ def _content(message: dict[str, Any]) -> str:
 
 def _thought(message: dict[str, Any]) -> int:
     """Characters that a model thought and did not say."""
-    value, content = (
-        message.get("reasoning_content") or message.get("reasoning"),
-        message.get("content"),
-    )
+    value = message.get("reasoning_content") or message.get("reasoning")
+    content = message.get("content")
     if not value and isinstance(content, list):  # Mistral's
-        value = [
-            part["thinking"] for part in content if isinstance(part, dict) and "thinking" in part
-        ]
+        value = [part.get("thinking", "") for part in content if isinstance(part, dict)]
+        value = value if any(value) else ""
     return len(value if isinstance(value, str) else json.dumps(value)) if value else 0
 
 
@@ -165,9 +162,13 @@ def _refuse_error(body: dict[str, Any], choice: object) -> None:
         MalformedResponse: the server's words. What came before them is no answer.
     """
     inner = choice if isinstance(choice, dict) else {}
-    bare = "choices" not in body and (body.get("message") or body.get("detail"))  # vLLM, FastAPI
+    bare = isinstance(body.get("message"), str) or body.get("detail")  # vLLM, FastAPI
     failed = inner.get("finish_reason") == "error" and "the provider says no more"
-    if error := body.get("error") or inner.get("error") or (body if bare else failed):
+    if (
+        error := body.get("error")
+        or inner.get("error")
+        or (body if bare and "choices" not in body else failed)
+    ):
         raise server_error(error)
 
 

@@ -15,6 +15,7 @@ from hisa.errors import ModelUnavailable
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.profiles import find
+from hisa.models.retry import TryFailed
 from hisa.testing.model_server import FakeServer
 from tests.models.support import Events, Waits, ask, client, retrying
 
@@ -118,6 +119,14 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     assert "secret-word" not in str(caught.value)
     assert "hisa-agent[socks]" in caught.value.fix
     assert caught.value.exit_code == 3
+
+
+async def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret-word@{NOBODY}")
+    with pytest.raises(TryFailed) as caught:
+        await answer("https://models.example.com/v1")
+    assert NOBODY in str(caught.value)
+    assert "secret-word" not in str(caught.value)
 
 
 async def test_the_certificates_of_the_environment_hold_for_private_addresses(

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from hisa.models.retry import TryFailed
 from tests.models.recorded import Recorded, RecordedServer, events, piece
 from tests.models.support import Events, Waits, ask, client, retrying
 
@@ -52,6 +53,15 @@ async def test_an_error_beside_an_answer_is_a_failed_try_that_is_made_again(name
     assert reply.text == "good"
     (failure,) = noted.failures
     assert GONE in failure.message
+
+
+async def test_a_body_of_another_protocol_is_not_called_an_error() -> None:
+    other = {"model": "m", "message": {"role": "assistant", "content": "hi"}, "done": True}
+    with RecordedServer([Recorded(status=200, body=json.dumps(other))]) as server:
+        inner = client(server.url)
+        with pytest.raises(TryFailed, match="no list of choices"):
+            await inner.complete(ask())
+        await inner.aclose()
 
 
 async def test_a_stream_that_says_it_has_no_error_is_an_answer() -> None:
