@@ -27,9 +27,13 @@ class Endpoint:
     """The run's id, for a server that wants it in a header."""
 
     def address(self, path: str) -> str:
-        """The address of a path of this server, with the query at its end."""
+        """The address of a path of this server, with the query at its end.
+
+        One that was copied with the path of chat completions, as Azure shows it, is that of all.
+        """
         parts = urlsplit(self.url)
-        return parts._replace(path=f"{parts.path.rstrip('/')}/{path}").geturl()
+        base = parts.path.rstrip("/").removesuffix("/chat/completions")
+        return parts._replace(path=f"{base}/{path}").geturl()
 
     @property
     def local(self) -> bool:

@@ -16,13 +16,21 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint, resolve
 from hisa.models.profiles import find
 from hisa.models.retry import TryFailed
-from hisa.testing.model_server import FakeServer
+from hisa.testing.model_server import FakeServer, Handler
 from tests.models.support import Events, Waits, ask, client, retrying
 
-AZURE = "/openai/deployments/eyes?api-version=2024-10-21"
+AZURE = "/openai/deployments/eyes"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 NOBODY = "127.0.0.1:9"
 """Where nothing listens."""
+
+
+class _AnyPath(Handler):
+    path_end = ""
+
+
+class _AnyPathServer(FakeServer):
+    handler = _AnyPath
 
 
 @pytest.fixture(autouse=True)
@@ -71,10 +79,10 @@ def over_tls(server: FakeServer) -> str:
     return server.url.replace("http://", "https://")
 
 
-async def test_the_query_of_an_address_stays_at_the_end_of_the_path() -> None:
-    with FakeServer(then=lambda _: "fine") as server:
-        server._server.RequestHandlerClass.path_end = ""  # type: ignore[attr-defined]
-        base = server.url.removesuffix("/v1") + AZURE
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions"])
+async def test_the_query_of_an_address_stays_at_the_end_of_the_path(end: str) -> None:
+    with _AnyPathServer(then=lambda _: "fine") as server:
+        base = f"{server.url.removesuffix('/v1')}{AZURE}{end}?api-version=2024-10-21"
         settings = ModelSettings(model="eyes", base_url=base)
         endpoint = resolve(settings, {"OPENAI_API_KEY": "key"})
         model = OpenAIModel(settings, endpoint, profile=find("eyes"))
