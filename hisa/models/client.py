@@ -302,7 +302,7 @@ class OpenAIModel:
                 names = ", ".join(profile.name for profile in BUILT_IN)
                 return (
                     f"if a parameter is refused: --set models.{section}.profile=NAME (now "
-                    f"{self.profile.name}; known are {names}), or FILE.toml: docs/servers.md"
+                    f"{self.profile.name}; known are {names}), or a FILE.toml of your own"
                 )
             case _:
                 return self._look()

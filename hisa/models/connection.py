@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from hisa.errors import ModelUnavailable
+from hisa.machine.parts import install_command
 from hisa.models.endpoint import Endpoint
 from hisa.text.redact import redact
 
@@ -84,7 +85,7 @@ def connecting(endpoint: Endpoint) -> Iterator[None]:
         raise ModelUnavailable(
             f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, "
             f"{redact(', '.join(proxies))}: {error}",
-            fix="pip install 'hisa-agent[socks]', or unset that variable",
+            fix=f"{install_command('socks')}, or unset that variable",
         ) from error
     except OSError as error:
         names = ("SSL_CERT_FILE", "SSL_CERT_DIR")

@@ -125,7 +125,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     assert f"all_proxy={scheme}://" in str(caught.value)
     assert NOBODY in str(caught.value)
     assert "secret-word" not in str(caught.value)
-    assert "hisa-agent[socks]" in caught.value.fix
+    assert "hisa install socks" in caught.value.fix
     assert caught.value.exit_code == 3
 
 
