@@ -210,7 +210,11 @@ class ChatStream:
         delta = first.get("delta") if isinstance(first, dict) else None
         if first and not isinstance(delta, dict):
             raise MalformedResponse(f"a choice without a delta in {_start(data)}")
-        self._gather(delta or {})
+        self.take(chunk, first, delta or {})
+
+    def take(self, chunk: dict[str, Any], first: dict[str, Any], delta: dict[str, Any]) -> None:
+        """Take a chunk, or a whole completion, by its first choice and what that says."""
+        self._gather(delta)
         self._finish = _text(first.get("finish_reason")) or self._finish
         self.ended = self.ended or bool(self._finish)
         self._model = _text(chunk.get("model")) or self._model
@@ -264,16 +268,6 @@ def read_response(body: bytes, /) -> ChatResponse:
     message = first.get("message") if isinstance(first, dict) else None
     if choices and not isinstance(message, dict):
         raise MalformedResponse(f"a choice without a message in {_start(body)}")
-    message = message if isinstance(message, dict) else {}
-    calls = CallReader()
-    calls.add(message)
-    return ChatResponse(
-        text=_content(message),
-        finish=_text(first.get("finish_reason")),
-        model=_text(data.get("model")),
-        usage=_usage(data.get("usage")),
-        policy=_text(data.get("system_fingerprint")),
-        tokens=TokenReader().add(data, first).read(),
-        calls=tuple(calls.calls),
-        thought=_thought(message),
-    )
+    whole = ChatStream()
+    whole.take(data, first, message or {})
+    return whole.answer()
