@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hisa.conclusion import Conclusion, uncancel, write_end
-from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound
+from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound, with_fix
 from hisa.events import Acted, Observed, StepFinished
 from hisa.protocols import (
     ActingTime,
@@ -123,7 +123,7 @@ class Agent:
             status = write_end(self.log, error, self._acted)
             if status is None:
                 raise
-            ending = _Ending(status, str(error))
+            ending = _Ending(status, with_fix(error))
         return await self._conclusion.finish(
             self._task, ending.status, ending.message, begun=self._begun
         )

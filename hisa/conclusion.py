@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from hisa.errors import EnvironmentFailed, HisaError, LogFailed
+from hisa.errors import EnvironmentFailed, HisaError, LogFailed, with_fix
 from hisa.events import Evaluated, Failed, Learned, Noted, RunFinished
 from hisa.outcomes.endings import ActingTime, Ending, ExitStatus, ending_of, says_nothing
 from hisa.protocols import (
@@ -107,8 +107,9 @@ class Conclusion:
         except EnvironmentFailed as error:
             write_failure(self.log, "scoring", error)
             if ending_of(error, acted) == "agent_broke_machine":
-                return "agent_broke_machine", str(error), self._broken(task, str(error))
-            message = f"could not be scored ({status}): {error}"
+                message = with_fix(error)
+                return "agent_broke_machine", message, self._broken(task, message)
+            message = f"could not be scored ({status}): {with_fix(error)}"
             return "environment_error", message, Scoring("unscored", detail=message)
         except Exception as error:  # noqa: BLE001 - the border of a check: its fault is not the run's
             write_failure(self.log, "scoring", error)
@@ -171,7 +172,9 @@ def is_learned_from(result: Result) -> bool:
 def write_failure(log: Recorder, where: str, error: Exception) -> None:
     """Write an error down, with its traceback."""
     text = "".join(traceback.format_exception(error))
-    log.emit(Failed(where=where, kind=type(error).__name__, message=str(error), traceback=text))
+    log.emit(
+        Failed(where=where, kind=type(error).__name__, message=with_fix(error), traceback=text)
+    )
 
 
 def write_end(
@@ -200,4 +203,4 @@ def uncancel() -> None:
 
 def _words(error: Exception) -> str:
     """Its text; of a defect its name too, because its text alone is often just a key."""
-    return str(error) if isinstance(error, HisaError) else f"{type(error).__name__}: {error}"
+    return with_fix(error) if isinstance(error, HisaError) else f"{type(error).__name__}: {error}"

@@ -102,6 +102,11 @@ class OperatorError(HisaError):
         self.fix = fix
 
 
+def with_fix(error: Exception) -> str:
+    """Returns what an error says, and what helps."""
+    return "; try: ".join(filter(None, (str(error), getattr(error, "fix", ""))))
+
+
 class UsageError(OperatorError):
     """Bad argument, bad task file or unknown name."""
 

@@ -27,7 +27,7 @@ from hisa.cli.run_desktop import RunDesktop, open_desktop, open_fresh
 from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
-from hisa.errors import OperatorError, UsageError
+from hisa.errors import OperatorError, UsageError, with_fix
 from hisa.models.open_models import require_models
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import FINAL
@@ -142,7 +142,7 @@ async def run_in_desktop(
     except OperatorError as error:
         if output.result is None:
             raise
-        output.warn(str(error))
+        output.warn(with_fix(error))
         return output.result
     except Exception as error:
         error.add_note(
@@ -331,7 +331,7 @@ class RunOutput:
         try:
             return write_report(load_run(self.log.folder), self.log.folder / "report.html")
         except UsageError as error:
-            self.warn(str(error))
+            self.warn(with_fix(error))
             return None
 
     def _line(self, label: str, value: str, style: str = "") -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import httpx
 
     from hisa.config import ModelSettings, Settings
+    from hisa.models.endpoint import Endpoint
 
 __all__ = ["Finding", "libraries", "models", "parts", "places", "store"]
 
@@ -121,32 +122,36 @@ def places(settings: Settings) -> Finding:
 
 def _model(role: str, chosen: ModelSettings) -> Finding:
     from hisa.errors import OperatorError
+    from hisa.models.connection import connecting
     from hisa.models.endpoint import resolve
     from hisa.models.profiles import find
 
     try:
         profile = find(chosen.model, chosen.profile)
         endpoint = resolve(chosen, os.environ)
+        with connecting(endpoint):
+            problem, fix = _asked(endpoint, chosen)
     except OperatorError as error:
         return Finding("models", role, False, True, str(error), error.fix)
-    problem, fix = _asked(endpoint.url, endpoint.api_key, chosen)
     detail = f"{chosen.model} at {endpoint.url}, profile {profile.name}"
     return Finding(
         "models", role, not problem, True, f"{detail}: {problem}" if problem else detail, fix
     )
 
 
-def _asked(url: str, key: str, chosen: ModelSettings) -> tuple[str, str]:
+def _asked(endpoint: Endpoint, chosen: ModelSettings) -> tuple[str, str]:
     """Ask the server for its models; returns the problem and its fix, both empty if all is well."""
     import httpx
 
     from hisa.machine.patience import patience
+    from hisa.models.connection import auth_headers, http_options
 
     try:
         answer = httpx.get(
-            f"{url}/models",
-            headers={"Authorization": f"Bearer {key}"},
+            endpoint.address("models"),
+            headers=auth_headers(endpoint),
             timeout=patience(_ANSWER_SECONDS),
+            **http_options(endpoint),
         )
     except httpx.HTTPError as error:
         why = str(error) or type(error).__name__

@@ -97,7 +97,8 @@ class ModelSettings(Section):
     """Likewise; None: ``thinking_tokens``."""
     constrain: bool | None = None
     """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
-    the profile says. Off where answers are to be sampled freely, as training wants them."""
+    the profile says; False: no ``response_format`` is sent at all. Off where answers are to be
+    sampled freely, as training wants them."""
     tokens: bool = False
     """Ask the server for token ids and log-probs and keep them with the run, as training wants."""
     session: Literal["", "header", "key"] = ""

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from hisa.errors import ModelUnavailable, NotFound
+from hisa.errors import ModelUnavailable, NotFound, with_fix
 from hisa.events import GroundingVerdict
 from hisa.grounder.belief import TAKEN, Belief
 from hisa.grounder.choice import Picker
@@ -170,7 +170,7 @@ class CascadeGrounder:
         try:
             second = await self._ask(search, part, None if part else first.why)
         except ModelUnavailable as error:
-            self._tell(search.description, "unavailable", detail=str(error))
+            self._tell(search.description, "unavailable", detail=with_fix(error))
             raise self._refusal(search, f"; then {error}") from error
         taken = search.taken
         self._tell_answer(search.description, second, _verdict(search, taken, second))
@@ -209,7 +209,7 @@ class CascadeGrounder:
             ModelUnavailable: they have none, and the model cannot be asked.
             NotFound: they have none, and the picture is not for the model.
         """
-        self._tell(description, "unavailable", detail=str(error))
+        self._tell(description, "unavailable", detail=with_fix(error))
         if rating.place is not None:
             return rating.place
         if isinstance(error, ModelUnavailable):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hisa.errors import ModelUnavailable, NotFound
+from hisa.errors import ModelUnavailable, NotFound, with_fix
 from hisa.events import GroundingVerdict
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
 from hisa.grounder.choice_lines import is_nameless, is_scrap, seen_lines
@@ -114,7 +114,7 @@ class Picker:
         try:
             number, why = await self.ask(description, lines, observation.image)
         except ModelUnavailable as error:
-            self._tell(description, "unavailable", started, detail=str(error))
+            self._tell(description, "unavailable", started, detail=with_fix(error))
             raise
         meant = listed[number - 1] if number else None
         belief.hear_pick(listed, meant, right)

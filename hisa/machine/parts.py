@@ -104,6 +104,7 @@ PARTS: Mapping[str, Part] = {
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
     "mcp": Part("tools of MCP servers, HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"),
     "train": Part("training policies (PyTorch)", modules=("torch", "safetensors"), extra="train"),
+    "socks": Part("models behind a SOCKS proxy", modules=("socksio",), extra="socks"),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(
         "the embedder bge-m3 (with a deep-learning framework)",

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hisa.config import ModelSettings
+from hisa.models.connection import by_proxy, headers, open_client, tls_problem
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
+from hisa.models.refused_parts import picture_refused, profile_without
 from hisa.models.request_body import encode
-from hisa.models.response_body import ChatResponse, ChatStream, MalformedResponse, read_response
+from hisa.models.response_body import (
+    ChatResponse,
+    ChatStream,
+    MalformedResponse,
+    error_words,
+    read_response,
+)
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import ModelReply, ModelRequest, Role, Usage
@@ -33,9 +40,9 @@ _END_SECONDS = 0.5
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
-    Every request carries ``X-Component`` (the role) and ``X-Step``. An answer is streamed where the
-    profile says so and the server does not refuse it. A server that reports no usage gets an
-    estimate (see `hisa.models.tokens`).
+    Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
+    to stream, is left out from then on (see `hisa.models.refused_parts`). A server that reports no
+    usage gets an estimate (see `hisa.models.tokens`).
 
     Args:
         settings: model name, time limits of a try, longest response.
@@ -70,9 +77,8 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._client = http_client or _open_client(endpoint)
+        self._client = http_client or open_client(endpoint)
         self._openai: AsyncOpenAI | None = None
-        self._streams = profile.streams
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -84,20 +90,27 @@ class OpenAIModel:
         Raises:
             TryFailed: with its kind; the text of an empty response is empty and no failure here.
         """
+        if self._openai is None:
+            self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
+        while True:
+            profile, body = self.profile, await self._body(request)
+            try:
+                return self._reply(request, await self._once(body, request))
+            except TryFailed as failure:
+                if shown := picture_refused(failure, request, self._section):
+                    raise shown from failure
+                if self.profile == profile:  # another request may have been refused meanwhile
+                    self.profile = profile_without(profile, failure)
+                if await self._body(request) == body:
+                    raise
+
+    async def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """The request's body, encoded in a thread where that takes long."""
         if all(image.is_quick for image in request.pictures):
             body = self._encoded(request)
         else:
             body = await asyncio.to_thread(self._encoded, request)
-        if self._openai is None:
-            self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
-        if self._streams and (fields := self._stream_fields()):
-            try:
-                return self._reply(request, await self._once(body | fields, request))
-            except TryFailed as failure:
-                if failure.kind != "refused" or "stream" not in str(failure).lower():
-                    raise
-                self._streams = False
-        return self._reply(request, await self._once(body, request))
+        return body | (self._stream_fields() if self.profile.streams else {})
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)
@@ -116,7 +129,7 @@ class OpenAIModel:
 
         from hisa.models.guarded_transport import GuardedTransport
 
-        transport = GuardedTransport(self._client, _headers(self._endpoint))
+        transport = GuardedTransport(self._client, headers(self._endpoint))
         # It takes clients of httpx and of its successor, and names the latter alone.
         http: Any = httpx.AsyncClient(transport=transport, trust_env=False)
         return AsyncOpenAI(
@@ -154,7 +167,9 @@ class OpenAIModel:
             raise self._failure(error, stream, too_long=whole.expired()) from error
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
-            raise TryFailed(str(error), kind, status=error.status, fix=self._look()) from None
+            raise TryFailed(
+                str(error), kind, status=error.status, words=str(error), fix=self._look()
+            ) from None
 
     async def _exchange(
         self,
@@ -192,10 +207,10 @@ class OpenAIModel:
         from openai import AsyncStream
 
         assert self._openai is not None
-        headers = {"X-Component": request.role, "X-Step": str(request.step)}
+        marks = {"X-Component": request.role, "X-Step": str(request.step)}
         post = partial(
-            self._openai.post, f"/{self.path}", cast_to=httpx.Response,
-            options={"headers": headers}, stream=True, stream_cls=AsyncStream[Any],
+            self._openai.post, self._endpoint.address(self.path), cast_to=httpx.Response,
+            options={"headers": marks}, stream=True, stream_cls=AsyncStream[Any],
         )  # fmt: skip
         try:
             response: Any = await post(body=body)
@@ -225,7 +240,11 @@ class OpenAIModel:
             case httpx.DecodingError():
                 return TryFailed(f"{where}: {error}", "malformed", fix=fix)
             case _:
-                message = f"the connection to {where} failed: {error}"
+                problem, cure = tls_problem(error)
+                if problem:
+                    return TryFailed(f"{where}: {problem}", "refused", fix=cure)
+                way = by_proxy(self._endpoint)
+                message = f"the connection to {where}{way} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
@@ -248,13 +267,15 @@ class OpenAIModel:
             return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
         said = _error_body(response)
+        words = error_words(said) or response.text[:500] or "(no text)"
         # A spent account answers 429 as well, but waiting does not fill it.
         if isinstance(said, dict) and said.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
-            f"{self._where()} answered {status}: {_said(said, response.text)}",
+            f"{self._where()} answered {status}: {words}",
             kind,
             status=status,
+            words=words,
             retry_after=retry_after(response.headers.get("retry-after"), self._wall()),
             fix=self._fix(status),
         )
@@ -280,27 +301,31 @@ class OpenAIModel:
             case 400 | 422:
                 names = ", ".join(profile.name for profile in BUILT_IN)
                 return (
-                    f"if a parameter is refused: --set models.{section}.profile=NAME "
-                    f"(now {self.profile.name}; known are {names})"
+                    f"if a parameter is refused: --set models.{section}.profile=NAME (now "
+                    f"{self.profile.name}; known are {names}), or a FILE.toml of your own"
                 )
             case _:
                 return self._look()
 
     def _reply(self, request: ModelRequest, response: ChatResponse) -> ModelReply:
+        text, calls = response.text, response.calls
+        if request.role == "planner":
+            text = "\n".join(filter(None, (text, *(call.as_reply() for call in calls))))
         usage = response.usage or Usage(
-            estimate_input(request, image_tokens=self.profile.image_tokens),
-            estimate_tokens(response.text),
+            estimate_input(request, image_tokens=self.profile.image_tokens), estimate_tokens(text)
         )
+        beside = [f"{response.thought:,} characters of thinking"] * bool(response.thought)
+        beside += [f"a call of the tool {call.name!r}" for call in calls]
         return ModelReply(
-            response.text, usage, response.finish, response.model or self._settings.model,
-            response.policy, response.tokens,
+            text, usage, response.finish, response.model or self._settings.model,
+            response.policy, response.tokens, beside=" and ".join(beside),
         )  # fmt: skip
 
     def _where(self) -> str:
         return redact(self._endpoint.url)
 
     def _look(self) -> str:
-        return f"curl {self._where()}/models"
+        return f"curl {redact(self._endpoint.address('models'))}"
 
 
 def _kind(status: int) -> FailureKind:
@@ -318,41 +343,6 @@ def _error_body(response: Any) -> Any:
     except (ValueError, RecursionError):
         return None
     return body.get("error", body) if isinstance(body, dict) else body
-
-
-def _said(body: Any, text: str) -> str:
-    """The server's message on one line, cut to 500 characters."""
-    said = body.get("message") or body.get("detail") if isinstance(body, dict) else None
-    return " ".join(str(said or body or text or "(no text)").split())[:500]
-
-
-_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key, and for a public server the account that the environment names."""
-    headers = {
-        "Authorization": f"Bearer {endpoint.api_key}",
-        "Content-Type": "application/json",
-        "Accept-Encoding": "identity",
-    }
-    if endpoint.session:
-        headers["X-Session-Id"] = endpoint.session
-    if not endpoint.local:
-        headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
-    return headers
-
-
-def _open_client(endpoint: Endpoint) -> httpx.AsyncClient:
-    """Plain HTTP to a local server goes its own way, without the proxies of the environment."""
-    import httpx
-
-    from hisa.machine.loopback import LoopbackTransport
-
-    # A name and password in an address are httpx's to send.
-    plain = endpoint.local and endpoint.url.startswith("http://") and "@" not in endpoint.url
-    transport = LoopbackTransport() if plain else None
-    return httpx.AsyncClient(transport=transport, trust_env=not endpoint.local)
 
 
 async def _whole(response: httpx.Response, heard: Callable[[], None]) -> bytes:

@@ -19,12 +19,21 @@ PUBLIC_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An OpenAI-protocol server. ``url`` ends before ``/chat/completions``."""
+    """An OpenAI-protocol server. ``url`` ends before ``/chat/completions``; a query may follow."""
 
     url: str
     api_key: str = field(default="none", repr=False)
     session: str = ""
     """The run's id, for a server that wants it in a header."""
+
+    def address(self, path: str) -> str:
+        """The address of a path of this server, with the query at its end.
+
+        One that was copied with the path of chat completions, as Azure shows it, is that of all.
+        """
+        parts = urlsplit(self.url)
+        base = parts.path.rstrip("/").removesuffix("/chat/completions")
+        return parts._replace(path=f"{base}/{path}").geturl()
 
     @property
     def local(self) -> bool:

@@ -27,8 +27,8 @@ async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         for line in lines:
             line = bytes(rest + line).rstrip(b"\r")
             rest.clear()
-            if line.startswith(b"data:"):
-                data.append(line[5:].removeprefix(b" "))
+            if line.startswith((b"data:", b"error:")):  # the latter by older llama.cpp
+                data.append(line.partition(b":")[2].removeprefix(b" "))
             elif line.startswith(b":"):
                 yield b""
             elif not line and data:

@@ -75,6 +75,10 @@ class Profile(BaseModel):
     constrains: bool = False
     """Whether the planner's answers are held to a schema of the step's tools where ``structured``
     is ``json_schema``."""
+    system_as: Literal["system", "user"] = "system"
+    """user: the model takes no system message, so that its text begins the first user message."""
+    strict_turns: bool = False
+    """Whether messages of one side after another are refused, so that they go as one."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
     sees_pictures: bool = True

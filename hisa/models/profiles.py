@@ -1,7 +1,8 @@
 """Which profile a model has: parameters, structured output, pictures, context and price.
 
-Parameters that a model refuses are left out because its profile says so, never by trial. A
-profile is chosen by name or by the model's name; an unknown name gets ``default``.
+Parameters that a model refuses are left out because its profile says so, never by trial; what
+else a server refuses, see `hisa.models.refused_parts`. A profile is chosen by name or by the
+model's name; an unknown name gets ``default``.
 """
 
 from __future__ import annotations

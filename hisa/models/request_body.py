@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hisa.config import ModelSettings
@@ -12,7 +13,7 @@ from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
 from hisa.text.safe_text import encodable
 
-__all__ = ["answer_limit", "encode", "not_sent", "sampling"]
+__all__ = ["answer_limit", "encode", "not_sent", "response_format", "sampling"]
 
 _MIN_ANSWER = 16
 """Tokens asked for even where the context looks full: the server then says so itself."""
@@ -39,8 +40,23 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
     return {"role": message.role, "content": content}
 
 
-def _response_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | None:
-    if request.schema is None or profile.structured == "none":
+def _turns(messages: tuple[Message, ...], profile: Profile) -> list[Message]:
+    """The messages as the model takes them; those that become one keep their parts in order."""
+    turns: list[Message] = []
+    for message in messages:
+        last = turns[-1].role if turns else ""
+        led = last == "system" and message.role == "user" and profile.system_as == "user"
+        if led or (last == message.role and profile.strict_turns):
+            message = replace(message, parts=(*turns.pop().parts, *message.parts))
+        turns.append(message)
+    return turns
+
+
+def response_format(
+    request: ModelRequest, profile: Profile, settings: ModelSettings
+) -> dict[str, Any] | None:
+    """Returns the form that the server is to hold the answer to; None: it is not to hold it."""
+    if request.schema is None or settings.constrain is False or profile.structured == "none":
         return None
     if profile.structured == "json_object":
         return {"type": "json_object"}
@@ -102,14 +118,13 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     """
     body: dict[str, Any] = {
         "model": settings.model,
-        "messages": [_message(message, profile) for message in request.messages],
+        "messages": [_message(message, profile) for message in _turns(request.messages, profile)],
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
     body |= chat_fields(asked_reasoning(request, settings, profile), profile)
     if settings.tokens:
         body |= token_fields(ids=profile.token_ids)
-    response_format = _response_format(request, profile)
-    if response_format is not None:
-        body["response_format"] = response_format
+    if form := response_format(request, profile, settings):
+        body["response_format"] = form
     return body

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from hisa.models.tool_calls import CallReader, ServerCall
 from hisa.models.turn_tokens import TokenReader
 from hisa.protocols import TurnTokens, Usage
 from hisa.text.safe_text import encodable
@@ -16,6 +17,7 @@ __all__ = [
     "ChatStream",
     "MalformedResponse",
     "count",
+    "error_words",
     "parse_body",
     "part_of",
     "read_response",
@@ -37,7 +39,10 @@ class MalformedResponse(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid."""
+    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid.
+
+    ``calls`` and ``thought``, in characters, are what came beside the text.
+    """
 
     text: str
     finish: str
@@ -45,6 +50,8 @@ class ChatResponse:
     usage: Usage | None
     policy: str = ""
     tokens: TurnTokens | None = None
+    calls: tuple[ServerCall, ...] = ()
+    thought: int = 0
 
 
 def _start(body: bytes) -> str:
@@ -80,6 +87,16 @@ def _content(message: dict[str, Any]) -> str:
         parts = (part.get("text") for part in content if isinstance(part, dict))
         content = "".join(part for part in parts if isinstance(part, str))
     return _text(content) or _text(message.get("refusal"))
+
+
+def _thought(message: dict[str, Any]) -> int:
+    """Characters that a model thought and did not say."""
+    value = message.get("reasoning_content") or message.get("reasoning")
+    content = message.get("content")
+    if not value and isinstance(content, list):  # Mistral's
+        value = [part.get("thinking", "") for part in content if isinstance(part, dict)]
+        value = value if any(value) else ""
+    return len(value if isinstance(value, str) else json.dumps(value)) if value else 0
 
 
 def count(value: object) -> int | None:
@@ -118,13 +135,41 @@ def part_of(whole: int, details: object, name: str) -> int:
     return part if part is not None and part <= whole else 0
 
 
+def error_words(body: object) -> str:
+    """A server's own words for an error, on one line of at most 500 characters; empty for none.
+
+    A provider's words stand in OpenRouter's ``metadata``.
+    """
+    words = body
+    if isinstance(body, dict):
+        words = body.get("message") or body.get("detail") or body.get("error") or body
+        details = body.get("metadata")
+        if isinstance(details, dict) and details.get("raw"):
+            words = f"{words}: {details['raw']}"
+    return encodable(" ".join(str(words or "").split())[:500])
+
+
 def server_error(value: object) -> MalformedResponse:
     """The error that a body holds in place of an answer."""
-    detail = value if isinstance(value, dict) else {"message": value}
-    status = count(detail.get("code"))
-    return MalformedResponse(
-        f"an error in place of an answer: {detail.get('message')!s:.300}", status
-    )
+    status = count(value.get("code")) if isinstance(value, dict) else None
+    return MalformedResponse(f"an error in place of an answer: {error_words(value)}", status)
+
+
+def _refuse_error(body: dict[str, Any], choice: object) -> None:
+    """Refuse a body or a chunk that tells of an error, whatever else it holds.
+
+    Raises:
+        MalformedResponse: the server's words. What came before them is no answer.
+    """
+    inner = choice if isinstance(choice, dict) else {}
+    bare = isinstance(body.get("message"), str) or body.get("detail")  # vLLM, FastAPI
+    failed = inner.get("finish_reason") == "error" and "the provider says no more"
+    if (
+        error := body.get("error")
+        or inner.get("error")
+        or (body if bare and "choices" not in body else failed)
+    ):
+        raise server_error(error)
 
 
 class ChatStream:
@@ -137,7 +182,8 @@ class ChatStream:
     def __init__(self) -> None:
         self.began = self.ended = self.done = False
         self._texts: list[str] = []
-        self._size = self._tokens = 0
+        self._size = self._tokens = self._thought = 0
+        self._calls = CallReader()
         self._reading = ""
         self._finish = self._model = ""
         self._usage: Usage | None = None
@@ -159,13 +205,16 @@ class ChatStream:
             return
         chunk = parse_body(data)
         choices = chunk.get("choices")
-        if not choices and chunk.get("error"):
-            raise server_error(chunk["error"])
         first = choices[0] if isinstance(choices, list) and choices else {}
+        _refuse_error(chunk, first)
         delta = first.get("delta") if isinstance(first, dict) else None
         if first and not isinstance(delta, dict):
             raise MalformedResponse(f"a choice without a delta in {_start(data)}")
-        self._gather(delta or {})
+        self.take(chunk, first, delta or {})
+
+    def take(self, chunk: dict[str, Any], first: dict[str, Any], delta: dict[str, Any]) -> None:
+        """Take a chunk, or a whole completion, by its first choice and what that says."""
+        self._gather(delta)
         self._finish = _text(first.get("finish_reason")) or self._finish
         self.ended = self.ended or bool(self._finish)
         self._model = _text(chunk.get("model")) or self._model
@@ -176,10 +225,11 @@ class ChatStream:
 
     def _gather(self, delta: dict[str, Any]) -> None:
         text = _content(delta)
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        self._tokens += bool(text or thought)
+        thought, called = _thought(delta), self._calls.add(delta)
+        self._tokens += bool(text or thought or called)
+        self._thought += thought
         self._texts.append(text)
-        self._size += len(text.encode())
+        self._size += len(text.encode()) + called
         if self._size > MOST_BYTES:
             from hisa.machine.bounded_http import ResponseTooLong  # its library is heavy
 
@@ -189,7 +239,7 @@ class ChatStream:
         """All of it so far."""
         return ChatResponse(
             "".join(self._texts), self._finish, self._model, self._usage, self._policy,
-            self._given.read(),
+            self._given.read(), tuple(self._calls.calls), self._thought,
         )  # fmt: skip
 
 
@@ -211,19 +261,13 @@ def read_response(body: bytes, /) -> ChatResponse:
     """
     data = parse_body(body)
     choices = data.get("choices")
-    if choices is None and data.get("error"):
-        raise server_error(data["error"])
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    _refuse_error(data, first)
     if not isinstance(choices, list):
         raise MalformedResponse(f"no list of choices in {_start(body)}")
-    first = choices[0] if choices else {}
     message = first.get("message") if isinstance(first, dict) else None
     if choices and not isinstance(message, dict):
         raise MalformedResponse(f"a choice without a message in {_start(body)}")
-    return ChatResponse(
-        text=_content(message) if isinstance(message, dict) else "",
-        finish=_text(first.get("finish_reason")),
-        model=_text(data.get("model")),
-        usage=_usage(data.get("usage")),
-        policy=_text(data.get("system_fingerprint")),
-        tokens=TokenReader().add(data, first).read(),
-    )
+    whole = ChatStream()
+    whole.take(data, first, message or {})
+    return whole.answer()

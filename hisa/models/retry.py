@@ -37,6 +37,7 @@ class TryFailed(ModelUnavailable):
         status: the HTTP status where there is one.
         retry_after: seconds the server asked to wait.
         fix: the command that helps.
+        words: the server's own.
         began: whether an answer was on its way; such a try is repeated once, since the server
             works and would begin anew.
     """
@@ -49,11 +50,13 @@ class TryFailed(ModelUnavailable):
         status: int | None = None,
         retry_after: float | None = None,
         fix: str = "",
+        words: str = "",
         began: bool = False,
     ) -> None:
         super().__init__(message, fix=fix)
         self.kind = kind
         self.status = status
+        self.words = words
         self.retry_after = retry_after
         self.began = began
         self.others = 0  # further servers, where one of them can be asked at once
@@ -82,14 +85,17 @@ def is_answer(reply: ModelReply, request: ModelRequest) -> bool:
 
 
 def nothing_said(reply: ModelReply) -> TryFailed:
-    """The failure that an empty reply is."""
+    """The failure that an empty reply is; it says what came in place of text."""
+    came = f": {reply.beside} came, and no text" if reply.beside else ""
+    longer = "allow longer answers: max_tokens under [models.planner] or the role's own section"
     if reply.finish == "length":
         return TryFailed(
-            "the answer reached its token limit before any text came",
+            f"the answer reached its token limit before any text came{came}",
             "cut_off",
-            fix="allow longer answers: max_tokens under [models.planner] or the role's own section",
+            fix=longer,
         )
-    return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty")
+    fix = f"{longer}, or let it think less: effort, thinking_tokens" if came else ""
+    return TryFailed(f"an empty answer (finish {reply.finish!r}){came}", "empty", fix=fix)
 
 
 def wait_before(

@@ -31,6 +31,7 @@ from hisa.protocols import (
 )
 from hisa.text.redact import redact
 from hisa.text.redact.named_secrets import Scrubber
+from hisa.text.thinking import without_thinking
 
 __all__ = ["CallContext", "KeepTokens", "RoleModel"]
 
@@ -115,6 +116,7 @@ class RoleModel:
             request = replace(request, progress=self._context.progress)
         reply = await self._answer(request)
         text = self._scrubbed(reply.text, f"a reply of the {request.role} model")
+        text = without_thinking(text) or text  # all of it: the caller says what is wrong
         return reply if text == reply.text else replace(reply, text=text)
 
     def _without_secrets(self, request: ModelRequest) -> ModelRequest:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from hisa.config import Settings
-from hisa.errors import InvalidReply, LogFailed
+from hisa.errors import InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import Stored, remember
@@ -130,7 +130,7 @@ class PatternMemory:
                 Failed(
                     where=f"pattern {part} (the run goes on without)",
                     kind=type(error).__name__,
-                    message="; try: ".join(filter(None, (str(error), getattr(error, "fix", "")))),
+                    message=with_fix(error),
                     traceback="".join(traceback.format_exception(error)),
                 )
             )

@@ -6,6 +6,7 @@ A pure function of the text: nothing is grounded, called or executed here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from hisa.errors import ActionRefused, InvalidReply
 from hisa.planner.call_schema import NOTE
 from hisa.protocols import ToolCall
 from hisa.text.prompt_text import broken_character, printable
+from hisa.text.thinking import without_thinking
 
 __all__ = ["REPLY_SCHEMA", "find_object", "parse_reply", "sequence_schema", "whole_characters"]
 
@@ -95,10 +97,37 @@ def _no_constant(name: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def find_object(text: str, *keys: str) -> dict[str, Any]:
-    """The first JSON object in the text that has one of the keys; else the first object at all."""
-    first: dict[str, Any] | None = None
-    problem = "no JSON object in it"
+def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, Any]:
+    """The JSON object that has one of the keys; if there is none, the first object.
+
+    What stands in thinking tags is not read. Objects that say the same count as one, since models
+    repeat themselves, and doing it once is what all readings of that share.
+
+    Raises:
+        InvalidReply: no object, or several with a key that differ, of which none is chosen;
+            ``several`` says what to do then. One that is broken counts with them.
+    """
+    answer = without_thinking(text)
+    values, gaps, problem = _decoded(answer)
+    objects = [value for value in values if isinstance(value, dict)]
+    fitting = [value for value in objects if any(key in value for key in keys)]
+    done = [{key: value[key] for key in value.keys() - _SAID} for value in fitting]
+    begins = re.compile(rf"""\{{[^{{}}]*"(?:{"|".join(keys)})"\s*:\s*["\[]""")
+    broken = any(begins.search(gap) for gap in gaps)
+    if (broken and fitting) or any(other != done[0] for other in done):
+        number = len(done) + broken
+        raise InvalidReply(f"{number} objects where one is due, and none was used: {several}")
+    if broken or not objects:
+        unread = "" if answer == text else "; what stands in thinking tags is not read"
+        raise InvalidReply(problem + unread)
+    return (fitting or objects)[0]
+
+
+def _decoded(text: str) -> tuple[list[Any], list[str], str]:
+    """The JSON values that begin with a brace, the text around them, and the last problem."""
+    values: list[Any] = []
+    gaps: list[str] = []
+    problem, after = "no JSON object in it", 0
     start = text.find("{")
     for _ in range(_MAX_STARTS):
         if start < 0:
@@ -111,14 +140,11 @@ def find_object(text: str, *keys: str) -> dict[str, Any]:
         except ValueError as error:
             problem = f"not valid JSON: {error}"
         else:
-            if isinstance(value, dict) and any(key in value for key in keys):
-                return value
-            if isinstance(value, dict) and first is None:
-                first = value
+            values.append(value)
+            gaps.append(text[after:start])
+            after = end
         start = text.find("{", end)
-    if first is not None:
-        return first
-    raise InvalidReply(problem)
+    return values, [*gaps, text[after:]], problem
 
 
 def _explain(error: ValidationError, form: type[BaseModel]) -> str:
@@ -153,6 +179,8 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
     return actions
 
 
+_SAID = frozenset({"thought", "note"})
+"""Keys of a reply that nothing is done by."""
 _NUMBERED = {"element": "description", "element_2": "description_2"}
 _PROSE = frozenset({"thought", "description", "description_2", "note"})
 
@@ -213,7 +241,8 @@ def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall
         raise InvalidReply("the reply is empty")
     if len(text) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(text)} characters; at most {MAX_REPLY}")
-    found = find_object(printable(text), "tool", "actions")
+    several = "say one call" if most == 1 else "put the calls into one 'actions' list, in order"
+    found = find_object(printable(text), "tool", "actions", several=several)
     found |= {"note": _note(found["note"])} if "note" in found else {}
     if "actions" in found:
         return _read_sequence(found, most, numbered)

@@ -18,12 +18,12 @@ from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
-from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError
+from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
 from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ElementsReader, SharedReader
 from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
+from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
@@ -211,8 +211,16 @@ def _end_of_opening(log: RunLog) -> Iterator[None]:
     except Exception as error:
         status = write_end(log, error)
         if status is not None:
-            log.emit(RunFinished(exit_status=status, message=str(error)))
+            log.emit(RunFinished(exit_status=status, message=with_fix(error)))
         raise
+
+
+def _state_profile(settings: Settings, models: Models) -> Profile | None:
+    """Returns what the state's model takes: no pictures if it is a planner that gets none."""
+    profile = models.profiles.get("state")
+    if profile and settings.planner.sees == "elements" and settings.models.state is None:
+        return profile.model_copy(update={"sees_pictures": False})
+    return profile
 
 
 @asynccontextmanager
@@ -249,7 +257,7 @@ async def _opened(
             memory=_memory(settings, models["state"], emit, stack),
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=models.picture_changes.get("state"),
-            profile=models.profiles.get("state"),
+            profile=_state_profile(settings, models),
             led=leads.alone,
             again=partial(environment.observe, elements="elements" in environment.capabilities),
         )

@@ -213,6 +213,15 @@ def test_an_endpoint_gives_unit_vectors_in_order(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.usefixtures("key")
+def test_an_endpoint_on_this_machine_ignores_proxies(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ALL_PROXY", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "socks5://127.0.0.1:9")
+    assert OpenAIEndpoint("emb", base_url=endpoint.url).dimension == 3
+
+
+@pytest.mark.usefixtures("key")
 def test_the_dimension_is_asked_for_once(endpoint: Endpoint) -> None:
     embedder = OpenAIEndpoint("emb", base_url=endpoint.url)
     assert (embedder.dimension, embedder.dimension) == (3, 3)

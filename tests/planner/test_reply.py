@@ -145,9 +145,8 @@ def test_64_braces_are_tried(braces: int, found: bool) -> None:
             parse_reply(text)
 
 
-def test_the_first_object_with_a_tool_counts() -> None:
-    other = reply(input="second")
-    assert parse_reply(f'{{"a": 1}} {{"b": {{"tool": 1}}}} {reply()} {other}').input == "ls"
+def test_the_object_with_a_tool_counts() -> None:
+    assert parse_reply(f'{{"a": 1}} {{"b": {{"tool": 1}}}} {reply()}').input == "ls"
     with pytest.raises(InvalidReply, match="unknown key 'a'"):
         parse_reply('{"a": 1} {"b": 2}')
 
@@ -211,3 +210,74 @@ def test_without_a_list_or_a_number_such_a_key_is_refused(number: object) -> Non
     call = {"thought": "t", "tool": "wait", "input": "1", "element": number}
     with pytest.raises(InvalidReply, match="unknown key 'element'"):
         parse_reply(json.dumps(call), numbered=number != 50)
+
+
+DRAFT = reply(input="rm -r drafts")
+DONE = reply()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>{DRAFT}</think>{DONE}",
+        f"<thinking>\n{DRAFT}\n</thinking>\n```json\n{DONE}\n```",
+        f"<reasoning>{DRAFT}</reasoning> {DONE}",
+        f"{DRAFT} no, wait.\n</think>\n\n{DONE}",
+        f'<think>the page shows "</think>", so {DRAFT}</think>{DONE}',
+        f"<think>a<think>{DRAFT}</think>{DRAFT}</think>{DONE}",
+        f"[THINK]{DRAFT}[/THINK]{DONE}",
+        f"◁think▷{DRAFT}◁/think▷{DONE}",
+        f"<seed:think>{DRAFT}</seed:think>{DONE}",
+        f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{DONE}<|END_RESPONSE|>",
+        f"<|begin_of_thought|>{DRAFT}<|end_of_thought|>{DONE}",
+        f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final"
+        f"<|message|>{DONE}<|return|>",
+        f"<|channel>thought\n{DRAFT}<channel|>{DONE}",
+        f"<think>\n\n</think>\n\n{DONE}",
+        f"<tool_call>{DONE}</tool_call>",
+    ],
+)
+def test_a_draft_inside_thinking_is_no_reply(text: str) -> None:
+    assert parse_reply(text).input == "ls"
+
+
+@pytest.mark.parametrize(
+    "text", [f"<think>I would {DRAFT}", f"<think>{DRAFT}</think>", f"<|channel|>analysis {DRAFT}"]
+)
+def test_thinking_without_an_answer_is_refused(text: str) -> None:
+    with pytest.raises(InvalidReply, match="thinking"):
+        parse_reply(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DRAFT} {DONE}",
+        f"{DRAFT}\n<think>no</think>\n{DONE}",
+        f"```json\n{DRAFT}\n```\nand then\n```json\n{DONE}\n```",
+        f"[{DRAFT}, {DONE}]",
+        f"analysis{DRAFT}assistantfinal{DONE}",
+        f"{DRAFT[:-1]} {DONE}",
+        f"{DONE} {DRAFT[:-1]}",
+    ],
+)
+@pytest.mark.parametrize("most", [1, 3])
+def test_of_several_calls_none_is_chosen(text: str, most: int) -> None:
+    with pytest.raises(InvalidReply, match="2 objects"):
+        parse_reply(text, most=most)
+
+
+def test_a_call_that_is_repeated_is_one_call() -> None:
+    again = reply(thought="as I said")
+    assert parse_reply(f"{DONE}\n```json\n{again}\n```").input == "ls"
+
+
+@pytest.mark.parametrize("text", ["<think>hm</think>", "</think>", "<|channel|>final"])
+def test_a_call_may_type_what_looks_like_thinking(text: str) -> None:
+    assert parse_reply(reply(input=text)).input == text
+    assert parse_reply(f"<think>a</think>{reply(input=text)}").input == text
+
+
+def test_the_form_may_be_spelled_out_in_prose() -> None:
+    form = 'Format: {"thought": ..., "tool": ..., "input": ...}.'
+    assert parse_reply(f"{form} {DONE}").input == "ls"

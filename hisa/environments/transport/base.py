@@ -168,6 +168,7 @@ class GuestClient:
             headers=headers,
             transport=self._loopback,
             timeout=_CONNECT_SECONDS,
+            verify=httpx.create_ssl_context() if base.scheme == "https" else True,
             trust_env=False,
         )
 

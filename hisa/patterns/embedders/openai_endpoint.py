@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hisa.errors import ConfigError, ModelUnavailable
+from hisa.models.connection import connecting, http_options
+from hisa.models.endpoint import PUBLIC_URL, Endpoint
 from hisa.patterns.vectors import unit
 
 if TYPE_CHECKING:
@@ -52,8 +55,10 @@ class OpenAIEndpoint:
     def _client(self) -> OpenAI:
         from openai import DefaultHttpxClient, OpenAI, OpenAIError
 
-        # A redirect would take the key and the texts to another server.
-        http = DefaultHttpxClient(follow_redirects=False)
+        url = self._base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL
+        with connecting(endpoint := Endpoint(url)):
+            # A redirect would take the key and the texts to another server.
+            http = DefaultHttpxClient(follow_redirects=False, **http_options(endpoint))
         weakref.finalize(self, http.close)
         try:
             return OpenAI(

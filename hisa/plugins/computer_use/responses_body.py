@@ -9,7 +9,7 @@ from typing import Any
 from hisa.config import ModelSettings
 from hisa.models.profile import Profile
 from hisa.models.reasoning import asked_reasoning
-from hisa.models.request_body import answer_limit, sampling
+from hisa.models.request_body import answer_limit, response_format, sampling
 from hisa.models.response_body import (
     ChatResponse,
     MalformedResponse,
@@ -60,17 +60,9 @@ def encode_responses(
         body["reasoning"] = {**body.get("reasoning", {}), "effort": effort}
     if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
         body["truncation"] = "auto"  # that tool demands it
-    if form := _text_format(request, profile):
-        body["text"] = {"format": form}
+    if form := response_format(request, profile, settings):
+        body["text"] = {"format": {"type": form["type"], **form.get("json_schema", {})}}
     return body
-
-
-def _text_format(request: ModelRequest, profile: Profile) -> dict[str, Any] | None:
-    if request.schema is None or profile.structured == "none":
-        return None
-    if profile.structured == "json_object":
-        return {"type": "json_object"}
-    return {"type": "json_schema", "name": "answer", "schema": dict(request.schema)}
 
 
 def _items(request: ModelRequest, profile: Profile) -> Iterator[dict[str, Any]]:

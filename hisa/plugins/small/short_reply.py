@@ -126,8 +126,11 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
     """
     if len(reply) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(reply)} characters; at most {MAX_REPLY}")
-    fields = whole_characters(find_object(printable(reply), "action"))
-    action, thought = str(fields.get("action") or "").strip(), str(fields.get("thought") or "")
+    fields = whole_characters(find_object(printable(reply), "action", "tool"))
+    action = str(fields.get("action") or fields.get("tool") or "").strip()
+    thought = str(fields.get("thought") or "")
+    if action in ACTIONS and isinstance(given := fields.get("input"), dict):
+        fields = {**fields, **given}  # a call that the server told apart
     if not action:
         raise InvalidReply(f"key 'action' is missing; actions are {', '.join(ACTIONS)}")
     if action not in ACTIONS:

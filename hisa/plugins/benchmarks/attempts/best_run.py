@@ -8,7 +8,6 @@ decides, the facts do if they leave one answer, else no attempt is taken.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import excerpt as steps_within
+from hisa.planner.reply import find_object
 from hisa.planner.side_by_side import Texts, shortened
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Part, TextPart
@@ -54,8 +54,6 @@ _EXPLAINING_CHARS = 600
 _COMMON = 2
 """Steps that all attempts begin with from which on they are told once."""
 _BROKEN = ("environment_error", "model_error")
-_MAX_STARTS = 64
-"""Opening braces that are tried where JSON stands in prose."""
 
 
 class JudgeReply(BaseModel):
@@ -211,42 +209,23 @@ def _without_judge(
 
 
 def parse_judgement(text: str, most: int) -> _Judgement:
-    """Returns the first JSON object of a reply that has an "index".
+    """Returns the JSON object of a reply that has an "index".
 
     Args:
         text: anything a model may say.
         most: the largest index.
 
     Raises:
-        InvalidReply: there is none, or what it holds is not as asked for.
+        InvalidReply: there is none, several differ, or what it holds is not as asked for.
     """
-    found = _first_object(text)
     try:
-        judged = _Judgement.model_validate(found)
+        judged = _Judgement.model_validate(find_object(text, "index"))
     except ValidationError as error:
         item = error.errors()[0]
         raise InvalidReply(f"{str(item['loc'][0])!r}: {item['msg']}") from error
     if judged.index > most:
         raise InvalidReply(f"'index' is {judged.index!r:.20}, and there are 1 to {most}")
     return judged
-
-
-def _first_object(text: str) -> dict[str, Any]:
-    decoder = json.JSONDecoder()
-    start = text.find("{")
-    for _ in range(_MAX_STARTS):
-        if start < 0:
-            break
-        end = start + 1
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            if isinstance(value, dict) and "index" in value:
-                return value
-        start = text.find("{", end)
-    raise InvalidReply('no JSON object with "index" in it')
 
 
 def build_request(shown: Sequence[AttemptFacts], instruction: str, judge: Judge) -> ModelRequest:

@@ -1,0 +1,125 @@
+"""The way to a model's server: proxies, certificates, headers; and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from hisa.errors import ModelUnavailable
+from hisa.machine.parts import install_command
+from hisa.models.endpoint import Endpoint
+from hisa.text.redact import redact
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = [
+    "auth_headers",
+    "by_proxy",
+    "connecting",
+    "headers",
+    "http_options",
+    "open_client",
+    "tls_problem",
+]
+
+_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+
+
+def auth_headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key, by Azure's name for it with its classic addresses; a token goes as elsewhere."""
+    if "api-version=" in endpoint.url and endpoint.api_key.count(".") != 2:
+        return {"api-key": endpoint.api_key}
+    return {"Authorization": f"Bearer {endpoint.api_key}"}
+
+
+def headers(endpoint: Endpoint) -> dict[str, str]:
+    """The key, and for a public server the account that the environment names."""
+    sent = auth_headers(endpoint)
+    sent |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    if endpoint.session:
+        sent["X-Session-Id"] = endpoint.session
+    if not endpoint.local:
+        sent |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
+    return sent
+
+
+def http_options(endpoint: Endpoint) -> dict[str, Any]:
+    """Returns how httpx connects: to a local server without the proxies of the environment.
+
+    Certificates are those of SSL_CERT_FILE or SSL_CERT_DIR wherever the server is.
+    """
+    import httpx
+
+    if not endpoint.local:
+        return {"trust_env": True}
+    secure = endpoint.url.startswith("https://")
+    return {"trust_env": False, "verify": httpx.create_ssl_context() if secure else True}
+
+
+def by_proxy(endpoint: Endpoint) -> str:
+    """Returns " by the proxy URL" if the environment names one for a server; else nothing."""
+    parts, proxies = urlsplit(endpoint.url), urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    passed_by = endpoint.local or urllib.request.proxy_bypass(parts.hostname or "")
+    return f" by the proxy {redact(proxy)}" if proxy and not passed_by else ""
+
+
+@contextmanager
+def connecting(endpoint: Endpoint) -> Iterator[None]:
+    """Says what of the environment keeps a client from being opened.
+
+    Raises:
+        ModelUnavailable: a proxy of a kind that cannot be used, or certificates that are not there.
+    """
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        proxies = (f"{name}_proxy={url}" for name, url in urllib.request.getproxies().items()
+                   if "://" in url and not url.startswith("http"))  # fmt: skip
+        raise ModelUnavailable(
+            f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, "
+            f"{redact(', '.join(proxies))}: {error}",
+            fix=f"{install_command('socks')}, or unset that variable",
+        ) from error
+    except OSError as error:
+        names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+        files = ", ".join(f"{name}={os.environ[name]}" for name in names if os.environ.get(name))
+        raise ModelUnavailable(
+            f"no certificates can be read from {files}: {error}",
+            fix="name an existing file of PEM certificates, or unset it",
+        ) from error
+
+
+def open_client(endpoint: Endpoint) -> httpx.AsyncClient:
+    """A client for a server; plain HTTP to a local one has a transport of our own.
+
+    Raises:
+        ModelUnavailable: see `connecting`.
+    """
+    import httpx
+
+    from hisa.machine.loopback import LoopbackTransport
+
+    # A name and password in an address are httpx's to send.
+    plain = endpoint.local and endpoint.url.startswith("http://") and "@" not in endpoint.url
+    transport = LoopbackTransport() if plain else None
+    with connecting(endpoint):
+        return httpx.AsyncClient(transport=transport, **http_options(endpoint))
+
+
+def tls_problem(error: BaseException | None) -> tuple[str, str]:
+    """Returns what is wrong with a server's TLS, and what helps; both empty if nothing is."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            problem = f"its certificate is not trusted: {error.verify_message}"
+            return problem, "export SSL_CERT_FILE=FILE.pem, with the certificate of its signer"
+        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+            return "it speaks no TLS", "give its address with http:// in place of https://"
+        error = error.__cause__ or error.__context__
+    return "", ""
