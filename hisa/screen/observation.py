@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 from PIL import Image, ImageChops
 
 from hisa.machine.made_once import made_once
-from hisa.screen.geometry import BoundingBox, Point, Size, Space, convert, convert_box, fit_within
+from hisa.screen.geometry import (
+    BoundingBox,
+    Point,
+    Size,
+    Space,
+    convert,
+    convert_box,
+    fit_within,
+    scaled,
+)
 from hisa.screen.png import encode_rgb
 
 __all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "UnderPointer", "Window"]
@@ -154,8 +163,29 @@ class Screenshot:
         size = fit_within(self.size, limit)
         if size == self.size:
             return self
-        scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
-        return Screenshot(scaled)
+        made = Screenshot(self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS))
+        made.__dict__["make_full"] = lambda: self.full
+        return made
+
+    @made_once
+    def full(self) -> Screenshot:
+        """The picture that this one was scaled down from by `fitted`; itself where it was not."""
+        make: Callable[[], Screenshot] | None = self.__dict__.get("make_full")
+        return self if make is None else make()
+
+    def on_full(self, box: BoundingBox) -> BoundingBox:
+        """A box of this picture in the pixels of `full`."""
+        full = self.full.size
+        return scaled(box, full.width / self.size.width, full.height / self.size.height)
+
+    def uncovered(self, under: UnderPointer) -> Screenshot:
+        """This picture with what its pointer covers; `full` too, where that is known."""
+        pixels = self.pixels.copy()
+        pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
+        made = Screenshot(pixels)
+        if (covered := under.full) is not None:
+            made.__dict__["make_full"] = lambda: self.full.uncovered(covered)
+        return made
 
 
 _GAP = 6
@@ -240,11 +270,13 @@ class Element:
 class UnderPointer:
     """The part of a picture that the pointer is painted over, as it is without it.
 
-    ``box`` is in the picture's pixels.
+    ``box`` is in the picture's pixels. ``full`` is the same part of the picture's `full`, where
+    the picture was scaled down.
     """
 
     box: BoundingBox
     picture: Screenshot
+    full: UnderPointer | None = None
 
 
 @dataclass(frozen=True)
@@ -299,9 +331,7 @@ class Observation:
         under = self.under_pointer
         if under is None:
             return self
-        pixels = self.screenshot.pixels.copy()
-        pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
-        return replace(self, screenshot=Screenshot(pixels), under_pointer=None)
+        return replace(self, screenshot=self.screenshot.uncovered(under), under_pointer=None)
 
     def shows(self, other: Observation) -> bool:
         """Whether windows and every pixel are those of another look; elements are not compared."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from hisa.errors import OperatorError, PluginFailed
 from hisa.machine import plugins
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, scaled
 from hisa.screen.observation import Screenshot
 
 __all__ = ["Line", "OcrUnavailable", "ReadText", "Word", "available", "read_text"]
@@ -80,7 +80,8 @@ def read_text(
 ) -> tuple[Line, ...]:
     """The lines of text, from top to bottom. Takes some 0.4 s at 1280x720: call it from a thread.
 
-    The same picture is read once. Boxes are in pixels of the whole screenshot.
+    Of a picture that was scaled down to fit, the full one is read. The same picture is read once.
+    Boxes are in pixels of the whole screenshot.
 
     Args:
         screenshot: where to read.
@@ -90,9 +91,20 @@ def read_text(
     Raises:
         OcrUnavailable: no reader is announced, or it is absent, too slow or broken.
     """
+    full = screenshot.full
+    part = box if box is None else screenshot.on_full(box)
     with _reader() as reader:
-        lines: tuple[Line, ...] = reader.read_text(screenshot, box, least=least)
-    return lines
+        lines: tuple[Line, ...] = reader.read_text(full, part, least=least)
+    if full is screenshot:
+        return lines
+    across, down = (
+        screenshot.size.width / full.size.width,
+        screenshot.size.height / full.size.height,
+    )
+    return tuple(
+        Line(tuple(replace(word, box=scaled(word.box, across, down)) for word in line.words))
+        for line in lines
+    )
 
 
 @contextmanager
