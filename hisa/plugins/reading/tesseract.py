@@ -46,7 +46,7 @@ _BORDER = 0.3, 0.4
 """Of a capital's height, above it and below its line: a caret reaches 0.28 and 0.33."""
 _EDGE = 24
 """Steps of 255 between neighbouring pixels that make an edge, as for shapes."""
-_STEM = 8
+_STEM = 10
 """Rows, times one more than its pixels of width, of an upright line that is no letter's: of faces
 with stems of 1 and 2 pixels, up to 13 and 26 pixels large, an "l" is 10 and 20 rows high."""
 _CACHE_SIZE = 32  # chosen by hand
