@@ -382,8 +382,11 @@ class Detachable(Protocol):
         """
         ...
 
-    async def detach(self) -> None:
-        """Let go of it and leave it up."""
+    async def detach(self) -> str:
+        """Let go of it and leave it up.
+
+        Returns what stays: its memory, until when, and the command that ends it.
+        """
         ...
 
 

@@ -233,7 +233,10 @@ class _OnBlack(Screenshot):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A top-level window. ``box`` is in screen space; ``size`` may be known without it."""
+    """A top-level window. ``box`` is in screen space; ``size`` may be known without it.
+
+    With ``dialog`` its program calls it one; without, that may not be told.
+    """
 
     id: str
     title: str
@@ -241,6 +244,7 @@ class Window:
     box: BoundingBox | None = None
     active: bool = False
     size: Size | None = None
+    dialog: bool = False
 
 
 @dataclass(frozen=True, slots=True)

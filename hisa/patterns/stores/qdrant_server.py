@@ -151,13 +151,17 @@ class ServerStore:
         client: the connection.
         collection: name of the alias.
         embedder: the one whose vectors it holds.
+        url: its address, as messages name it.
 
     Every method raises `StoreError` where the server does not answer or refuses, or where another
     embedder filled the collection.
     """
 
-    def __init__(self, client: QdrantClient, collection: str, *, embedder: Embedder) -> None:
+    def __init__(
+        self, client: QdrantClient, collection: str, *, embedder: Embedder, url: str = ""
+    ) -> None:
         self._client = client
+        self._url = url
         self._alias = collection
         self._embedder = embedder
 
@@ -177,7 +181,7 @@ class ServerStore:
             raise StoreError(
                 f"patterns.url = {url!r}: {error}", fix="--set patterns.url=http://127.0.0.1:6333"
             ) from error
-        return cls(client, collection, embedder=embedder)
+        return cls(client, collection, embedder=embedder, url=url)
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -186,8 +190,9 @@ class ServerStore:
             yield
         except (ApiException, OSError) as error:
             raise StoreError(
-                f"pattern store {self._alias!r} on the Qdrant server: {error}",
-                fix="docker compose up -d qdrant, or --set patterns.engine=edge",
+                f"pattern store {self._alias!r} on the Qdrant server {self._url}: {error}",
+                fix="docker compose up -d qdrant, --set patterns.url=ADDRESS of one that runs, or "
+                "--set patterns.engine=edge",
             ) from error
 
     # ------------------------------------------------------------ opening

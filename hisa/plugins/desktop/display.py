@@ -138,7 +138,14 @@ class DisplayEnvironment(GuestEnvironment):
         if self._process.stdin is not None:
             self._process.stdin.write(f"{token}\n".encode())
             self._process.stdin.close()
-        await_ready(ready, self._folder / "log", f"the guest on {self.name}", self._process)
+        log, what = self._folder / "log", f"the guest on {self.name}"
+        await_ready(
+            ready,
+            log,
+            what,
+            self._process,
+            fix="ls /tmp/.X11-unix, which names the screens here, or --env desktop",
+        )
         return str(address)
 
     @staticmethod
