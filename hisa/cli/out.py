@@ -13,14 +13,7 @@ import click
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_json, safe_text
 
-__all__ = [
-    "examples",
-    "json_option",
-    "print_json",
-    "say",
-    "say_error",
-    "say_json",
-]
+__all__ = ["examples", "json_option", "print_json", "say", "say_error", "say_json"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -36,10 +29,7 @@ def examples(*commands: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON.
-
-    Everything in it that would steer the terminal, or that the output cannot hold, is escaped.
-    """
+    """Print a value as JSON; what would steer the terminal or has no place there is escaped."""
     say_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 

@@ -68,10 +68,7 @@ class RunDesktop:
         return self._environment
 
     async def leave(self, result: Result | None) -> str:
-        """End the desktop, or leave it up where the run can go on in it.
-
-        Returns what an environment says of itself that is left up.
-        """
+        """End the desktop, or leave it up to go on in; returns what one left up says of itself."""
         if self._environment is None and self._opening is not None:
             with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
                 self._environment = await self._opening

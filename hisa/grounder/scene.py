@@ -521,13 +521,9 @@ def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
 
     A page's file input is called by its label, and shows "Choose File".
     """
+    around = [t for t in things if "button" in t.role and overlap(t.box, read.box) > _INSIDE]
     buttons = [
-        thing
-        for thing in things
-        if "button" in thing.role
-        and overlap(thing.box, read.box) > _INSIDE
-        and thing.element.name
-        and similarity(thing.element.name, read.name) < _ALIKE
+        t for t in around if t.element.name and similarity(t.element.name, read.name) < _ALIKE
     ]
     button = min(buttons, key=lambda thing: thing.box.area, default=None)
     if button is None:

@@ -203,10 +203,7 @@ def _place(path: str, home: str) -> Path:
 
 
 def _safe(part: str) -> str:
-    """One name as a disk and a terminal take it.
-
-    A changed one keeps its ending, after a hash of what it was.
-    """
+    """One name as a disk and a terminal take it; a changed one has a hash before its ending."""
     encoding = sys.getfilesystemencoding()
     name = safe_name(part).replace("\\", "_").encode(encoding, "replace")
     if name.decode(encoding) == part and len(name) <= _MAX_NAME:

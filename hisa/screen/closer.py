@@ -41,7 +41,7 @@ class Part:
     def shown(self, screenshot: Screenshot) -> Screenshot:
         """The part, enlarged."""
         width, height = round(self.box.width), round(self.box.height)
-        part = screenshot.full.crop(screenshot.on_full(self.box))
+        part = screenshot.full.crop(screenshot.box_on(screenshot.full, self.box))
         return part.resized(Size(ENLARGED * width, ENLARGED * height))
 
     def whole(self, point: Point) -> Point:

@@ -21,7 +21,6 @@ __all__ = [
     "convert_box",
     "fit_within",
     "grown",
-    "scaled",
     "shifted",
 ]
 
@@ -110,17 +109,6 @@ def shifted(box: BoundingBox, across: float, down: float) -> BoundingBox:
         top=box.top + down,
         right=box.right + across,
         bottom=box.bottom + down,
-    )
-
-
-def scaled(box: BoundingBox, across: float, down: float) -> BoundingBox:
-    """The box with its coordinates times two factors."""
-    return replace(
-        box,
-        left=box.left * across,
-        top=box.top * down,
-        right=box.right * across,
-        bottom=box.bottom * down,
     )
 
 

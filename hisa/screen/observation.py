@@ -12,16 +12,7 @@ from dataclasses import dataclass, field, replace
 from PIL import Image, ImageChops
 
 from hisa.machine.made_once import made_once
-from hisa.screen.geometry import (
-    BoundingBox,
-    Point,
-    Size,
-    Space,
-    convert,
-    convert_box,
-    fit_within,
-    scaled,
-)
+from hisa.screen.geometry import BoundingBox, Point, Size, Space, convert, convert_box, fit_within
 from hisa.screen.png import encode_rgb
 
 __all__ = ["DEFAULT_IMAGE_LIMIT", "Element", "Observation", "Screenshot", "UnderPointer", "Window"]
@@ -173,10 +164,10 @@ class Screenshot:
         make: Callable[[], Screenshot] | None = self.__dict__.get("make_full")
         return self if make is None else make()
 
-    def on_full(self, box: BoundingBox) -> BoundingBox:
-        """A box of this picture in the pixels of `full`."""
-        full = self.full.size
-        return scaled(box, full.width / self.size.width, full.height / self.size.height)
+    def box_on(self, other: Screenshot, box: BoundingBox) -> BoundingBox:
+        """A box of this picture in the pixels of the same picture at another size."""
+        x, y = other.size.width / self.size.width, other.size.height / self.size.height
+        return BoundingBox(box.left * x, box.top * y, box.right * x, box.bottom * y, box.space)
 
     def uncovered(self, under: UnderPointer) -> Screenshot:
         """This picture with what its pointer covers; `full` too, where that is known."""
@@ -235,7 +226,7 @@ class _OnBlack(Screenshot):
 class Window:
     """A top-level window. ``box`` is in screen space; ``size`` may be known without it.
 
-    With ``dialog`` its program calls it one; without, that may not be told.
+    ``dialog``: its program calls it one, where that is told.
     """
 
     id: str

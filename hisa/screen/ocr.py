@@ -11,7 +11,7 @@ from typing import Any
 
 from hisa.errors import OperatorError, PluginFailed
 from hisa.machine import plugins
-from hisa.screen.geometry import BoundingBox, scaled
+from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
 __all__ = ["Line", "OcrUnavailable", "ReadText", "Word", "available", "read_text"]
@@ -92,19 +92,13 @@ def read_text(
         OcrUnavailable: no reader is announced, or it is absent, too slow or broken.
     """
     full = screenshot.full
-    part = box if box is None else screenshot.on_full(box)
+    part = box if box is None else screenshot.box_on(full, box)
     with _reader() as reader:
         lines: tuple[Line, ...] = reader.read_text(full, part, least=least)
     if full is screenshot:
         return lines
-    across, down = (
-        screenshot.size.width / full.size.width,
-        screenshot.size.height / full.size.height,
-    )
-    return tuple(
-        Line(tuple(replace(word, box=scaled(word.box, across, down)) for word in line.words))
-        for line in lines
-    )
+    moved = [[replace(w, box=full.box_on(screenshot, w.box)) for w in line.words] for line in lines]
+    return tuple(Line(tuple(words)) for words in moved)
 
 
 @contextmanager

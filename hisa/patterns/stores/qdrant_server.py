@@ -151,17 +151,14 @@ class ServerStore:
         client: the connection.
         collection: name of the alias.
         embedder: the one whose vectors it holds.
-        url: its address, as messages name it.
 
     Every method raises `StoreError` where the server does not answer or refuses, or where another
     embedder filled the collection.
     """
 
-    def __init__(
-        self, client: QdrantClient, collection: str, *, embedder: Embedder, url: str = ""
-    ) -> None:
+    def __init__(self, client: QdrantClient, collection: str, *, embedder: Embedder) -> None:
         self._client = client
-        self._url = url
+        self._url = ""
         self._alias = collection
         self._embedder = embedder
 
@@ -181,7 +178,9 @@ class ServerStore:
             raise StoreError(
                 f"patterns.url = {url!r}: {error}", fix="--set patterns.url=http://127.0.0.1:6333"
             ) from error
-        return cls(client, collection, embedder=embedder, url=url)
+        store = cls(client, collection, embedder=embedder)
+        store._url = url
+        return store
 
     @contextmanager
     def session(self) -> Iterator[None]:

@@ -133,10 +133,8 @@ class DesktopEnvironment(GuestEnvironment):
         memory = (await asyncio.to_thread(usage, handle)).memory
         end = time.strftime("%H:%M", time.localtime(time.time() + handle.idle))
         until = f" until {end} if nobody uses it" if handle.idle else ""
-        return (
-            f"{handle.id} stays up with {memory / 1e6:.0f} MB of memory{until}; "
-            f"end it now: hisa desktop stop {handle.id}"
-        )
+        held = f"{handle.id} stays up with {memory / 1e6:.0f} MB of memory{until}"
+        return f"{held}; end it now: hisa desktop stop {handle.id}"
 
     async def reset(self) -> None:
         """A fresh start; costs nothing where nothing was done since the last one."""

@@ -137,10 +137,10 @@ def _own_words(look: Observation) -> Iterator[str]:
 def _bare(look: Observation, part: BoundingBox) -> Screenshot:
     """A part of a look, without pointer and elements, and as bright as it can be."""
     picture = look.without_pointer.screenshot
-    place = picture.on_full(part)
+    place = picture.box_on(picture.full, part)
     crop = picture.full.crop(place).pixels.convert("L")
     counts = crop.histogram()
-    listed = map(picture.on_full, _boxes(look, _is_listed))
+    listed = (picture.box_on(picture.full, box) for box in _boxes(look, _is_listed))
     moved = (shifted(box, -place.left, -place.top) for box in listed)
     crop = _painted(crop, moved, counts.index(max(counts)))
     return Screenshot(ImageOps.autocontrast(crop).convert("RGB"))

@@ -227,18 +227,13 @@ def _is_edge_between(pixels: Image.Image, left: BoundingBox, right: BoundingBox)
 
 
 def _split(words: list[Word], pixels: Image.Image) -> list[Line]:
-    """Cut where the gap is wider than the words are high, or a border is drawn in it.
-
-    Those are neighbours in a menu or two buttons, not a sentence.
-    """
+    """Cut where a gap is wider than the words are high, as in menus, or a border is drawn in it."""
     runs: list[list[Word]] = []
     for word in words:
         last = runs[-1][-1].box if runs else None
-        if (
-            last
-            and word.box.left - last.right <= max(last.height, word.box.height, _MIN_GAP)
-            and not _is_edge_between(pixels, last, word.box)
-        ):
+        gap = max(last.height, word.box.height, _MIN_GAP) if last else 0
+        near = last and word.box.left - last.right <= gap
+        if last and near and not _is_edge_between(pixels, last, word.box):
             runs[-1].append(word)
         else:
             runs.append([word])

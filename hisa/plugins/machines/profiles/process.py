@@ -79,7 +79,6 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
     """Run a program to its end and tell every few seconds how far it is; returns what it said.
 
     It makes parts of systems, which other users read: the caller's umask does not hold for them.
-    The folders of `hisa.plugins.machines.profiles.store` let nobody else in.
 
     Args:
         line: program and arguments.
