@@ -383,10 +383,7 @@ class Detachable(Protocol):
         ...
 
     async def detach(self) -> str:
-        """Let go of it and leave it up.
-
-        Returns what stays: its memory, until when, and the command that ends it.
-        """
+        """Let go of it and leave it up; returns its memory, until when, and what ends it."""
         ...
 
 
