@@ -382,8 +382,8 @@ class Detachable(Protocol):
         """
         ...
 
-    async def detach(self) -> None:
-        """Let go of it and leave it up."""
+    async def detach(self) -> str:
+        """Let go of it and leave it up; returns its memory, until when, and what ends it."""
         ...
 
 

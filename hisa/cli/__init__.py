@@ -7,6 +7,8 @@ run from the terminal's side; `doctor.py` says what works here.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -90,6 +92,10 @@ def main(arguments: list[str] | None = None) -> None:
     """The console script: prints one line for an operator's error, and ends with its exit code."""
     from hisa.errors import OperatorError, PluginFailed
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding cannot hold is shown as "?"
+            with contextlib.suppress(OSError):  # it was a file and is a pipe now
+                stream.reconfigure(errors="replace")
     try:
         status: Any = cli.main(args=arguments, prog_name="hisa", standalone_mode=False)
     except click.ClickException as error:

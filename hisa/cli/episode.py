@@ -138,7 +138,7 @@ async def run_in_desktop(
                 settings, task, output.log, run_context, on_result=output.give
             )
         finally:
-            await desktop.leave(output.result)
+            output.say_left_up(await desktop.leave(output.result))
     except OperatorError as error:
         if output.result is None:
             raise
@@ -281,6 +281,7 @@ class RunOutput:
         self._report = report
         self._alone = alone
         self._calls = 0
+        self._left_up = ""
 
     def give(self, result: Result) -> None:
         """Take the result, and print it to a person."""
@@ -302,6 +303,12 @@ class RunOutput:
         patterns = self.log.manifest.settings.get("patterns", {})
         if patterns.get("enabled") and is_learned_from(result):
             self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
+
+    def say_left_up(self, text: str) -> None:
+        """Say which machine stays up after the run."""
+        self._left_up = text
+        if not self._as_json:
+            self._line("desktop", text)
 
     def warn(self, text: str) -> None:
         """Say what broke after the result."""
@@ -356,6 +363,7 @@ class RunOutput:
             "made": results.made,
             "fetched": [str(self.log.folder / file.place) for file in results.fetched],
             "missed": results.missed,
+            "left_up": self._left_up,
             "report": None if page is None else str(page),
         }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,7 +13,7 @@ import click
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_json, safe_text
 
-__all__ = ["examples", "json_option", "print_json", "say", "say_error"]
+__all__ = ["examples", "json_option", "print_json", "say", "say_error", "say_json"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -27,13 +29,20 @@ def examples(*commands: str) -> str:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON; everything in it that would steer the terminal is escaped."""
-    click.echo(safe_json(json.dumps(value, indent=2, ensure_ascii=False)))
+    """Print a value as JSON; what would steer the terminal or has no place there is escaped."""
+    say_json(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def say_json(document: str) -> None:
+    """Print a JSON document as `print_json` does."""
+    ascii_only = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
+    text = json.dumps(json.loads(document), indent=2) if ascii_only else safe_json(document)
+    click.echo(text, file=sys.stdout)
 
 
 def say(text: object, *, err: bool = False) -> None:
     """Print a text with a line break; everything that would steer the terminal is shown instead."""
-    click.echo(safe_text(str(text)), err=err)
+    click.echo(safe_text(str(text)), file=sys.stderr if err else sys.stdout)
 
 
 def say_error(text: object) -> None:

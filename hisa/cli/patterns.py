@@ -418,7 +418,7 @@ def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool)
         lines = export_lines(store, vectors=vectors, domain=domain)
         if str(file) == "-":
             for line in lines:
-                click.echo(line)
+                click.echo(line.encode())  # a file as others are: UTF-8 in every locale
             return
         count = write_atomically(file, lines)
     click.echo(f"{count} patterns written to {file}", err=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -66,8 +68,19 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
     from hisa.tasks.taskfile import task_from_text
 
     if text == "-":
-        return task_from_text(sys.stdin.read(), domain=domain)
+        return task_from_text(_decoded(sys.stdin.buffer.read()), domain=domain)
+    if not os.path.exists(text):
+        with contextlib.suppress(UnicodeEncodeError):
+            text = _decoded(os.fsencode(text))
     return named_task(text, domain=domain, seed=seed)
+
+
+def _decoded(data: bytes) -> str:
+    """Returns a text of UTF-8, which terminals and files have whatever a locale says, or its."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode(sys.getfilesystemencoding(), "surrogateescape")
 
 
 @click.command()

@@ -67,21 +67,21 @@ class RunDesktop:
         self._environment = await (self._opening or self._open())
         return self._environment
 
-    async def leave(self, result: Result | None) -> None:
-        """End the desktop, or leave it up where the run can go on in it."""
+    async def leave(self, result: Result | None) -> str:
+        """End the desktop, or leave it up to go on in; returns what one left up says of itself."""
         if self._environment is None and self._opening is not None:
             with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
                 self._environment = await self._opening
         environment = self._environment
         if environment is None:
-            return
+            return ""
         # A run without a step goes on at its beginning, on a desktop of its own.
         begun = result is not None and result.steps > 0 and result.status in _LEFT_UP
         goes_on = self._stays and begun
         if goes_on and isinstance(environment, Detachable):
-            await environment.detach()
-        else:
-            await environment.__aexit__(None, None, None)
+            return await environment.detach() or ""  # of a package, which may say nothing
+        await environment.__aexit__(None, None, None)
+        return ""
 
 
 async def open_desktop(settings: Settings, log: RunLog, listener: Listener) -> Environment:

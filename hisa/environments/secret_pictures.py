@@ -203,7 +203,8 @@ def _clipped(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
 
 
 def _filled(look: Observation, boxes: Sequence[BoundingBox]) -> Observation:
-    if not boxes:
+    """The look with boxes filled, and without the full picture, which was not searched."""
+    if not boxes and look.screenshot.full is look.screenshot:
         return look
     picture = look.screenshot.pixels.copy()
     _fill(picture, boxes)

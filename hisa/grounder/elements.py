@@ -174,7 +174,7 @@ def _is_sure(choice: Choice) -> bool:
 def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
     """The place of the chosen thing, with what it is."""
     box = observation.convert_box(chosen.box, "image")
-    score, element = min(1.0, chosen.score), chosen.element
+    score, element = min(1.0, chosen.score), chosen.thing.control or chosen.element
     if chosen.thing.drawn is not None:
         return Place(description, box.centre, score, "shapes", called(element), element)
     if chosen.thing.role == READ:

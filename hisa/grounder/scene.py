@@ -18,6 +18,7 @@ from hisa.screen.colours import colour_of
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, FIELDS
+from hisa.text.similar import similarity
 from hisa.text.words import tokens
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ _FIELD_HIGH = 80
 _HOLDERS = frozenset({"section", "panel", "grouping", "combo box"})
 _WHOLE = 0.8
 """Share of the screen from which a dialog is the page itself."""
+_ALIKE = 0.8
+"""As of words amid a line; what is read of a name with a letter wrong is more like it."""
 _INSIDE = 0.8
 """The share of a paragraph that lies in the cell that it is written in."""
 
@@ -134,7 +137,7 @@ class Scene:
             front, cover = self._front(element, box), self._cover(element)
             thing = Thing(e, box, labels, front, cover=cover, number=number)
             found.append(self.framed(thing) if number in self._empty else thing)
-        found += [Thing(e, e.box) for e in self._read if not _told(e, found)]
+        found += [_drawn_on(e, found) for e in self._read if not _told(e, found)]
         return with_lists(found, self.observation, parts=self._parts, drawn=self._shapes)
 
     def _shown(self, element: Element) -> bool:
@@ -511,6 +514,22 @@ def _side(box: BoundingBox, text: BoundingBox) -> tuple[str, float] | None:
         if slant <= 40 or (text.left >= box.left and text.right <= box.right):
             return "above", down + min(slant, 40) * 0.3
     return None
+
+
+def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
+    """A line as a thing: the button on which it is drawn where that is called otherwise.
+
+    A page's file input is called by its label, and shows "Choose File".
+    """
+    around = [t for t in things if "button" in t.role and overlap(t.box, read.box) > _INSIDE]
+    buttons = [
+        t for t in around if t.element.name and similarity(t.element.name, read.name) < _ALIKE
+    ]
+    button = min(buttons, key=lambda thing: thing.box.area, default=None)
+    if button is None:
+        return Thing(read, read.box)
+    shown = replace(button.element, name=read.name, text="")
+    return replace(button, element=shown, box=read.box, number=None, control=button.element)
 
 
 def _told(read: Element, things: Iterable[Thing]) -> bool:

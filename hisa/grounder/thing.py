@@ -49,6 +49,8 @@ class Thing:
     """What lies over it and leaves no part of it bare."""
     number: int | None = None
     """Its place among the elements of the look; None where it is drawn or read."""
+    control: Element | None = None
+    """The button on which its words are drawn, which is called otherwise."""
 
     @property
     def role(self) -> str:

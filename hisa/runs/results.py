@@ -12,6 +12,8 @@ import asyncio
 import hashlib
 import inspect
 import json
+import re
+import sys
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -37,8 +39,10 @@ MAX_TOTAL = 500_000_000
 _SECONDS = 20.0
 """For one command that reads names; a home folder of 1000 folders takes under a second."""
 _ANSWER_CHARACTERS = 2_000_000  # chosen by hand
-_MAX_NAME = 150
-"""Bytes of one part of a path here; file systems take 255."""
+_MAX_NAME = 255
+"""Bytes of one part of a path that file systems take."""
+_ENDING = re.compile(r"(?<=.)(?:\.[\w-]{1,16}){1,2}\Z")
+"""What tells the kind of a file, as in ``.tar.gz``; 16: ``.code-workspace``, of the longest."""
 
 
 class _File(BaseModel):
@@ -199,13 +203,17 @@ def _place(path: str, home: str) -> Path:
 
 
 def _safe(part: str) -> str:
-    """One name as a disk and a terminal take it; a changed one keeps a hash of what it was."""
-    shown = safe_name(part).replace("\\", "_")
-    if shown == part and len(part.encode()) <= _MAX_NAME:
+    """One name as a disk and a terminal take it; a changed one has a hash before its ending."""
+    encoding = sys.getfilesystemencoding()
+    name = safe_name(part).replace("\\", "_").encode(encoding, "replace")
+    if name.decode(encoding) == part and len(name) <= _MAX_NAME:
         return part
     digest = hashlib.sha256(part.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    cut = shown.encode()[: _MAX_NAME - 9].decode("utf-8", "ignore")
-    return f"{cut}-{digest}"
+    match = _ENDING.search(name.decode(encoding))
+    ending = match[0] if match else ""
+    size = len(ending.encode(encoding))
+    stem = name[: min(len(name) - size, _MAX_NAME - size - len(f"-{digest}"))]
+    return f"{stem.decode(encoding, 'ignore')}-{digest}{ending}"
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -41,7 +41,8 @@ class Part:
     def shown(self, screenshot: Screenshot) -> Screenshot:
         """The part, enlarged."""
         width, height = round(self.box.width), round(self.box.height)
-        return screenshot.crop(self.box).resized(Size(ENLARGED * width, ENLARGED * height))
+        part = screenshot.full.crop(screenshot.box_on(screenshot.full, self.box))
+        return part.resized(Size(ENLARGED * width, ENLARGED * height))
 
     def whole(self, point: Point) -> Point:
         """The place in the whole picture of a point on the enlarged part."""

@@ -154,8 +154,29 @@ class Screenshot:
         size = fit_within(self.size, limit)
         if size == self.size:
             return self
-        scaled = self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS)
-        return Screenshot(scaled)
+        made = Screenshot(self.pixels.resize((size.width, size.height), Image.Resampling.LANCZOS))
+        made.__dict__["make_full"] = lambda: self.full
+        return made
+
+    @made_once
+    def full(self) -> Screenshot:
+        """The picture that this one was scaled down from by `fitted`; itself where it was not."""
+        make: Callable[[], Screenshot] | None = self.__dict__.get("make_full")
+        return self if make is None else make()
+
+    def box_on(self, other: Screenshot, box: BoundingBox) -> BoundingBox:
+        """A box of this picture in the pixels of the same picture at another size."""
+        x, y = other.size.width / self.size.width, other.size.height / self.size.height
+        return BoundingBox(box.left * x, box.top * y, box.right * x, box.bottom * y, box.space)
+
+    def uncovered(self, under: UnderPointer) -> Screenshot:
+        """This picture with what its pointer covers; `full` too, where that is known."""
+        pixels = self.pixels.copy()
+        pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
+        made = Screenshot(pixels)
+        if (covered := under.full) is not None:
+            made.__dict__["make_full"] = lambda: self.full.uncovered(covered)
+        return made
 
 
 _GAP = 6
@@ -203,7 +224,10 @@ class _OnBlack(Screenshot):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A top-level window. ``box`` is in screen space; ``size`` may be known without it."""
+    """A top-level window. ``box`` is in screen space; ``size`` may be known without it.
+
+    ``dialog``: its program calls it one, where that is told.
+    """
 
     id: str
     title: str
@@ -211,6 +235,7 @@ class Window:
     box: BoundingBox | None = None
     active: bool = False
     size: Size | None = None
+    dialog: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +265,13 @@ class Element:
 class UnderPointer:
     """The part of a picture that the pointer is painted over, as it is without it.
 
-    ``box`` is in the picture's pixels.
+    ``box`` is in the picture's pixels. ``full`` is the same part of the picture's `full`, where
+    the picture was scaled down.
     """
 
     box: BoundingBox
     picture: Screenshot
+    full: UnderPointer | None = None
 
 
 @dataclass(frozen=True)
@@ -299,9 +326,7 @@ class Observation:
         under = self.under_pointer
         if under is None:
             return self
-        pixels = self.screenshot.pixels.copy()
-        pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
-        return replace(self, screenshot=Screenshot(pixels), under_pointer=None)
+        return replace(self, screenshot=self.screenshot.uncovered(under), under_pointer=None)
 
     def shows(self, other: Observation) -> bool:
         """Whether windows and every pixel are those of another look; elements are not compared."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,7 +80,8 @@ def read_text(
 ) -> tuple[Line, ...]:
     """The lines of text, from top to bottom. Takes some 0.4 s at 1280x720: call it from a thread.
 
-    The same picture is read once. Boxes are in pixels of the whole screenshot.
+    Of a picture that was scaled down to fit, the full one is read. The same picture is read once.
+    Boxes are in pixels of the whole screenshot.
 
     Args:
         screenshot: where to read.
@@ -90,9 +91,14 @@ def read_text(
     Raises:
         OcrUnavailable: no reader is announced, or it is absent, too slow or broken.
     """
+    full = screenshot.full
+    part = box if box is None else screenshot.box_on(full, box)
     with _reader() as reader:
-        lines: tuple[Line, ...] = reader.read_text(screenshot, box, least=least)
-    return lines
+        lines: tuple[Line, ...] = reader.read_text(full, part, least=least)
+    if full is screenshot:
+        return lines
+    moved = [[replace(w, box=full.box_on(screenshot, w.box)) for w in line.words] for line in lines]
+    return tuple(Line(tuple(words)) for words in moved)
 
 
 @contextmanager

@@ -44,4 +44,4 @@ def fitted_cover(picture: Screenshot, under: UnderPointer, size: Size) -> UnderP
         bottom * down - first[1],
     )
     scaled = around.resize((right - left, bottom - top), Image.Resampling.LANCZOS, box=inside)
-    return UnderPointer(BoundingBox(left, top, right, bottom), Screenshot(scaled))
+    return UnderPointer(BoundingBox(left, top, right, bottom), Screenshot(scaled), full=under)

@@ -293,6 +293,8 @@ def _was_to_go(call: GroundedCall, windows: Sequence[Window], look: Observation)
     aimed = f"{call_description(call)} {call_input(call)}"
     if _LEAVING.search(aimed) or any(_closes(action) for action in call.actions):
         return True
+    if all(window.dialog for window in windows):  # any act may answer one
+        return bool(call.actions)
     if len(windows) > 1:  # closing a dialog leaves the window that it belongs to
         front = next((window.title for window in windows if window.active), "")
         return _ASKS_TO_LEAVE.search(front) is not None

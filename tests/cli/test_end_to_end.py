@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -223,6 +224,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on(tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 1, errors
         assert "runs resume" in output
+        assert re.search(r"desktop +\w+ stays up with \d+ MB .*hisa desktop stop \w+", output)
         assert latest(hisa).status == "stopped"
         pause.step = 99
         result = hisa.json("runs", "resume", code=1)

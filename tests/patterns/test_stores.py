@@ -56,9 +56,12 @@ class TestServer(StoreConformance):
 
 def test_a_server_that_is_not_there_is_named_with_a_way_out() -> None:
     store = ServerStore.connect("http://127.0.0.1:9", "p", embedder=WordEmbedder(), timeout=2)
-    with pytest.raises(StoreError, match="Qdrant server") as caught:
+    with pytest.raises(
+        StoreError, match=r"Qdrant server http://127\.0\.0\.1:9: .*refused"
+    ) as caught:
         store.list()
     assert "patterns.engine=edge" in caught.value.fix
+    assert "patterns.url=" in caught.value.fix
     store.close()
 
 

@@ -171,3 +171,21 @@ def test_a_run_that_does_not_succeed_brings_home_too(tmp_path: Path) -> None:
     told = hisa.json("run", TASK, "--max-steps", "1", "--fetch", "/etc/hostname", code=1)
     assert told["status"] == "max_steps"
     assert [Path(place).read_text("utf-8") for place in told["fetched"]] == ["desktop\n"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x" * 250 + ".ods", "x" * 300 + ".tar.gz", "ж" * 130 + ".code-workspace", "😀" * 80 + ".csv",
+     "a\tb.ods", "x" * 300, "x" * 260 + ". a sentence", ".x" + "y" * 300 + ".bashrc"],
+)  # fmt: skip
+def test_a_name_that_is_shortened_keeps_its_ending(name: str) -> None:
+    place = results._place(f"/home/user/{name}", "/home/user").name
+    assert len(place.encode()) <= 255
+    ending = re.search(r"(\.tar)?\.[a-z-]+$", name)
+    assert place.endswith(ending[0] if ending else "")
+    assert place != results._place(f"/home/user/a{name}", "/home/user").name
+
+
+def test_a_name_that_a_disk_takes_is_not_shortened() -> None:
+    name = "ж" * 125 + ".docx"
+    assert results._place(f"/home/user/{name}", "/home/user").name == name

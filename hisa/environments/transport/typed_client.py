@@ -222,7 +222,8 @@ def _whole(box: BoundingBox) -> list[int]:
 
 def _window(item: Mapping[str, Any]) -> Window:
     box = _box(item["box"]) if item["box"] else None
-    return Window(item["id"], plain_title(item["title"]), item["app"], box, item["active"])
+    title, dialog = plain_title(item["title"]), bool(item.get("dialog"))
+    return Window(item["id"], title, item["app"], box, item["active"], dialog=dialog)
 
 
 def _element(item: Mapping[str, Any], number: int) -> Element:

@@ -158,6 +158,7 @@ class ServerStore:
 
     def __init__(self, client: QdrantClient, collection: str, *, embedder: Embedder) -> None:
         self._client = client
+        self._url = ""
         self._alias = collection
         self._embedder = embedder
 
@@ -177,7 +178,9 @@ class ServerStore:
             raise StoreError(
                 f"patterns.url = {url!r}: {error}", fix="--set patterns.url=http://127.0.0.1:6333"
             ) from error
-        return cls(client, collection, embedder=embedder)
+        store = cls(client, collection, embedder=embedder)
+        store._url = url
+        return store
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -186,8 +189,9 @@ class ServerStore:
             yield
         except (ApiException, OSError) as error:
             raise StoreError(
-                f"pattern store {self._alias!r} on the Qdrant server: {error}",
-                fix="docker compose up -d qdrant, or --set patterns.engine=edge",
+                f"pattern store {self._alias!r} on the Qdrant server {self._url}: {error}",
+                fix="docker compose up -d qdrant, --set patterns.url=ADDRESS of one that runs, or "
+                "--set patterns.engine=edge",
             ) from error
 
     # ------------------------------------------------------------ opening

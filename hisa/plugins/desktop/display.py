@@ -28,6 +28,7 @@ from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
 __all__ = ["DisplayEnvironment"]
 
+_FIX = "ls /tmp/.X11-unix, which names the screens here, or --env desktop"
 _FOR_ELEMENTS = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
@@ -138,7 +139,8 @@ class DisplayEnvironment(GuestEnvironment):
         if self._process.stdin is not None:
             self._process.stdin.write(f"{token}\n".encode())
             self._process.stdin.close()
-        await_ready(ready, self._folder / "log", f"the guest on {self.name}", self._process)
+        path, what = self._folder / "log", f"the guest on {self.name}"
+        await_ready(ready, path, what, self._process, fix=_FIX)
         return str(address)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hisa.environments.transport import GuestClient
 from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.plugins.desktop.runtime import DesktopRuntime
-from hisa.plugins.desktop.runtime.state import own
+from hisa.plugins.desktop.runtime.state import own, usage
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
@@ -124,10 +125,16 @@ class DesktopEnvironment(GuestEnvironment):
     def _ended(self) -> tuple[str, float | None]:
         return ("", None) if self._runtime is None else self._runtime.ended
 
-    async def detach(self) -> None:
+    async def detach(self) -> str:
         """Let go of it and leave it up; `attach` finds it again until it ends itself."""
+        handle = self._started().handle
         await self._close()
         self._runtime = None
+        memory = (await asyncio.to_thread(usage, handle)).memory
+        end = time.strftime("%H:%M", time.localtime(time.time() + handle.idle))
+        until = f" until {end} if nobody uses it" if handle.idle else ""
+        held = f"{handle.id} stays up with {memory / 1e6:.0f} MB of memory{until}"
+        return f"{held}; end it now: hisa desktop stop {handle.id}"
 
     async def reset(self) -> None:
         """A fresh start; costs nothing where nothing was done since the last one."""

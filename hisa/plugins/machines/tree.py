@@ -131,8 +131,9 @@ def build_tree(recipe: Recipe, tell: Progress) -> Tree:
 def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
     """Make the tree in a draft; returns what the builder said."""
     work = draft / "work"
-    work.mkdir(mode=0o755)
-    draft.chmod(0o755)
+    work.mkdir()
+    for folder in (work, draft):
+        folder.chmod(0o755)
     files = work / "files.tar"
     files.write_bytes(packed({f".{place}": file for place, file in recipe.files.items()}))
     root = draft / "root"
@@ -145,6 +146,7 @@ def _fill(draft: Path, recipe: Recipe, tell: Progress) -> str:
     if not is_root:
         tell("unpacking the tree")
         root.mkdir()
+        root.chmod(0o755)
         unpack = ["tar", "-xf", str(out), "-C", str(root), "--exclude=./dev/*"]
         run([*as_root_of_namespace(), *unpack], work / "log", tell, fix=_FIX)
     (work / "log").write_text(said, encoding="utf-8")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from PIL import Image, ImageDraw, ImageOps
 
 from hisa.plugins.offline.word_list import is_word
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, shifted
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.ocr import Line, OcrUnavailable, ReadText, read_text
 from hisa.screen.roles import CONTAINERS, LAYOUT
@@ -136,17 +136,12 @@ def _own_words(look: Observation) -> Iterator[str]:
 
 def _bare(look: Observation, part: BoundingBox) -> Screenshot:
     """A part of a look, without pointer and elements, and as bright as it can be."""
-    picture = look.screenshot.pixels.copy()
-    if look.under_pointer is not None:
-        at = look.under_pointer.box
-        picture.paste(look.under_pointer.picture.pixels, (int(at.left), int(at.top)))
-    picture = picture.convert("L")
-    crop = picture.crop(_corners(part))
+    picture = look.without_pointer.screenshot
+    place = picture.box_on(picture.full, part)
+    crop = picture.full.crop(place).pixels.convert("L")
     counts = crop.histogram()
-    moved = (
-        BoundingBox(b.left - part.left, b.top - part.top, b.right - part.left, b.bottom - part.top)
-        for b in _boxes(look, _is_listed)
-    )
+    listed = (picture.box_on(picture.full, box) for box in _boxes(look, _is_listed))
+    moved = (shifted(box, -place.left, -place.top) for box in listed)
     crop = _painted(crop, moved, counts.index(max(counts)))
     return Screenshot(ImageOps.autocontrast(crop).convert("RGB"))
 

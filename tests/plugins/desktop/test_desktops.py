@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime.state import process_start
 from tests.cli.command import ROOT, Command
 
@@ -78,3 +81,23 @@ def test_it_is_said_which_to_stop(hisa: Command) -> None:
     assert "give an ID, or --all" in hisa.refused("desktop", "stop")
     assert "hisa desktop ls" in hisa.refused("desktop", "stop", "zz")
     assert hisa.run("desktop", "stop", "--all") == "none was running\n"
+
+
+async def test_a_desktop_that_is_left_up_says_its_memory_its_end_and_how_to_end_it() -> None:
+    environment = DesktopEnvironment(idle=300.0)
+    async with environment:
+        handle = environment.belongs_to("run-of-the-test")
+        runtime = environment._runtime
+        assert runtime is not None
+        text = await environment.detach()
+        until = re.search(r"(\d+) MB of memory until (\d\d):(\d\d)", text)
+        assert until is not None, text
+        assert int(until[1]) > 10
+        now = time.localtime()
+        minutes = (int(until[2]) * 60 + int(until[3]) - now.tm_hour * 60 - now.tm_min) % 1440
+        assert minutes in range(6)
+        assert f"hisa desktop stop {handle['id']}" in text
+    attached = DesktopEnvironment.attach(handle)
+    async with attached:
+        assert (await attached.execute("echo here")).output == "here\n"
+    runtime.stop()

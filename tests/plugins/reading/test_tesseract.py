@@ -10,8 +10,10 @@ from PIL import Image, ImageDraw, ImageFont
 from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.plugins.reading import tesseract
 from hisa.screen import ocr
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Screenshot
+from hisa.screen.closer import closer_part
+from hisa.screen.geometry import BoundingBox, Point, Size
+from hisa.screen.observation import Observation, Screenshot, UnderPointer
+from hisa.screen.pointer_cover import fitted_cover
 
 SAVE_AS = Path(__file__).parents[2] / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(
@@ -19,11 +21,13 @@ needs_tesseract = pytest.mark.skipif(
 )
 
 
-def drawn(texts: dict[tuple[int, int], str], size: tuple[int, int] = (640, 360)) -> Screenshot:
+def drawn(
+    texts: dict[tuple[int, int], str], size: tuple[int, int] = (640, 360), letters: int = 16
+) -> Screenshot:
     picture = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(picture)
     for place, text in texts.items():
-        draw.text(place, text, fill="black", font=ImageFont.load_default(16))
+        draw.text(place, text, fill="black", font=ImageFont.load_default(letters))
     return Screenshot(picture)
 
 
@@ -137,3 +141,61 @@ def test_japanese_has_no_blanks_between_its_words() -> None:
     box = BoundingBox(0, 0, 10, 10)
     words = tuple(ocr.Word(text, box, 0.9) for text in ("買い", "物", "メモ", "(PDF)", "2 Seiten"))
     assert ocr.Line(words).text == "買い物メモ (PDF) 2 Seiten"
+
+
+@needs_tesseract
+def test_a_wide_screen_is_read_at_its_full_size() -> None:
+    names = ("Invoice total 118", "Delivery address", "Customer 4512", "Payment reference")
+    places = {(60 + 950 * column, 40 + 30 * row): name
+              for row in range(3) for column, name in enumerate(names)}  # fmt: skip
+    full = drawn(places, (3840, 1080), 11)
+    shown = full.fitted(Size(1280, 720))
+    assert shown.size == Size(1280, 360)
+    lines = ocr.read_text(shown)
+    assert [line.text for line in lines].count("Delivery address") == 3
+    (first,) = [line for line in lines if line.text == "Invoice total 118"][:1]
+    assert BoundingBox(18, 12, 60, 20).contains(first.box.centre), "it lies on the shown picture"
+    part = ocr.read_text(shown, BoundingBox(330, 0, 640, 20))
+    assert [line.text for line in part] == ["Delivery address"]
+
+
+@needs_tesseract
+def test_a_look_without_its_pointer_is_read_at_full_size_too() -> None:
+    full = drawn({(60, 40): "Delivery address"}, (3840, 1080), 11)
+    covered = full.crop(BoundingBox(50, 30, 90, 70))
+    picture = full.pixels.copy()
+    picture.paste("black", (50, 30, 90, 70))
+    under = UnderPointer(BoundingBox(50, 30, 90, 70), covered)
+    shown = Screenshot(picture).fitted(Size(1280, 720))
+    look = Observation(
+        shown, full.size, under_pointer=fitted_cover(Screenshot(picture), under, shown.size)
+    )
+    lines = ocr.read_text(look.without_pointer.screenshot)
+    assert [line.text for line in lines] == ["Delivery address"]
+
+
+def test_an_enlarged_part_is_cut_out_of_the_full_picture() -> None:
+    full = drawn({(60, 40): "Delivery address"}, (2560, 1440), 11)
+    part = closer_part(Size(1280, 720), Point(40, 24, "image"), [])
+    assert part is not None
+    shown = part.shown(full.fitted(Size(1280, 720)))
+    assert shown.pixels.tobytes() == full.pixels.crop((0, 0, 1280, 720)).tobytes()
+
+
+@needs_tesseract
+@pytest.mark.parametrize("padding", [4, 8])
+@pytest.mark.parametrize(
+    ("side", "inside"), [("#767676", "#efefef"), ("#cdc7c2", "#f6f5f4"), ("#d0d0d0", "#fdfdfd")]
+)
+def test_buttons_side_by_side_are_texts_of_their_own(padding: int, side: str, inside: str) -> None:
+    picture = Image.new("RGB", (480, 120), "#fafafa")
+    draw, font, left = ImageDraw.Draw(picture), ImageFont.load_default(15), 30.0
+    names = ["Cancel", "Apply", "Replace", "Options"]
+    for name in names:
+        right = left + draw.textlength(name, font) + 2 * padding
+        draw.rectangle((left, 40, right, 66), inside, side)
+        draw.text((left + padding, 44), name, "#202020", font)
+        left = right + 4
+    texts = [line.text for line in ocr.read_text(Screenshot(picture))]
+    assert not [text for text in texts if sum(name in text for name in names) > 1]
+    assert len(set(texts) & set(names)) >= 3, texts

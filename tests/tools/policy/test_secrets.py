@@ -634,3 +634,11 @@ def test_picture_that_cannot_be_read_is_not_shown() -> None:
 def test_forms_of_a_short_value_do_not_damage_other_texts() -> None:
     assert min(map(len, forms("1234"))) >= 4
     assert Scrubber({"pin": "1234"}).text("a MTI pin of 12 34") == "a MTI pin of 12 34"
+
+
+def test_a_full_picture_that_was_not_searched_for_secrets_is_not_kept() -> None:
+    shown = Screenshot(Image.new("RGB", (2560, 720), "white")).fitted(Size(1280, 720))
+    assert shown.full is not shown
+    mask = PictureMask(Scrubber({"mail": VALUE}), read=lambda _: ())
+    masked = mask.masked(Observation(shown, Size(2560, 720))).screenshot
+    assert masked.full is masked

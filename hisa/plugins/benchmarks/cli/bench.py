@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import say, say_error
+from hisa.cli.out import say, say_error, say_json
 from hisa.plugins.benchmarks.cli.bench_coverage import coverage
 from hisa.plugins.benchmarks.cli.grounding import grounding
 from hisa.plugins.benchmarks.cli.suite import prefetch, tasks
 from hisa.plugins.benchmarks.cli.undone import undone
-from hisa.text.safe_text import safe_json, safe_line
+from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
     from hisa.config import Settings
@@ -393,7 +393,7 @@ def report_command(folder: Path, against: Path | None, reference: Path | None, *
         say(table.strip() or f"no table {title!r} has rows")
         return
     if how["as_json"]:
-        click.echo(safe_json(report.model_dump_json(indent=1)))
+        say_json(report.model_dump_json(indent=1))
         return
     for path in write_report(report, how["out"] or folder):
         click.echo(str(path))

@@ -46,6 +46,8 @@ class TopWindow:
     outlines: tuple[tuple[int, int, int, int], ...] = ()
     """What toolkits take for its box, if not that: with the manager's frame, without the shadow
     that the toolkit itself draws around."""
+    dialog: bool = False
+    """Whether its program calls it a dialog."""
 
     def to_json(self) -> dict[str, Any]:
         """As it goes over the wire."""
@@ -55,6 +57,7 @@ class TopWindow:
             "app": self.app,
             "box": None if self.hidden else self.box,
             "active": self.active,
+            "dialog": self.dialog,
         }
 
 
@@ -166,6 +169,7 @@ class Screen:
             states = self._numbers(window, "_NET_WM_STATE", Xatom.ATOM)
             frame = self._numbers(window, "_NET_FRAME_EXTENTS", Xatom.CARDINAL)
             shadow = self._numbers(window, "_GTK_FRAME_EXTENTS", Xatom.CARDINAL)
+            types = self._numbers(window, "_NET_WM_WINDOW_TYPE", Xatom.ATOM)
         except XError:
             return None
         left, top = corner.x, corner.y
@@ -180,6 +184,7 @@ class Screen:
             active=active,
             hidden=self.atom("_NET_WM_STATE_HIDDEN") in states,
             outlines=(_grown(box, frame), _grown(box, [-edge for edge in shadow])),
+            dialog=self.atom("_NET_WM_WINDOW_TYPE_DIALOG") in types,
         )
 
     def popups(self) -> list[tuple[int, int, int, int]]:

@@ -34,6 +34,8 @@ GUEST_FOLDER = "/run/hisa"
 FIRST_UID = 1000
 """The user of the machines for which tasks were written; theirs name the session bus by it."""
 _FLAGS = "chromium.d/default-flags"
+_UMASK = 0o022
+"""Debian's own: others read and enter, and do not write."""
 _LEAST_INODES, _INODES_MB = 20_000, 100
 """Files at most: an empty one takes a kilobyte of the kernel's memory and none of the tmpfs."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -225,7 +227,9 @@ def _lay_own(root: str, uid: int, copies: dict[str, str]) -> None:
     for target, source in copies.items():
         place = f"{root}{GUEST_FOLDER}/{target}"
         if os.path.isdir(source):
-            shutil.copytree(source, place)
+            shutil.copytree(source, place, copy_function=shutil.copyfile)
+            for folder, _, _ in os.walk(place):  # a copied folder has the mode of its source
+                os.chmod(folder, 0o755)
         else:
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copyfile(source, place)
@@ -399,11 +403,17 @@ def _first_line() -> bytes:
 
 
 def main() -> int:
-    """Build, start the guest, wait for its end; the kernel then ends all the rest."""
+    """Build, start the guest, wait for its end; the kernel then ends all the rest.
+
+    What is built belongs to root and is read by the desktop's user, so the caller's umask does not
+    hold for it. It holds for what that user leaves in a folder of the host.
+    """
+    callers = os.umask(_UMASK)
     spec = json.loads(_first_line())
     _build(spec)
     child = os.fork()
     if child == 0:
+        os.umask(callers if any(writable for *_, writable in spec.get("shares", [])) else _UMASK)
         _become_user(int(spec["uid"]))
         os.chdir("/home/user")
         os.execve(spec["command"][0], spec["command"], spec["environment"])

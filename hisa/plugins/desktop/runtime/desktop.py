@@ -324,6 +324,7 @@ class DesktopRuntime:
             created=time.time(),
             width=self.size.width,
             height=self.size.height,
+            idle=self.idle,
         )
         replace_file(folder / "handle.json", json.dumps(handle.to_json()).encode())
         self._handle = handle
@@ -350,7 +351,9 @@ def _language(system: str) -> str:
     return text.strip().removeprefix("LANG=")
 
 
-def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[bytes]) -> None:
+def await_ready(
+    ready: int, log: Path, what: str, process: subprocess.Popen[bytes], *, fix: str = _FIX
+) -> None:
     """Wait until a guest says on the descriptor ``ready`` that it is; closes it.
 
     Args:
@@ -358,6 +361,7 @@ def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[byte
         log: what ``process`` has written when it ends.
         what: the guest, as printed.
         process: runs it.
+        fix: what helps where it does not become ready.
 
     Raises:
         EnvironmentFailed: it ended or took too long; the message ends with the log's last lines.
@@ -374,7 +378,7 @@ def await_ready(ready: int, log: Path, what: str, process: subprocess.Popen[byte
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_END_SECONDS)
     reason = "ended while starting" if readable else f"is not ready after {limit:.0f} s"
-    raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=_FIX)
+    raise EnvironmentFailed(f"{what} {reason}; its log ends:\n{_tail(log, 15)}", fix=fix)
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

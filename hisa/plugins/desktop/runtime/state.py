@@ -64,6 +64,8 @@ class Handle:
     created: float
     width: int
     height: int
+    idle: float = 0.0
+    """It ends itself after so many seconds without a request; 0: not known."""
 
     def to_json(self) -> dict[str, Any]:
         """As a plain object."""

@@ -79,8 +79,10 @@ def _fetch_packages(files: list[Path], draft: Path, node: Path, tell: Progress) 
     """Put Node and what it runs into the folder's `TREE`."""
     tree = draft / TREE
     tree.mkdir()
+    tree.chmod(0o755)
     for file in files:
         (tree / file.name).write_bytes(file.read_bytes())
+        (tree / file.name).chmod(0o644)
     npm = [str(node / _NODE), str(node / _NPM), "ci", *_QUIET]
     run([*npm, "--prefix", str(tree)], draft / "log", tell, fix=_FIX)
     server = tree / _SERVER

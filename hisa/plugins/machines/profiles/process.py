@@ -34,6 +34,7 @@ def start(
     *,
     stays: bool,
     signal: Literal["KILL", "TERM"],
+    umask: int = -1,
 ) -> subprocess.Popen[bytes]:
     """Start a program in a group of its own.
 
@@ -43,6 +44,7 @@ def start(
         folder: where it runs.
         stays: it goes on when this process ends.
         signal: what it gets when this process ends.
+        umask: what it does not permit for files that it makes; -1: as this process.
     """
     watched = [] if stays else ["sh", "-c", _WATCHED.format(signal=signal), line[0]]
     return subprocess.Popen(
@@ -52,6 +54,7 @@ def start(
         stderr=log,
         cwd=folder,
         start_new_session=True,
+        umask=umask,
     )
 
 
@@ -75,6 +78,8 @@ def end_all(process: subprocess.Popen[bytes], *, gently: float = 0.0) -> None:
 def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
     """Run a program to its end and tell every few seconds how far it is; returns what it said.
 
+    It makes parts of systems, which other users read: the caller's umask does not hold for them.
+
     Args:
         line: program and arguments.
         log: takes all that it says; the program runs in its folder.
@@ -85,7 +90,7 @@ def run(line: Sequence[str], log: Path, tell: Progress, *, fix: str) -> str:
         EnvironmentFailed: it failed; the message ends with what it said.
     """
     with log.open("wb") as said:
-        process = start(line, said, log.parent, stays=False, signal="TERM")
+        process = start(line, said, log.parent, stays=False, signal="TERM", umask=0o022)
     follower = threading.Thread(target=_follow, args=(log, process, tell), daemon=True)
     follower.start()
     try:

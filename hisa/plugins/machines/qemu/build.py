@@ -110,7 +110,8 @@ def _describe(draft: Path, recipe: Recipe, seconds: float) -> None:
 
 def _make_disk(draft: Path, tree: Tree, mebibytes: int, tell: Progress) -> None:
     work = draft / "work"
-    work.mkdir(mode=0o755)
+    work.mkdir()
+    work.chmod(0o755)
     log = work / "log"
     tell("2/3 file system")
     made = ["sh", str(DISK_SCRIPT), str(tree.root), str(work), str(mebibytes)]
