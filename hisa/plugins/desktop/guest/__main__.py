@@ -106,7 +106,7 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     wrap = sandbox(display, arguments.cage, os.environ, limits) if display else None
     typed = TypedRoutes(
         screen,
-        Actor(screen, own=bool(arguments.session), work=work),
+        Actor(screen, work=work),
         access,
         work=work,
         wrap=wrap,

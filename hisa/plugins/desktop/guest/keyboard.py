@@ -1,9 +1,10 @@
 """Keys and text through XTEST, whatever the layout.
 
-A character that the layout has is typed with the keys that carry it. Any other character borrows a
-keycode that the layout leaves empty. Applications look the borrowed key up when they read the key
-press, not when it is sent, so a keycode is lent to another character only after the window in
-front has shown, by answering a ping, that it has read everything sent before.
+A character that the layout has is typed with the keys that carry it, in whichever of its groups.
+Any other character borrows a keycode without a meaning: Chromium acts on the keycodes of multimedia
+keys whatever symbol they carry. There are some twenty. Applications look the borrowed key up when
+they read the key press, not when it is sent, so a keycode is lent to another character only after
+the window in front has shown that it has read everything sent before.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from Xlib import X
 from Xlib.ext import xtest
 
 from .keysyms import keysym_of_character, keysym_of_key
+from .xkb_layout import KeyPlace, Layout, XkbKeyboard
 
 __all__ = ["Keyboard"]
 
-_SHIFT_SYM = 0xFFE1  # of <X11/keysymdef.h>
+_LEVEL_SYMS = (0xFFE1, 0xFE03, 0xFE11)
+"""Shift_L, ISO_Level3_Shift and ISO_Level5_Shift of <X11/keysymdef.h>: they bring a level out."""
 _MOVES = frozenset(map(keysym_of_character, "\n\t"))
 """Tab and Enter. A spreadsheet that is not being typed into notes them when it reads them and moves
 its cursor later, so that the next key would still meet the cell before."""
-_MEDIA_FIRST, _MEDIA_LAST = 0x1008FE00, 0x1008FFFF
 _CAPS = 0x2  # X's LockMask
 
 
@@ -32,45 +34,34 @@ class Keyboard:
 
     Args:
         display: an Xlib display of its own.
-        drained: waits until the window in front has read all its events.
+        drained: waits until the window in front has read all its events; False: it has not yet.
         settled: waits until the applications have done what they were asked.
-        own: nobody else types here, so media keys may be lent too.
     """
 
     def __init__(
-        self,
-        display: Any,
-        drained: Callable[[], None],
-        settled: Callable[[], None],
-        *,
-        own: bool = False,
+        self, display: Any, drained: Callable[[], bool], settled: Callable[[], None]
     ) -> None:
         self._display = display
         self._drained = drained
         self._settled = settled
-        self._own = own
-        self._places: dict[int, tuple[int, bool]] = {}
-        self._spare: list[int] = []
+        self._xkb = XkbKeyboard(display)
         self._lent: dict[int, int] = {}
+        self._spare: list[int] = []
+        self._shifts: dict[int, int] = {}
         self._read_layout()
 
     def _read_layout(self) -> None:
-        info = self._display.display.info
-        first, count = info.min_keycode, info.max_keycode - info.min_keycode + 1
-        modifiers = {code for row in self._display.get_modifier_mapping() for code in row}
-        for offset, syms in enumerate(self._display.get_keyboard_mapping(first, count)):
-            code = first + offset
-            if code not in modifiers and all(map(self._is_free, syms)):
-                self._spare.append(code)
-                continue
-            for column, sym in enumerate(list(syms)[:2]):
-                if sym:
-                    self._places.setdefault(sym, (code, column == 1))
-
-        self._spare = _longest_runs_first(self._spare)
-
-    def _is_free(self, sym: int) -> bool:
-        return not sym or (self._own and _MEDIA_FIRST <= sym <= _MEDIA_LAST)
+        """Read which key carries what now: anybody may change it at any time."""
+        rows = self._display.get_modifier_mapping()
+        modifiers = {code: 1 << bit for bit, row in enumerate(rows) for code in row if code}
+        bare = self._xkb.layout(0).groups[0]
+        shifts = [bare[sym].code for sym in _LEVEL_SYMS if sym in bare]
+        self._shifts = {modifiers[code]: code for code in reversed(shifts) if code in modifiers}
+        self._layout: Layout = self._xkb.layout(sum(self._shifts))
+        self._group = self._in_force = self._xkb.group()
+        lent = ((sym, code, self._layout.place(sym, 0)) for sym, code in self._lent.items())
+        self._lent = {sym: code for sym, code, place in lent if place and place.code == code}
+        self._spare = [code for code in self._layout.empty if code not in modifiers]
 
     # ---------------------------------------------------------------- single keys
 
@@ -80,8 +71,7 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        self._tap(keysym_of_key(name))
-        self._display.sync()
+        self.chord([name])
 
     def down(self, name: str) -> None:
         """Hold a key.
@@ -89,9 +79,9 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        for code in self._chord_codes([name]):
-            self._fake(X.KeyPress, code)
-        self._display.sync()
+        for place in self._chord_places([name]):
+            self._press(place)
+        self._restore_group()
 
     def up(self, name: str) -> None:
         """Release a key.
@@ -99,32 +89,52 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        for code in reversed(self._chord_codes([name])):
-            self._fake(X.KeyRelease, code)
+        for place in reversed(self._chord_places([name])):
+            self._fake(X.KeyRelease, place.code)
         self._display.sync()
 
     def chord(self, names: list[str]) -> None:
-        """Hold all in order, release in reverse; a character of the upper level brings Shift.
+        """Hold all in order, release in reverse; a character of an upper level brings its shift.
+
+        A letter that the group in force lacks, such as a Latin one in a Russian group, is pressed
+        in a group that has it.
 
         Raises:
             ValueError: unknown key; nothing was pressed.
         """
-        codes = self._chord_codes(names)
-        for code in codes:
-            self._fake(X.KeyPress, code)
-        for code in reversed(codes):
-            self._fake(X.KeyRelease, code)
-        self._display.sync()
+        places = self._chord_places(names)
+        for place in places:
+            self._press(place)
+        for place in reversed(places):
+            self._fake(X.KeyRelease, place.code)
+        self._restore_group()
 
-    def _chord_codes(self, names: list[str]) -> list[int]:
-        codes: list[int] = []
-        for sym in [keysym_of_key(name) for name in names]:
-            code, shifted = self._places.get(sym) or (self._lend(sym), False)
-            shift = self._places[_SHIFT_SYM][0]
-            if shifted and shift not in codes:
-                codes.append(shift)
-            codes.append(code)
-        return codes
+    def _chord_places(self, names: list[str]) -> list[KeyPlace]:
+        syms = [keysym_of_key(name) for name in names]
+        self._read_layout()
+        places: list[KeyPlace] = []
+        for sym in syms:
+            place = self._place(sym)
+            pressed = [other.code for other in places]
+            shifts = [code for code in self._shift_codes(place) if code not in pressed]
+            places += [KeyPlace(code, 0, place.group) for code in shifts]
+            places.append(place)
+        return places
+
+    def _shift_codes(self, place: KeyPlace) -> list[int]:
+        return [code for modifier, code in self._shifts.items() if modifier & place.modifiers]
+
+    def _press(self, place: KeyPlace) -> None:
+        if place.group != self._in_force:
+            self._xkb.lock_group(place.group)
+            self._in_force = place.group
+        self._fake(X.KeyPress, place.code)
+
+    def _restore_group(self) -> None:
+        if self._in_force != self._group:
+            self._xkb.lock_group(self._group)
+            self._in_force = self._group
+        self._display.sync()
 
     # ---------------------------------------------------------------- text
 
@@ -135,88 +145,91 @@ class Keyboard:
             ValueError: a control character; nothing was typed.
         """
         syms = [keysym_of_character(character) for character in text.replace("\r\n", "\n")]
+        self._read_layout()
         caps = bool(self._display.screen().root.query_pointer().mask & _CAPS)
         if caps:
             self.press("capslock")
+        try:
+            self._write(syms, interval)
+        finally:
+            self._restore_group()
+            if caps:
+                self.press("capslock")
+
+    def _write(self, syms: list[int], interval: float) -> None:
         waited = False
         for index, sym in enumerate(syms):
-            if sym not in self._places and sym not in self._lent:
+            if self._layout.place(sym, self._in_force) is None:
                 self._lend_ahead(syms[index:])
             alone = sym in _MOVES and (index == 0 or syms[index - 1] in _MOVES)
             if alone and index and not waited:
                 self._settle()
-            self._tap(sym)
+            self._tap(self._place(sym))
             if waited := alone and index + 1 < len(syms):
                 self._settle()
             if interval:
                 self._display.sync()
                 time.sleep(interval)
-        if caps:
-            self.press("capslock")
-        self._display.sync()
 
     def _settle(self) -> None:
         self._display.sync()
         self._settled()
 
-    def _tap(self, sym: int) -> None:
-        code, shifted = self._places.get(sym) or (self._lend(sym), False)
-        shift = self._places[_SHIFT_SYM][0] if shifted else 0
-        if shift:
-            self._fake(X.KeyPress, shift)
-        self._fake(X.KeyPress, code)
-        self._fake(X.KeyRelease, code)
-        if shift:
-            self._fake(X.KeyRelease, shift)
+    def _tap(self, place: KeyPlace) -> None:
+        codes = [*self._shift_codes(place), place.code]
+        for code in codes:
+            self._press(KeyPlace(code, 0, place.group))
+        for code in reversed(codes):
+            self._fake(X.KeyRelease, code)
 
-    def _lend(self, sym: int) -> int:
-        """A keycode that types ``sym``."""
-        if sym not in self._lent:
+    def _place(self, sym: int) -> KeyPlace:
+        """Where a symbol is, in the group in force if that has it; lent to where nothing has."""
+        place = self._layout.place(sym, self._in_force)
+        if place is None:
             self._lend_all([sym])
-        return self._lent[sym]
+            place = self._layout.place(sym, self._in_force)
+        assert place is not None, "it was lent"
+        return place
 
     def _lend_ahead(self, syms: list[int]) -> None:
         """Lend for as many of the coming characters as there are free keycodes, all at once.
 
         Every change of the layout makes every application read the whole of it again.
         """
-        coming = dict.fromkeys(sym for sym in syms if sym not in self._places)
-        wanted = [sym for sym in coming if sym not in self._lent]
-        self._lend_all(wanted[: max(1, len(self._spare))])
+        coming = dict.fromkeys(sym for sym in syms if self._layout.place(sym, 0) is None)
+        self._lend_all(list(coming))
 
     def _lend_all(self, syms: list[int]) -> None:
         if not self._spare:
             self._take_back()
-        syms = syms[: len(self._spare)]
-        codes, self._spare = sorted(self._spare[: len(syms)]), self._spare[len(syms) :]
-        self._lent.update(zip(syms, codes, strict=True))
-        carried = dict(zip(codes, syms, strict=True))
-        for run in _runs(codes):
-            pairs = [(carried[code], carried[code]) for code in run]
-            self._display.change_keyboard_mapping(run[0], pairs)
+        lent = dict(zip(syms, self._spare, strict=False))
+        self._spare = self._spare[len(lent) :]
+        self._lent.update(lent)
+        for group, places in enumerate(self._layout.groups):
+            places.update({sym: KeyPlace(code, 0, group) for sym, code in lent.items()})
+        for sym, code in lent.items():
+            self._display.change_keyboard_mapping(code, [(sym, sym)])
         self._display.sync()
 
     def _take_back(self) -> None:
         if not self._lent:
             raise ValueError("the keyboard layout leaves no key free for other characters")
         self._display.sync()
-        self._drained()
-        self._spare = _longest_runs_first(list(self._lent.values()))
+        if not self._drained():
+            raise ValueError("the window in front does not read its keys; the text is cut off")
+        for places in self._layout.groups:
+            for sym in self._lent:
+                places.pop(sym, None)
+        self._spare = list(self._lent.values())
         self._lent.clear()
+
+    def give_back(self) -> None:
+        """Leave the keycodes that were borrowed without a meaning, as they were."""
+        self._read_layout()
+        if self._lent and self._drained():
+            for code in self._lent.values():
+                self._display.change_keyboard_mapping(code, [(0, 0)])
+            self._display.sync()
 
     def _fake(self, kind: int, code: int) -> None:
         xtest.fake_input(self._display, kind, code)
-
-
-def _runs(codes: list[int]) -> list[list[int]]:
-    """Keycodes that follow each other: one request changes them all."""
-    runs: list[list[int]] = []
-    for code in sorted(codes):
-        if not runs or runs[-1][-1] + 1 != code:
-            runs.append([])
-        runs[-1].append(code)
-    return runs
-
-
-def _longest_runs_first(codes: list[int]) -> list[int]:
-    return [code for run in sorted(_runs(codes), key=len, reverse=True) for code in run]
