@@ -27,6 +27,13 @@ _MOVES = frozenset(map(keysym_of_character, "\n\t"))
 """Tab and Enter. A spreadsheet that is not being typed into notes them when it reads them and moves
 its cursor later, so that the next key would still meet the cell before."""
 _CAPS = 0x2  # X's LockMask
+_LATIN_CODES = {
+    ord(letter): first + index
+    for first, row in ((24, "qwertyuiop"), (38, "asdfghjkl"), (52, "zxcvbnm"))
+    for index, letter in enumerate(row)
+}
+"""Keycodes of the keys that are Latin letters on a US keyboard, as all X servers on Linux number
+them. Chromium takes Ctrl+A from the key A alone, whatever else carries the letter."""
 
 
 class Keyboard:
@@ -97,17 +104,34 @@ class Keyboard:
         """Hold all in order, release in reverse; a character of an upper level brings its shift.
 
         A letter that the group in force lacks, such as a Latin one in a Russian group, is pressed
-        in a group that has it.
+        in a group that has it; if none has, its key carries it for the moment.
 
         Raises:
             ValueError: unknown key; nothing was pressed.
         """
-        places = self._chord_places(names)
-        for place in places:
-            self._press(place)
-        for place in reversed(places):
-            self._fake(X.KeyRelease, place.code)
-        self._restore_group()
+        syms = [keysym_of_key(name) for name in names]
+        self._read_layout()
+        lacking = {_LATIN_CODES[sym]: sym for sym in syms if self._lacks(sym)}
+        rows = {code: self._display.get_keyboard_mapping(code, 1)[0] for code in lacking}
+        for code, sym in lacking.items():
+            pair = (sym, keysym_of_character(chr(sym).upper()))
+            self._display.change_keyboard_mapping(code, [pair])
+        try:
+            places = self._chord_places(names)
+            for place in places:
+                self._press(place)
+            for place in reversed(places):
+                self._fake(X.KeyRelease, place.code)
+            self._restore_group()
+        finally:
+            if rows:
+                self._drained()
+            for code, row in rows.items():
+                self._display.change_keyboard_mapping(code, [tuple(row)])
+            self._display.sync()
+
+    def _lacks(self, sym: int) -> bool:
+        return sym in _LATIN_CODES and self._layout.place(sym, 0) is None
 
     def _chord_places(self, names: list[str]) -> list[KeyPlace]:
         syms = [keysym_of_key(name) for name in names]
