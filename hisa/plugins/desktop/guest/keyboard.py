@@ -234,6 +234,8 @@ class Keyboard:
         for sym, code in lent.items():
             self._display.change_keyboard_mapping(code, [(sym, sym)])
         self._display.sync()
+        # Chromium has two connections, and asks the one that it reads later for the symbol.
+        self._drained()
 
     def _take_back(self) -> None:
         if not self._lent:
