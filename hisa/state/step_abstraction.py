@@ -45,6 +45,7 @@ from hisa.state.sequence_steps import (
     surprises,
 )
 from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
+from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
 
@@ -301,6 +302,8 @@ def judge(
 ) -> Judged:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
+    What was typed has succeeded where a field tells that it arrived, whatever else was seen.
+
     Args:
         call: what ran.
         inspected: the looks before and after, and what else was found.
@@ -326,14 +329,25 @@ def judge(
     if idle and (told := disabled_facts(call, inspected.looks[0])):
         return Judged("no_change", "", told)
     if pair is None:
-        return _without_change(call, inspected, outcome)
+        return _as_typed([(call, inspected.looks)], _without_change(call, inspected, outcome))
     files = written_facts(inspected.written) if inspected.written.paths else ""
     if word == "no_change" and (files or _told(outcome)):
         word = "succeeded"
     if word is None:
         word = _unjudged(outcome, asked=asked)
         body = f"Not judged: {body}" if word == "unexpected" else body
-    return Judged(word, "", " ".join(part for part in (files, body) if part))
+    judged = Judged(word, "", " ".join(part for part in (files, body) if part))
+    return _as_typed([(call, inspected.looks)], judged)
+
+
+def _as_typed(calls: Sequence[tuple[GroundedCall, Looks]], judged: Judged) -> Judged:
+    """The verdict, but no success where it is not known that what was typed arrived."""
+    typed = [read_back(call, *looks) for call, looks in calls]
+    doubts = [one.sentence for one in typed if one is not None and one.verdict != "arrived"]
+    if judged.verdict != "succeeded" or not doubts:
+        return judged
+    body = f"{judged.body} {doubts[0]}".strip()
+    return Judged("changed", judged.surprise, body)
 
 
 def judge_sequence(
@@ -378,7 +392,8 @@ def judge_sequence(
     else:
         verdict = word or _unjudged(outcome, asked=asked)
         body = body if word or verdict != "unexpected" else f"Not judged: {body}"
-    return Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
+    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
+    return _as_typed([(effect.made.call, effect.looks) for effect in found], judged)
 
 
 def _each_lines(found: Sequence[Effect]) -> list[str]:

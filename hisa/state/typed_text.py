@@ -1,0 +1,154 @@
+"""What was typed, read back from the field that got it, where that tells what it holds.
+
+A field may add to a text, or write it in another form (capitals, typographic quotes, the signs of a
+mask): that is no difference. What a field does not tell is not known.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
+from hisa.protocols import GroundedCall
+from hisa.screen.geometry import Point
+from hisa.screen.lies_at import element_at
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
+from hisa.state.facts import smallest_focused
+from hisa.state.held_regions import called
+from hisa.text.prompt_text import excerpt, field_text
+from hisa.text.redact.named_secrets import PLACEHOLDER
+
+__all__ = ["ReadBack", "read_back"]
+
+_TELLING = FIELDS - {PASSWORD, "spin button", "date editor", "terminal"}
+"""Roles whose text is what was typed into them: a date or a number is written anew."""
+_EDITING = frozenset({"backspace", "delete", "end", "home"})
+_TOLD_CHARS = 200
+"""Characters of a text that machines tell of an element at most; HiSA's own guest has the same."""
+_SHOWN_CHARS, _BEFORE_CHARS = 80, 20
+"""Of each of two texts in a sentence, and of what they share before their difference."""
+
+
+class ReadBack(NamedTuple):
+    """What is known of a typed text, with a sentence on it."""
+
+    verdict: Literal["arrived", "differs", "not known"]
+    sentence: str = ""
+
+
+_NOT_KNOWN = ReadBack("not known", "Not known: whether what was typed arrived.")
+
+
+def read_back(call: GroundedCall, before: Observation, after: Observation) -> ReadBack | None:
+    """Compare what a call typed with what its field holds; None: it did more, or typed nothing.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+    """
+    acts = [act for act in call.actions if not isinstance(act, Sleep | Move)]
+    texts = _texts(acts, before)
+    if not texts or not all(isinstance(act, Click) or _is_editing(act) for act in acts):
+        return None
+    *earlier, (target, typed) = texts
+    last = _compare(typed, target, before, after)
+    if last.verdict == "differs":
+        return last
+    others = (_compare(text, element, before, after) for element, text in earlier)
+    return last if all(other.verdict == "arrived" for other in others) else _NOT_KNOWN
+
+
+def _texts(acts: Sequence[Action], before: Observation) -> list[tuple[Element | None, str]]:
+    """The typed texts in order, each with the element of the look before that it was typed into."""
+    texts: list[tuple[Element | None, str]] = []
+    target = smallest_focused(before.all_elements or ())
+    for index, act in enumerate(acts):
+        if isinstance(act, Click):
+            target = element_at(act.at, before) if isinstance(act.at, Point) else None
+        elif isinstance(act, Write):
+            joined = index and isinstance(acts[index - 1], Write)
+            start = texts.pop()[1] if joined and texts else ""
+            texts.append((target, start + act.text))
+    return texts
+
+
+def _is_editing(act: Action) -> bool:
+    """Whether an action stays within a field."""
+    if isinstance(act, Hotkey):
+        return {key.lower() for key in act.keys} == {"ctrl", "a"}
+    return isinstance(act, Write) or (isinstance(act, Press) and act.key.lower() in _EDITING)
+
+
+def _compare(
+    typed: str, target: Element | None, before: Observation, after: Observation
+) -> ReadBack:
+    elements = after.all_elements
+    field = smallest_focused(elements or ())
+    same = [e for e in elements or () if target is not None and _is_at_place(e, target)]
+    if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
+        return _NOT_KNOWN
+    if PASSWORD in {element.role for element in (target, field) if element is not None}:
+        return _NOT_KNOWN
+    shown = {_plain(e.text or e.name) for e in before.elements or ()}
+    held = (_plain(text) for e in elements for text in (e.text, e.name))
+    written = field in same and field is not None and _plain(field.text) == _plain(typed)
+    if written or any(_holds(text, typed) for text in held if text not in shown):
+        return ReadBack("arrived")
+    if field is None or field not in same or field.role not in _TELLING or "\n" in typed:
+        return _NOT_KNOWN
+    return _difference(typed, field, target.text if target else "")
+
+
+def _difference(typed: str, field: Element, old: str) -> ReadBack:
+    """What a field with the focus holds that does not hold a text."""
+    if PLACEHOLDER.search(field.text) or len(field.text) >= _TOLD_CHARS:
+        return _NOT_KNOWN
+    silent = field.text == old or not _plain(field.text)
+    if silent and (field.text or MULTI_LINE & field.states):
+        return _NOT_KNOWN  # editors take keys in a field of their own that tells nothing
+    start = max(0, _common(typed, field.text) - _BEFORE_CHARS)
+    reads, meant = (
+        field_text(excerpt(("…" if start else "") + text[start:], _SHOWN_CHARS))
+        for text in (field.text, typed)
+    )
+    now = f"reads “{reads}”" if reads else "is empty"
+    return ReadBack("differs", f"The {called(field)} {now}, and “{meant}” was typed.")
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters that two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _is_at_place(one: Element, other: Element) -> bool:
+    places = [(round(e.box.left), round(e.box.top), e.role) for e in (one, other)]
+    return places[0] == places[1]
+
+
+def _holds(plain: str, typed: str) -> bool:
+    """Whether a text, made plain, holds what was typed, maybe in the form of a mask."""
+    wanted = _plain(typed)
+    if wanted in plain:
+        return True
+    bare = "".join(filter(str.isalnum, wanted))
+    masked = bare and (bare == wanted or not any(map(str.isalpha, bare)))
+    return bool(masked) and bare in "".join(filter(str.isalnum, plain))
+
+
+def _plain(text: str) -> str:
+    """The text without blanks and case, and with one sign for all quotes and one for all dashes."""
+    letters = []
+    for letter in unicodedata.normalize("NFKC", text).casefold():
+        kind = unicodedata.category(letter)
+        if kind in ("Pi", "Pf") or letter in "\"'`":
+            letters.append('"')
+        elif kind == "Pd":
+            letters.append("-")
+        elif kind[0] not in "ZC":
+            letters.append(letter)
+    return "".join(letters)
