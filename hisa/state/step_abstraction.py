@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import DIALOGS, disabled_facts, field_facts, written_facts
+from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.refusals import unexpected
@@ -134,7 +134,8 @@ class StepAbstractor:
         else:
             inspected, said = await inspect(), ""
         seen = judge(call, inspected, outcome, pair, said=said, changes=changes, asked=asked)
-        result = _result(seen, outcome, self._seen_tokens)
+        held = held_facts(call, *looks)
+        result = _result(seen, outcome, self._seen_tokens, held)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
@@ -163,7 +164,8 @@ class StepAbstractor:
             call, found, inspected, outcome, pair, said=said, changes=changes, asked=asked
         )
         size = 1 + _PER_ACTION * (len(found) - 1)
-        result = _result(seen, outcome, round(size * self._seen_tokens))
+        held = held_facts(whole, *looks)
+        result = _result(seen, outcome, round(size * self._seen_tokens), held)
         limit = round(size * self._tokens)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
@@ -254,7 +256,7 @@ class RawLog:
         else:
             inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
             seen = judge(call, inspected, outcome, pair)
-        told = [VERDICT_WORDS[seen.verdict], seen.surprise]
+        told = [VERDICT_WORDS[seen.verdict], seen.surprise, held_facts(call, *looks)]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
         told += [outcome.output, outcome.error]
@@ -429,8 +431,9 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
     return "unexpected" if asked else "changed"
 
 
-def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
+def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
+    seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
     body = without_said(seen.body, seen.surprise)
     rest = seen.surprise or body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1

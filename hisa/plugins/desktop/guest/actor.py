@@ -121,6 +121,13 @@ class Actor:
                 raise Changed(why)
             return len(actions) and done + 1
 
+    def release(self) -> None:
+        """Let go of all that is held down, and of the keycodes that were borrowed."""
+        with self._lock:
+            self._keyboard.release()
+            for button in BUTTONS:
+                self._pointer.up(button)
+
     def _do(self, action: Any, difference: Callable[[], str] | None, *, apart: bool) -> None:
         if not isinstance(action, Mapping):
             raise TypeError(f"an action is an object, not {action!r}")

@@ -5,7 +5,6 @@ Both are asked something harmless, and the answer says that all that came before
 
 from __future__ import annotations
 
-import os
 import select
 import threading
 import time
@@ -27,7 +26,7 @@ _READ_SECONDS = 10.0
 """For a window to have read its keys before a keycode is lent again: a browser that loads a heavy
 page takes some seconds. What takes longer hangs; chosen by hand."""
 _ASLEEP_LOOKS = 5
-"""Looks in a row, 10 ms apart, at which a program that answers no ping has to be asleep."""
+"""Looks in a row at which a program that answers no ping has to be asleep; chosen by hand."""
 _GLANCE_SECONDS = 0.15
 """Twice in a double click, which takes 0.4 s at most; a button that repeats begins after 0.2 s."""
 _QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
@@ -52,16 +51,12 @@ def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> bool:
 
 
 def _sleeps(process: int) -> bool:
-    """Whether all threads of a process wait for something; also where it has ended."""
+    """Whether a program waits for something: what it has to read awakes it at once."""
     try:
-        threads = os.listdir(f"/proc/{process}/task")
-        for thread in threads:
-            with open(f"/proc/{process}/task/{thread}/stat", encoding="utf-8") as file:
-                if file.read().rpartition(")")[2].split()[0] in "RD":
-                    return False
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "RD"
     except OSError:
-        pass
-    return True
+        return True
 
 
 class Pinger:
@@ -88,33 +83,20 @@ class Pinger:
             window = self._display.create_resource_object("window", number)
             if number and self._takes_ping(window):
                 return self._ping(window, number, seconds)
-            focus = self._display.get_input_focus().focus
-            if number == 0 and isinstance(focus, int):  # the root's, or nobody's
-                focus = self._root.query_pointer().child
-            return self._is_asleep(number or getattr(focus, "id", 0), seconds)
-
-    def _is_asleep(self, number: int, seconds: float) -> bool:
-        """Wait until the program of a window sleeps: what it had to read has awoken it at once."""
-        process = self._process(number)
-        if not process:
-            time.sleep(_WITHOUT_PING_SECONDS)
-            return True
-        deadline, looks = time.monotonic() + seconds, 0
-        while looks < _ASLEEP_LOOKS and time.monotonic() < deadline:
-            time.sleep(0.01)
-            looks = looks + 1 if _sleeps(process) else 0
-        return looks >= _ASLEEP_LOOKS
+            process = self._process(number or getattr(self._root.query_pointer().child, "id", 0))
+            deadline, looks = time.monotonic() + seconds, 0
+            while looks < _ASLEEP_LOOKS and time.monotonic() < deadline:
+                time.sleep(_WITHOUT_PING_SECONDS / _ASLEEP_LOOKS)
+                looks = looks + 1 if _sleeps(process) else 0
+            return looks >= _ASLEEP_LOOKS
 
     def _process(self, number: int) -> int:
         """The id of the process that a window is of; 0 where it is not known."""
         if not number or not self._display.has_extension("X-Resource"):
             return 0
         spec = {"client": number, "mask": LocalClientPIDMask}
-        try:
-            ids = self._display.res_query_client_ids([spec]).ids
-        except XError:
-            return 0
-        return next((int(one.value[0]) for one in ids if one.value), 0)
+        ids = self._display.res_query_client_ids([spec]).ids
+        return next((int(found.value[0]) for found in ids if found.value), 0)
 
     def glance(self) -> None:
         """The same of the window under the pointer, for a moment at most; at once without any."""

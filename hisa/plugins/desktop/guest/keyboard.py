@@ -11,18 +11,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from Xlib import X
 from Xlib.ext import xtest
 
 from .keysyms import keysym_of_character, keysym_of_key
-from .xkb_layout import KeyPlace, Layout, XkbKeyboard
+from .xkb_groups import KeyboardGroups
 
 __all__ = ["Keyboard"]
 
-_LEVEL_SYMS = (0xFFE1, 0xFE03, 0xFE11)
-"""Shift_L, ISO_Level3_Shift and ISO_Level5_Shift of <X11/keysymdef.h>: they bring a level out."""
+_SHIFT_SYM, _LEVEL3_SYM = 0xFFE1, 0xFE03  # of <X11/keysymdef.h>, the second known as AltGr
+_COLUMNS: tuple[tuple[int, tuple[int, ...]], ...] = (
+    *((0, ()), (0, (_SHIFT_SYM,)), (1, ()), (1, (_SHIFT_SYM,))),
+    *((0, (_LEVEL3_SYM,)), (0, (_LEVEL3_SYM, _SHIFT_SYM))),
+)
+"""The group, and the keys held with it, of each symbol that the core protocol tells of a key; of
+what it tells further on, the order depends on the layout."""
 _MOVES = frozenset(map(keysym_of_character, "\n\t"))
 """Tab and Enter. A spreadsheet that is not being typed into notes them when it reads them and moves
 its cursor later, so that the next key would still meet the cell before."""
@@ -34,6 +39,13 @@ _LATIN_CODES = {
 }
 """Keycodes of the keys that are Latin letters on a US keyboard, as all X servers on Linux number
 them. Chromium takes Ctrl+A from the key A alone, whatever else carries the letter."""
+
+
+class KeyPlace(NamedTuple):
+    """How a symbol is typed: the keycodes that are held together, and a group that has it."""
+
+    codes: tuple[int, ...]
+    group: int
 
 
 class Keyboard:
@@ -51,24 +63,34 @@ class Keyboard:
         self._display = display
         self._drained = drained
         self._settled = settled
-        self._xkb = XkbKeyboard(display)
+        self._groups = KeyboardGroups(display)
         self._lent: dict[int, int] = {}
         self._spare: list[int] = []
-        self._shifts: dict[int, int] = {}
+        self._places: dict[tuple[int, int], KeyPlace] = {}
         self._read_layout()
 
     def _read_layout(self) -> None:
-        """Read which key carries what now: anybody may change it at any time."""
-        rows = self._display.get_modifier_mapping()
-        modifiers = {code: 1 << bit for bit, row in enumerate(rows) for code in row if code}
-        bare = self._xkb.layout(0).groups[0]
-        shifts = [bare[sym].code for sym in _LEVEL_SYMS if sym in bare]
-        self._shifts = {modifiers[code]: code for code in reversed(shifts) if code in modifiers}
-        self._layout: Layout = self._xkb.layout(sum(self._shifts))
-        self._group = self._in_force = self._xkb.group()
-        lent = ((sym, code, self._layout.place(sym, 0)) for sym, code in self._lent.items())
-        self._lent = {sym: code for sym, code, place in lent if place and place.code == code}
-        self._spare = [code for code in self._layout.empty if code not in modifiers]
+        """Read which key carries what now: anybody may change it, and a reading takes 0.1 ms."""
+        info = self._display.display.info
+        first, count = info.min_keycode, info.max_keycode - info.min_keycode + 1
+        modifiers = {code for row in self._display.get_modifier_mapping() for code in row}
+        rows = dict(enumerate(self._display.get_keyboard_mapping(first, count), first))
+        self._spare = [code for code, row in rows.items() if not any(row) and code not in modifiers]
+        own = {row[0]: code for code, row in reversed(rows.items()) if len(row)}
+        self._places.clear()
+        for column, (group, shifts) in enumerate(_COLUMNS):
+            held = tuple(own[sym] for sym in shifts if sym in own)
+            for code, row in rows.items() if len(held) == len(shifts) else ():
+                if column < len(row) and row[column]:
+                    place = KeyPlace((*held, code), group)
+                    self._places.setdefault((row[column], group), place)
+        self._group = self._in_force = self._groups.group()
+        self._lent = {sym: code for sym, code in self._lent.items() if rows[code][0] == sym}
+
+    def _known(self, sym: int) -> KeyPlace | None:
+        """The place of a symbol, in the group in force if that has it."""
+        candidates = (self._places.get((sym, group)) for group in (self._in_force, 0, 1))
+        return next((place for place in candidates if place), None)
 
     # ---------------------------------------------------------------- single keys
 
@@ -86,8 +108,9 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        for place in self._chord_places([name]):
-            self._press(place)
+        self._read_layout()
+        for code in self._chord_codes([name]):
+            self._fake(X.KeyPress, code)
         self._restore_group()
 
     def up(self, name: str) -> None:
@@ -96,8 +119,21 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        for place in reversed(self._chord_places([name])):
-            self._fake(X.KeyRelease, place.code)
+        self._read_layout()
+        for code in reversed(self._chord_codes([name])):
+            self._fake(X.KeyRelease, code)
+        self._restore_group()
+
+    def release(self) -> None:
+        """Let go of all keys that are down, and give the borrowed keycodes back."""
+        for code, bits in enumerate(self._display.query_keymap()):
+            for bit in range(8):
+                if bits >> bit & 1:
+                    self._fake(X.KeyRelease, 8 * code + bit)
+        self._read_layout()
+        if self._lent and self._drained():
+            for code in self._lent.values():
+                self._display.change_keyboard_mapping(code, [(0, 0)])
         self._display.sync()
 
     def chord(self, names: list[str]) -> None:
@@ -117,11 +153,12 @@ class Keyboard:
             pair = (sym, keysym_of_character(chr(sym).upper()))
             self._display.change_keyboard_mapping(code, [pair])
         try:
-            places = self._chord_places(names)
-            for place in places:
-                self._press(place)
-            for place in reversed(places):
-                self._fake(X.KeyRelease, place.code)
+            self._read_layout()
+            codes = self._chord_codes(names)
+            for code in codes:
+                self._fake(X.KeyPress, code)
+            for code in reversed(codes):
+                self._fake(X.KeyRelease, code)
             self._restore_group()
         finally:
             if rows:
@@ -131,33 +168,24 @@ class Keyboard:
             self._display.sync()
 
     def _lacks(self, sym: int) -> bool:
-        return sym in _LATIN_CODES and self._layout.place(sym, 0) is None
+        return sym in _LATIN_CODES and self._known(sym) is None
 
-    def _chord_places(self, names: list[str]) -> list[KeyPlace]:
-        syms = [keysym_of_key(name) for name in names]
-        self._read_layout()
-        places: list[KeyPlace] = []
-        for sym in syms:
+    def _chord_codes(self, names: list[str]) -> list[int]:
+        """The keycodes of a chord, once a group that has its symbols is in force."""
+        codes: list[int] = []
+        for sym in [keysym_of_key(name) for name in names]:
             place = self._place(sym)
-            pressed = [other.code for other in places]
-            shifts = [code for code in self._shift_codes(place) if code not in pressed]
-            places += [KeyPlace(code, 0, place.group) for code in shifts]
-            places.append(place)
-        return places
+            self._put_in_force(place.group)
+            codes += [code for code in place.codes if code not in codes]
+        return codes
 
-    def _shift_codes(self, place: KeyPlace) -> list[int]:
-        return [code for modifier, code in self._shifts.items() if modifier & place.modifiers]
-
-    def _press(self, place: KeyPlace) -> None:
-        if place.group != self._in_force:
-            self._xkb.lock_group(place.group)
-            self._in_force = place.group
-        self._fake(X.KeyPress, place.code)
+    def _put_in_force(self, group: int) -> None:
+        if group != self._in_force:
+            self._groups.lock(group)
+            self._in_force = group
 
     def _restore_group(self) -> None:
-        if self._in_force != self._group:
-            self._xkb.lock_group(self._group)
-            self._in_force = self._group
+        self._put_in_force(self._group)
         self._display.sync()
 
     # ---------------------------------------------------------------- text
@@ -183,7 +211,7 @@ class Keyboard:
     def _write(self, syms: list[int], interval: float) -> None:
         waited = False
         for index, sym in enumerate(syms):
-            if self._layout.place(sym, self._in_force) is None:
+            if self._known(sym) is None:
                 self._lend_ahead(syms[index:])
             alone = sym in _MOVES and (index == 0 or syms[index - 1] in _MOVES)
             if alone and index and not waited:
@@ -200,18 +228,17 @@ class Keyboard:
         self._settled()
 
     def _tap(self, place: KeyPlace) -> None:
-        codes = [*self._shift_codes(place), place.code]
-        for code in codes:
-            self._press(KeyPlace(code, 0, place.group))
-        for code in reversed(codes):
+        self._put_in_force(place.group)
+        for code in place.codes:
+            self._fake(X.KeyPress, code)
+        for code in reversed(place.codes):
             self._fake(X.KeyRelease, code)
 
     def _place(self, sym: int) -> KeyPlace:
-        """Where a symbol is, in the group in force if that has it; lent to where nothing has."""
-        place = self._layout.place(sym, self._in_force)
-        if place is None:
+        """How a symbol is typed; a keycode is lent to one that no group has."""
+        if self._known(sym) is None:
             self._lend_all([sym])
-            place = self._layout.place(sym, self._in_force)
+        place = self._known(sym)
         assert place is not None, "it was lent"
         return place
 
@@ -220,8 +247,7 @@ class Keyboard:
 
         Every change of the layout makes every application read the whole of it again.
         """
-        coming = dict.fromkeys(sym for sym in syms if self._layout.place(sym, 0) is None)
-        self._lend_all(list(coming))
+        self._lend_all(list(dict.fromkeys(sym for sym in syms if self._known(sym) is None)))
 
     def _lend_all(self, syms: list[int]) -> None:
         if not self._spare:
@@ -229,10 +255,9 @@ class Keyboard:
         lent = dict(zip(syms, self._spare, strict=False))
         self._spare = self._spare[len(lent) :]
         self._lent.update(lent)
-        for group, places in enumerate(self._layout.groups):
-            places.update({sym: KeyPlace(code, 0, group) for sym, code in lent.items()})
         for sym, code in lent.items():
             self._display.change_keyboard_mapping(code, [(sym, sym)])
+            self._places |= {(sym, group): KeyPlace((code,), group) for group in range(4)}
         self._display.sync()
         # Chromium has two connections, and asks the one that it reads later for the symbol.
         self._drained()
@@ -243,19 +268,11 @@ class Keyboard:
         self._display.sync()
         if not self._drained():
             raise ValueError("the window in front does not read its keys; the text is cut off")
-        for places in self._layout.groups:
-            for sym in self._lent:
-                places.pop(sym, None)
+        self._places = {
+            key: place for key, place in self._places.items() if key[0] not in self._lent
+        }
         self._spare = list(self._lent.values())
         self._lent.clear()
-
-    def give_back(self) -> None:
-        """Leave the keycodes that were borrowed without a meaning, as they were."""
-        self._read_layout()
-        if self._lent and self._drained():
-            for code in self._lent.values():
-                self._display.change_keyboard_mapping(code, [(0, 0)])
-            self._display.sync()
 
     def _fake(self, kind: int, code: int) -> None:
         xtest.fake_input(self._display, kind, code)
