@@ -13,10 +13,9 @@ from typing import Literal, NamedTuple
 from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
 from hisa.protocols import GroundedCall
 from hisa.screen.geometry import Point
-from hisa.screen.lies_at import element_at
+from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
-from hisa.state.facts import smallest_focused
 from hisa.state.held_regions import called
 from hisa.text.prompt_text import excerpt, field_text
 from hisa.text.redact.named_secrets import PLACEHOLDER
@@ -65,7 +64,7 @@ def read_back(call: GroundedCall, before: Observation, after: Observation) -> Re
 def _texts(acts: Sequence[Action], before: Observation) -> list[tuple[Element | None, str]]:
     """The typed texts in order, each with the element of the look before that it was typed into."""
     texts: list[tuple[Element | None, str]] = []
-    target = smallest_focused(before.all_elements or ())
+    target = focused_element(before)
     for index, act in enumerate(acts):
         if isinstance(act, Click):
             target = element_at(act.at, before) if isinstance(act.at, Point) else None
@@ -87,7 +86,7 @@ def _compare(
     typed: str, target: Element | None, before: Observation, after: Observation
 ) -> ReadBack:
     elements = after.all_elements
-    field = smallest_focused(elements or ())
+    field = focused_element(after)
     same = [e for e in elements or () if target is not None and _is_at_place(e, target)]
     if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
         return _NOT_KNOWN

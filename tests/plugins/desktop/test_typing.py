@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.sequences import CHROMIUM, open_with
-from hisa.actions import Hotkey, Press, Write
+from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
 from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
@@ -22,8 +22,9 @@ from tests.plugins.desktop.bare_display import bare_display
 
 pytestmark = pytest.mark.desktop
 
-FIRST_LETTERS = "ā α б ա א ب अ অ ਅ અ அ అ ಅ അ ක ก ກ ཀ ა 가 አ Ꭰ あ ア 一 😀".split()
+FIRST_LETTERS = "āαбաאبअঅਅઅஅఅಅഅකกກཀა가አᎠあア一😀"
 EVERY_SCRIPT = "".join(chr(ord(first) + number) for first in FIRST_LETTERS for number in range(5))
+PRESSED = re.compile(r"KeyPress event.*?state (\w+), keycode \d+ \(keysym (\w+)", re.DOTALL)
 LINE = "a:b/c#d @[]{}|~ yz ^` Привет, Мир! é"
 PAGE = "<title>start</title><textarea autofocus style='width:900px;height:300px'></textarea>"
 needs_programs = pytest.mark.skipif(
@@ -85,6 +86,11 @@ def display() -> Iterator[str]:
         yield name
 
 
+def set_layout(display: str, layout: str) -> None:
+    around = {**os.environ, "DISPLAY": display}
+    subprocess.run(["setxkbmap", layout], env=around, check=True)
+
+
 def lock_group(display: str, group: int) -> None:
     """What a person does who switches the layout."""
     x11 = ctypes.CDLL("libX11.so.6")
@@ -101,22 +107,17 @@ async def test_keys_follow_the_group_in_force_on_a_display_of_ones_own(
     around, log = {**os.environ, "DISPLAY": display}, tmp_path / "keys"
     async with DisplayEnvironment(display) as screen:
         with log.open("wb") as stream:
-            xev = subprocess.Popen(
-                ["xev", "-geometry", "1280x720+0+0", "-event", "keyboard"],
-                stdout=stream, env=around,
-            )  # fmt: skip
+            words = ["xev", "-geometry", "1280x720+0+0", "-event", "keyboard"]
+            xev = subprocess.Popen(words, stdout=stream, env=around)  # noqa: ASYNC220 - at once
         try:
             await screen.observe(settle=3.0)
             for layout, group in (("us,ru", 1), ("us,ru", 0), ("de", 0), ("us,ru,gr,de", 3)):
-                subprocess.run(["setxkbmap", layout], env=around, check=True)
+                set_layout(display, layout)
                 lock_group(display, group)
                 start = log.stat().st_size
                 await screen.act([Write("a:b/c#d"), Hotkey(("ctrl", "a"))])
                 await screen.observe(settle=1.0)
-                keys = re.findall(
-                    r"KeyPress event.*?state (\w+), keycode \d+ \(keysym (\w+)",
-                    log.read_text("utf-8")[start:], re.DOTALL,
-                )  # fmt: skip
+                keys = PRESSED.findall(log.read_text("utf-8")[start:])
                 pairs = [(int(state, 16), int(sym, 16)) for state, sym in keys]
                 letters = [(state, chr(sym)) for state, sym in pairs if sym < 0x100]
                 assert "".join(letter for _, letter in letters) == "a:b/c#da", (layout, group)
@@ -125,3 +126,41 @@ async def test_keys_follow_the_group_in_force_on_a_display_of_ones_own(
         finally:
             xev.terminate()
             xev.wait()
+
+
+def keys_down(display: str) -> bool:
+    x11 = ctypes.CDLL("libX11.so.6")
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    connection, keys = ctypes.c_void_p(x11.XOpenDisplay(display.encode())), (ctypes.c_char * 32)()
+    x11.XQueryKeymap(connection, keys)
+    x11.XCloseDisplay(connection)
+    return any(keys.raw)
+
+
+async def test_a_key_that_a_run_left_down_is_released_at_its_end(display: str) -> None:
+    async with DisplayEnvironment(display) as screen:
+        await screen.act([KeyDown("shift"), MouseDown()])
+        assert set((await screen.observe()).held) == {"shift", "left mouse button"}
+        await screen.act([MouseUp()])
+        assert (await screen.observe()).held == ("shift",)
+        assert keys_down(display)
+        await screen.conclude("max_steps", "")
+        assert (await screen.observe()).held == ()
+        assert not keys_down(display)
+        await screen.act([KeyDown("ctrl")])  # a run that was stopped is not concluded
+        assert keys_down(display)
+    assert not keys_down(display)
+
+
+async def test_borrowed_keycodes_are_given_back(display: str) -> None:
+    async with DisplayEnvironment(display) as screen:
+        await screen.act([Write("漢")])
+        assert lent(display)
+    assert not lent(display)
+
+
+def lent(display: str) -> bool:
+    listed = subprocess.run(
+        ["xmodmap", "-display", display, "-pke"], capture_output=True, text=True
+    )
+    return "U6F22" in listed.stdout
