@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
-from hisa.actions.action_records import Action, Hotkey, KeyDown, KeyUp, MouseDown, MouseUp, Press
+from hisa.actions.action_records import (
+    Action,
+    Button,
+    Hotkey,
+    KeyDown,
+    KeyUp,
+    MouseDown,
+    MouseUp,
+    Press,
+)
 
 __all__ = ["held_after", "releases"]
 
-_BUTTON = " mouse button"
+_BUTTONS = {f"{button} mouse button": button for button in get_args(Button)}
 
 
 def held_after(actions: Iterable[Action], held: Iterable[str] = ()) -> tuple[str, ...]:
@@ -19,9 +29,9 @@ def held_after(actions: Iterable[Action], held: Iterable[str] = ()) -> tuple[str
             case KeyDown(key=key):
                 down[key] = None
             case MouseDown(button=button):
-                down[f"{button}{_BUTTON}"] = None
+                down[f"{button} mouse button"] = None
             case MouseUp(button=button):
-                down.pop(f"{button}{_BUTTON}", None)
+                down.pop(f"{button} mouse button", None)
             case KeyUp(key=key) | Press(key=key):
                 down.pop(key, None)
             case Hotkey(keys=keys):
@@ -33,10 +43,4 @@ def held_after(actions: Iterable[Action], held: Iterable[str] = ()) -> tuple[str
 
 def releases(held: Iterable[str]) -> list[Action]:
     """The actions that let go of what is held down, by its names."""
-    return [
-        MouseUp(button=button)
-        if (button := name.removesuffix(_BUTTON)) != name
-        and (button == "left" or button == "middle" or button == "right")
-        else KeyUp(name)
-        for name in held
-    ]
+    return [MouseUp(button=_BUTTONS[name]) if name in _BUTTONS else KeyUp(name) for name in held]

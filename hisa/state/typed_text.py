@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
@@ -68,6 +69,8 @@ def _texts(acts: Sequence[Action], before: Observation) -> list[tuple[Element | 
     for index, act in enumerate(acts):
         if isinstance(act, Click):
             target = element_at(act.at, before) if isinstance(act.at, Point) else None
+        elif isinstance(act, Hotkey) and target is not None:
+            target = replace(target, text="")  # all of it was selected, and is written over
         elif isinstance(act, Write):
             joined = index and isinstance(acts[index - 1], Write)
             start = texts.pop()[1] if joined and texts else ""
@@ -85,30 +88,34 @@ def _is_editing(act: Action) -> bool:
 def _compare(
     typed: str, target: Element | None, before: Observation, after: Observation
 ) -> ReadBack:
-    elements = after.all_elements
-    field = focused_element(after)
-    same = [e for e in elements or () if target is not None and _is_at_place(e, target)]
+    elements, field = after.all_elements, focused_element(after)
     if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
         return _NOT_KNOWN
     if PASSWORD in {element.role for element in (target, field) if element is not None}:
         return _NOT_KNOWN
+    for element in elements:
+        if target is not None and _is_at_place(element, target):
+            if _came_into(element.text, target.text, typed):
+                return ReadBack("arrived")
+            if element is field and element.text != target.text and _plain(element.text):
+                return _difference(typed, element)
     shown = {_plain(e.text or e.name) for e in before.elements or ()}
-    held = (_plain(text) for e in elements for text in (e.text, e.name))
-    written = field in same and field is not None and _plain(field.text) == _plain(typed)
-    if written or any(_holds(text, typed) for text in held if text not in shown):
+    others = {_plain(text) for e in elements for text in (e.text, e.name)} - shown
+    if any(_came_into(text, "", typed) for text in others):
         return ReadBack("arrived")
-    if field is None or field not in same or field.role not in _TELLING or "\n" in typed:
+    # Editors take keys in a field of several lines that stays empty, and draw them beside it.
+    silent = target is None or target.text or not _is_at_place(field or target, target)
+    if field is None or silent or MULTI_LINE & field.states:
         return _NOT_KNOWN
-    return _difference(typed, field, target.text if target else "")
+    return _difference(typed, field)
 
 
-def _difference(typed: str, field: Element, old: str) -> ReadBack:
-    """What a field with the focus holds that does not hold a text."""
-    if PLACEHOLDER.search(field.text) or len(field.text) >= _TOLD_CHARS:
+def _difference(typed: str, field: Element) -> ReadBack:
+    """What a field with the focus holds that does not hold a text, where that can be told."""
+    chosen = field.role == "combo box" and "editable" not in field.states
+    cut = len(field.text) >= _TOLD_CHARS or "\n" in typed
+    if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):
         return _NOT_KNOWN
-    silent = field.text == old or not _plain(field.text)
-    if silent and (field.text or MULTI_LINE & field.states):
-        return _NOT_KNOWN  # editors take keys in a field of their own that tells nothing
     start = max(0, _common(typed, field.text) - _BEFORE_CHARS)
     reads, meant = (
         field_text(excerpt(("…" if start else "") + text[start:], _SHOWN_CHARS))
@@ -129,14 +136,15 @@ def _is_at_place(one: Element, other: Element) -> bool:
     return places[0] == places[1]
 
 
-def _holds(plain: str, typed: str) -> bool:
-    """Whether a text, made plain, holds what was typed, maybe in the form of a mask."""
-    wanted = _plain(typed)
-    if wanted in plain:
+def _came_into(text: str, old: str, typed: str) -> bool:
+    """Whether a text holds what was typed and did not before, maybe in the form of a mask."""
+    now, was, wanted = _plain(text), _plain(old), _plain(typed)
+    completed = now != was and now.startswith(wanted)  # over a text that was selected
+    if now == wanted or completed or now.count(wanted) > was.count(wanted):
         return True
-    bare = "".join(filter(str.isalnum, wanted))
+    bare, now, was = ("".join(filter(str.isalnum, text)) for text in (wanted, now, was))
     masked = bare and (bare == wanted or not any(map(str.isalpha, bare)))
-    return bool(masked) and bare in "".join(filter(str.isalnum, plain))
+    return bool(masked) and now.count(bare) > was.count(bare)
 
 
 def _plain(text: str) -> str:
@@ -148,6 +156,6 @@ def _plain(text: str) -> str:
             letters.append('"')
         elif kind == "Pd":
             letters.append("-")
-        elif kind[0] not in "ZC":
+        elif kind[0] not in "ZC" and letter != "\ufffc":  # which stands for an object
             letters.append(letter)
     return "".join(letters)

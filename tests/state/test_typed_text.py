@@ -42,6 +42,8 @@ async def line(source: str, before: Observation, after: Observation) -> tuple[st
         ("ann@example.com", "", 'ann"example.com'),
         ("0123456789", "", "01234"),
         ("Ann", "", ""),
+        ("a", "", "å"),
+        ("Ann", "Dr. Berg", "Dr. Bergnn"),
     ],
 )
 async def test_a_field_that_holds_something_else_is_unexpected(
@@ -59,7 +61,9 @@ async def test_a_field_that_holds_something_else_is_unexpected(
     [
         ("Ann", "", "Ann"),
         ("Ann", "Dr. ", "Dr. Ann"),
+        ("Ann", "Ann, ", "Ann, Ann"),
         ("Par", "", "Paris"),
+        ("127.0", "127.0.0.1/one", "127.0.0.1/two"),
         ("5550100", "", "(555) 010-0"),
         ("12.50", "", "1250"),
         ("abcd", "", "AB-CD"),
@@ -83,6 +87,7 @@ async def test_a_field_that_adds_to_a_text_or_writes_it_in_its_way_is_no_differe
         ("write('Ann')", field(role="terminal"), field("$", "terminal")),
         ("write('2024-01-05')", field(role="date editor"), field("01/05/2024", "date editor")),
         ("write('Ann')", None, None),
+        ("write('us')", field("Peru", "combo box"), field("Uruguay", "combo box")),
         ("write('x = 1')", field("", "entry", "multi-line"), field("", "entry", "multi-line")),
         ("write('1234')", field(), replace(field("4"), box=BoundingBox(90, 40, 110, 60, "screen"))),
         ("write('{{secret:pin}}')", field(), field("{{secret:pin}}")),
