@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
@@ -39,6 +39,14 @@ class ReadBack(NamedTuple):
     sentence: str = ""
 
 
+class _Typed(NamedTuple):
+    """A text, the element that got it as it was before, and whether it is written over that."""
+
+    text: str
+    target: Element | None
+    replaced: bool
+
+
 _NOT_KNOWN = ReadBack("not known", "Not known: whether what was typed arrived.")
 
 
@@ -51,30 +59,33 @@ def read_back(call: GroundedCall, before: Observation, after: Observation) -> Re
         after: the look after it.
     """
     acts = [act for act in call.actions if not isinstance(act, Sleep | Move)]
-    texts = _texts(acts, before)
-    if not texts or not all(isinstance(act, Click) or _is_editing(act) for act in acts):
+    changed_again = any(
+        isinstance(one, Write) and not isinstance(other, Click | Write)
+        for one, other in pairwise(acts)
+    )
+    only_types = all(isinstance(act, Click) or _is_editing(act) for act in acts)
+    if not only_types or not acts or not isinstance(acts[-1], Write):
         return None
-    *earlier, (target, typed) = texts
-    last = _compare(typed, target, before, after)
-    if last.verdict == "differs":
-        return last
-    others = (_compare(text, element, before, after) for element, text in earlier)
-    return last if all(other.verdict == "arrived" for other in others) else _NOT_KNOWN
+    *earlier, last = (_compare(typed, before, after) for typed in _typed(acts, before))
+    if changed_again or last.verdict == "differs":
+        return _NOT_KNOWN if changed_again else last
+    return last if all(other.verdict == "arrived" for other in earlier) else _NOT_KNOWN
 
 
-def _texts(acts: Sequence[Action], before: Observation) -> list[tuple[Element | None, str]]:
-    """The typed texts in order, each with the element of the look before that it was typed into."""
-    texts: list[tuple[Element | None, str]] = []
-    target = focused_element(before)
+def _typed(acts: Sequence[Action], before: Observation) -> list[_Typed]:
+    """The typed texts in order."""
+    texts: list[_Typed] = []
+    target, replaced = focused_element(before), False
     for index, act in enumerate(acts):
         if isinstance(act, Click):
             target = element_at(act.at, before) if isinstance(act.at, Point) else None
-        elif isinstance(act, Hotkey) and target is not None:
-            target = replace(target, text="")  # all of it was selected, and is written over
+            replaced = False
+        elif isinstance(act, Hotkey):
+            replaced = True
         elif isinstance(act, Write):
             joined = index and isinstance(acts[index - 1], Write)
-            start = texts.pop()[1] if joined and texts else ""
-            texts.append((target, start + act.text))
+            start = texts.pop().text if joined else ""
+            texts.append(_Typed(start + act.text, target, replaced))
     return texts
 
 
@@ -85,9 +96,8 @@ def _is_editing(act: Action) -> bool:
     return isinstance(act, Write) or (isinstance(act, Press) and act.key.lower() in _EDITING)
 
 
-def _compare(
-    typed: str, target: Element | None, before: Observation, after: Observation
-) -> ReadBack:
+def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
+    typed, target = act.text, act.target
     elements, field = after.all_elements, focused_element(after)
     if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
         return _NOT_KNOWN
@@ -95,7 +105,7 @@ def _compare(
         return _NOT_KNOWN
     for element in elements:
         if target is not None and _is_at_place(element, target):
-            if _came_into(element.text, target.text, typed):
+            if _came_into(element.text, "" if act.replaced else target.text, typed):
                 return ReadBack("arrived")
             if element is field and element.text != target.text and _plain(element.text):
                 return _difference(typed, element)

@@ -91,6 +91,11 @@ async def test_a_field_that_adds_to_a_text_or_writes_it_in_its_way_is_no_differe
         ("write('x = 1')", field("", "entry", "multi-line"), field("", "entry", "multi-line")),
         ("write('1234')", field(), replace(field("4"), box=BoundingBox(90, 40, 110, 60, "screen"))),
         ("write('{{secret:pin}}')", field(), field("{{secret:pin}}")),
+        (
+            "write('Ann'); pyautogui.hotkey('ctrl', 'a'); pyautogui.write('Bo')",
+            field(),
+            field("Bo"),
+        ),
         ("write('a' * 300)", field(), field("a" * 200)),
     ],
 )
@@ -111,9 +116,9 @@ async def test_text_that_stands_elsewhere_now_has_arrived() -> None:
     assert (await line("pyautogui.write('x = 1')", before, after))[0] == "succeeded"
 
 
-@pytest.mark.parametrize("end", ["; pyautogui.press('enter')", "; pyautogui.press('tab')"])
+@pytest.mark.parametrize("end", ["press('enter')", "press('tab')", "press('backspace')"])
 def test_a_call_that_does_more_than_type_is_not_read_back(end: str) -> None:
-    source = f"pyautogui.write('Ann'){end}"
+    source = f"pyautogui.write('Ann'); pyautogui.{end}"
     call = ToolCall("", "gui_action", source, actions=parse(source))
     before, after = looks(field(), field())
     assert read_back(GroundedCall(call, source, call.actions), before, after) is None
