@@ -342,10 +342,14 @@ def judge(
     return _as_typed([(call, inspected.looks)], judged)
 
 
-def _as_typed(calls: Sequence[tuple[GroundedCall, Looks]], judged: Judged) -> Judged:
-    """The verdict, but no success where it is not known that what was typed arrived."""
-    typed = [read_back(call, *looks) for call, looks in calls]
-    doubts = [one.sentence for one in typed if one is not None and one.verdict != "arrived"]
+def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
+    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
+    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in calls]
+    doubts = [
+        first.sentence
+        for first, *others in readings
+        if first and all(one is None or one.verdict != "arrived" for one in (first, *others))
+    ]
     if judged.verdict != "succeeded" or not doubts:
         return judged
     body = f"{judged.body} {doubts[0]}".strip()
@@ -395,7 +399,8 @@ def judge_sequence(
         verdict = word or _unjudged(outcome, asked=asked)
         body = body if word or verdict != "unexpected" else f"Not judged: {body}"
     judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
-    return _as_typed([(effect.made.call, effect.looks) for effect in found], judged)
+    ends = (found[0].looks[0], last.looks[1])  # looks in between may come without elements
+    return _as_typed([(effect.made.call, effect.looks, ends) for effect in found], judged)
 
 
 def _each_lines(found: Sequence[Effect]) -> list[str]:
