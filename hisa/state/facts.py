@@ -120,7 +120,7 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
 
 
 def held_facts(call: GroundedCall, before: Observation, after: Observation) -> str:
-    """Returns what was held down while a step acted, and what it left held down; else nothing."""
+    """Tell which keys were held down while a step acted, and which it left held down."""
     acting = any(isinstance(act, Click | Drag | Hotkey | Press | Write) for act in call.actions)
     during = [*map(field_text, before.held)] if acting else []
     since = [field_text(name) for name in after.held if name not in before.held]

@@ -121,7 +121,7 @@ def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
 
 
 def _difference(typed: str, field: Element) -> ReadBack:
-    """What a field with the focus holds that does not hold a text, where that can be told."""
+    """Compare a text with that of the field with the focus, which does not hold it."""
     chosen = field.role == "combo box" and "editable" not in field.states
     cut = len(field.text) >= _TOLD_CHARS or "\n" in typed
     if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):

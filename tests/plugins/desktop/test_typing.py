@@ -147,7 +147,12 @@ async def test_a_key_that_a_run_left_down_is_released_at_its_end(display: str) -
         await screen.conclude("max_steps", "")
         assert (await screen.observe()).held == ()
         assert not keys_down(display)
-        await screen.act([KeyDown("ctrl")])  # a run that was stopped is not concluded
+
+
+async def test_a_key_that_a_stopped_run_left_down_is_released(display: str) -> None:
+    """A run that was stopped, or failed, is not concluded."""
+    async with DisplayEnvironment(display) as screen:
+        await screen.act([KeyDown("ctrl"), MouseDown()])
         assert keys_down(display)
     assert not keys_down(display)
 

@@ -235,7 +235,7 @@ class Keyboard:
             self._fake(X.KeyRelease, code)
 
     def _place(self, sym: int) -> KeyPlace:
-        """How a symbol is typed; a keycode is lent to one that no group has."""
+        """Returns how a symbol is typed; one that no group has borrows a keycode."""
         if self._known(sym) is None:
             self._lend_all([sym])
         place = self._known(sym)
