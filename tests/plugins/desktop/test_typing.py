@@ -80,10 +80,22 @@ async def test_text_and_shortcuts_reach_a_page_under_any_layout() -> None:
             assert await write_in_page(desktop, LINE) == LINE
 
 
+def x11() -> ctypes.CDLL:
+    return ctypes.CDLL("libx11().so.6")
+
+
+def connect(display: str) -> ctypes.c_void_p:
+    library = x11()
+    library.XOpenDisplay.restype = ctypes.c_void_p
+    return ctypes.c_void_p(library.XOpenDisplay(display.encode()))
+
+
 @pytest.fixture
 def display() -> Iterator[str]:
     with bare_display() as name:
+        connection = connect(name)  # a server whose last client goes begins anew
         yield name
+        x11().XCloseDisplay(connection)
 
 
 def set_layout(display: str, layout: str) -> None:
@@ -93,11 +105,9 @@ def set_layout(display: str, layout: str) -> None:
 
 def lock_group(display: str, group: int) -> None:
     """What a person does who switches the layout."""
-    x11 = ctypes.CDLL("libX11.so.6")
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    connection = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
-    x11.XkbLockGroup(connection, 0x100, group)
-    x11.XCloseDisplay(connection)
+    connection = connect(display)
+    x11().XkbLockGroup(connection, 0x100, group)
+    x11().XCloseDisplay(connection)
 
 
 @needs_xev
@@ -129,11 +139,9 @@ async def test_keys_follow_the_group_in_force_on_a_display_of_ones_own(
 
 
 def keys_down(display: str) -> bool:
-    x11 = ctypes.CDLL("libX11.so.6")
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    connection, keys = ctypes.c_void_p(x11.XOpenDisplay(display.encode())), (ctypes.c_char * 32)()
-    x11.XQueryKeymap(connection, keys)
-    x11.XCloseDisplay(connection)
+    connection, keys = connect(display), (ctypes.c_char * 32)()
+    x11().XQueryKeymap(connection, keys)
+    x11().XCloseDisplay(connection)
     return any(keys.raw)
 
 
