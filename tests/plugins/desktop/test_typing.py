@@ -81,7 +81,7 @@ async def test_text_and_shortcuts_reach_a_page_under_any_layout() -> None:
 
 
 def x11() -> ctypes.CDLL:
-    return ctypes.CDLL("libx11().so.6")
+    return ctypes.CDLL("libX11.so.6")
 
 
 def connect(display: str) -> ctypes.c_void_p:
