@@ -6,16 +6,17 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from hisa.actions import Action
+from hisa.actions.held_keys import held_after, releases
 from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_unchanged
 from hisa.config import EnvironmentSettings
 from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.environments.transport.base import RawObservation
 from hisa.environments.transport.typed_client import HisaTransport
-from hisa.errors import EnvironmentFailed, LimitPassed, ScreenChanged
+from hisa.errors import ActionRefused, EnvironmentFailed, LimitPassed, ScreenChanged
 from hisa.machine.patience import patience
 from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, Held, Lying, TellsWhatLies
 from hisa.screen.geometry import Point, Size, fit_within
@@ -32,6 +33,9 @@ _REST = 1.0
 work that could be seen before; chosen by hand: an editor wrote its file 0.3 s after the click."""
 _REST_SETTLE = 10.0
 """Longest wait, in seconds, for a screen to come to rest at the end; chosen by hand."""
+_RELEASE_SECONDS = 5.0
+"""For letting go of what is held down at the end; chosen by hand: a machine that is there takes
+some milliseconds."""
 _LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
@@ -51,6 +55,7 @@ class GuestEnvironment(ABC):
         self._open: Transport | None = None
         self._touched = False
         self._asked_at = 0.0
+        self._held: tuple[str, ...] = ()
 
     def with_file_limit(self, settings: EnvironmentSettings) -> Self:
         """Take `file_limit` from the settings; returns itself."""
@@ -77,7 +82,8 @@ class GuestEnvironment(ABC):
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Disconnect, and end what was started."""
+        """Let go of what is held down, disconnect, and end what was started."""
+        await self._release()
         await self._close()
         await self._end()
 
@@ -138,6 +144,7 @@ class GuestEnvironment(ABC):
             selection=look.selection,
             windows_known=look.windows_known,
             name=look.name,
+            held=self._held,
         )
 
     @contextmanager
@@ -169,7 +176,7 @@ class GuestEnvironment(ABC):
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, in order, at most once."""
-        self._touched = True
+        self._touched, self._held = True, held_after(actions, self._held)
         if actions:
             with self._asked(), self._suspected():
                 await self._transport.act(actions)
@@ -187,7 +194,7 @@ class GuestEnvironment(ABC):
         What only lit up under the pointer is seen in a picture, which also serves for guests that
         cannot compare.
         """
-        self._touched = True
+        self._touched, self._held = True, held_after(actions, self._held)
         arriving, rest = arrival(actions)
         with self._asked(), self._suspected():
             if "unchanged" in self._transport.capabilities:
@@ -213,11 +220,20 @@ class GuestEnvironment(ABC):
             return await self._transport.execute(command, timeout=timeout, limit=limit)
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Wait until programs have done what they were asked for, as far as it can be told."""
+        """Let go of what is held down, and wait until programs have done what they were asked."""
+        await self._release()
         if not self._asked_at:
             return
         await asyncio.sleep(self._asked_at + patience(_REST) - time.monotonic())
         await self.observe(settle=_REST_SETTLE)
+
+    async def _release(self) -> None:
+        """Release the keys and buttons that were pressed and not released, if that can be done."""
+        if self._held and self._open is not None:
+            with suppress(EnvironmentFailed, ActionRefused, TimeoutError):
+                async with asyncio.timeout(patience(_RELEASE_SECONDS)):
+                    await self._open.act(releases(self._held))
+        self._held = ()
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine."""

@@ -304,6 +304,8 @@ class Observation:
     everywhere: tuple[Element, ...] | None = None
     name: str = ""
     """The machine's own name for this look, where it can be asked whether it still holds."""
+    held: tuple[str, ...] = ()
+    """The keys and mouse buttons that are held down, where the machine tells."""
 
     @property
     def image(self) -> Size:

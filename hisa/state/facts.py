@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.actions import Action, Click, Hotkey, Press, Sleep, Write, points
+from hisa.actions import Action, Click, Drag, Hotkey, Press, Sleep, Write, points
 from hisa.outcomes.verdicts import DIALOG_APPEARED
 from hisa.protocols import GroundedCall, Place
 from hisa.screen.geometry import BoundingBox, Point
@@ -26,6 +26,7 @@ __all__ = [
     "dialogs_that_appeared",
     "disabled_facts",
     "field_facts",
+    "held_facts",
     "intent_of",
     "is_complete",
     "is_inside",
@@ -116,6 +117,15 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
     replaced = new.text == typed and any(_selects_all(action) for action in call.actions)
     holds = new.role != PASSWORD and bool(typed) and replaced
     return old is not None and (holds or _is_effect(call, old, new)), f"{told}."
+
+
+def held_facts(call: GroundedCall, before: Observation, after: Observation) -> str:
+    """Tell which keys were held down while a step acted, and which it left held down."""
+    acting = any(isinstance(act, Click | Drag | Hotkey | Press | Write) for act in call.actions)
+    during = [*map(field_text, before.held)] if acting else []
+    since = [field_text(name) for name in after.held if name not in before.held]
+    told = [f"Done while held down: {', '.join(during)}."] if during else []
+    return " ".join([*told, f"Still held down: {', '.join(since)}."] if since else told)
 
 
 def written_facts(written: Written) -> str:

@@ -21,6 +21,7 @@ from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.state.changes import compared
 from hisa.state.facts import AWAITED, DIALOGS, intent_of, is_complete, is_inside, surprise
 from hisa.state.held_regions import called, is_same
+from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = ["error_value", "is_refusal", "unexpected"]
@@ -70,7 +71,7 @@ _CHARS = 160
 def unexpected(
     call: GroundedCall, before: Observation, after: Observation, regions: Sequence[BoundingBox]
 ) -> str:
-    """Returns what speaks against a step: `surprise`, what was said on the page, or a cover.
+    """Returns what speaks against a step: `surprise`, what a page says, a cover, or a lost text.
 
     Args:
         call: what ran.
@@ -82,7 +83,13 @@ def unexpected(
         surprise(call, before, after, regions)
         or _answered(call, before, after)
         or _came_over(call, before, after)
+        or _typed_otherwise(call, before, after)
     )
+
+
+def _typed_otherwise(call: GroundedCall, before: Observation, after: Observation) -> str:
+    typed = read_back(call, before, after)
+    return typed.sentence if typed is not None and typed.verdict == "differs" else ""
 
 
 def _came_over(call: GroundedCall, before: Observation, after: Observation) -> str:

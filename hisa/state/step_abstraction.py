@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import DIALOGS, disabled_facts, field_facts, written_facts
+from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.refusals import unexpected
@@ -45,6 +45,7 @@ from hisa.state.sequence_steps import (
     surprises,
 )
 from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
+from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
 
@@ -133,7 +134,8 @@ class StepAbstractor:
         else:
             inspected, said = await inspect(), ""
         seen = judge(call, inspected, outcome, pair, said=said, changes=changes, asked=asked)
-        result = _result(seen, outcome, self._seen_tokens)
+        held = held_facts(call, *looks)
+        result = _result(seen, outcome, self._seen_tokens, held)
         line = history_line(step, call, result, limit=self._tokens)
         return AbstractedStep(line, result, roi, asked, seen.verdict)
 
@@ -162,7 +164,8 @@ class StepAbstractor:
             call, found, inspected, outcome, pair, said=said, changes=changes, asked=asked
         )
         size = 1 + _PER_ACTION * (len(found) - 1)
-        result = _result(seen, outcome, round(size * self._seen_tokens))
+        held = held_facts(whole, *looks)
+        result = _result(seen, outcome, round(size * self._seen_tokens), held)
         limit = round(size * self._tokens)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
@@ -253,7 +256,7 @@ class RawLog:
         else:
             inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
             seen = judge(call, inspected, outcome, pair)
-        told = [VERDICT_WORDS[seen.verdict], seen.surprise]
+        told = [VERDICT_WORDS[seen.verdict], seen.surprise, held_facts(call, *looks)]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
         told += [outcome.output, outcome.error]
@@ -301,6 +304,8 @@ def judge(
 ) -> Judged:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
+    What was typed has succeeded where a field tells that it arrived, whatever else was seen.
+
     Args:
         call: what ran.
         inspected: the looks before and after, and what else was found.
@@ -326,14 +331,29 @@ def judge(
     if idle and (told := disabled_facts(call, inspected.looks[0])):
         return Judged("no_change", "", told)
     if pair is None:
-        return _without_change(call, inspected, outcome)
+        return _as_typed([(call, inspected.looks)], _without_change(call, inspected, outcome))
     files = written_facts(inspected.written) if inspected.written.paths else ""
     if word == "no_change" and (files or _told(outcome)):
         word = "succeeded"
     if word is None:
         word = _unjudged(outcome, asked=asked)
         body = f"Not judged: {body}" if word == "unexpected" else body
-    return Judged(word, "", " ".join(part for part in (files, body) if part))
+    judged = Judged(word, "", " ".join(part for part in (files, body) if part))
+    return _as_typed([(call, inspected.looks)], judged)
+
+
+def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
+    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
+    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in calls]
+    doubts = [
+        first.sentence
+        for first, *others in readings
+        if first and all(one is None or one.verdict != "arrived" for one in (first, *others))
+    ]
+    if judged.verdict != "succeeded" or not doubts:
+        return judged
+    body = f"{judged.body} {doubts[0]}".strip()
+    return Judged("changed", judged.surprise, body)
 
 
 def judge_sequence(
@@ -378,7 +398,9 @@ def judge_sequence(
     else:
         verdict = word or _unjudged(outcome, asked=asked)
         body = body if word or verdict != "unexpected" else f"Not judged: {body}"
-    return Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
+    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
+    ends = (found[0].looks[0], last.looks[1])  # looks in between may come without elements
+    return _as_typed([(effect.made.call, effect.looks, ends) for effect in found], judged)
 
 
 def _each_lines(found: Sequence[Effect]) -> list[str]:
@@ -414,8 +436,9 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
     return "unexpected" if asked else "changed"
 
 
-def _result(seen: Judged, outcome: Outcome, tokens: int) -> str:
+def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
+    seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
     body = without_said(seen.body, seen.surprise)
     rest = seen.surprise or body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1

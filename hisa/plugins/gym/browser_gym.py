@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hisa.actions import Action
+from hisa.actions.held_keys import held_after
 from hisa.config import EnvironmentSettings
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.machine.parts import install_command
@@ -59,6 +60,7 @@ class BrowserGymEnvironment:
         self._reward = 0.0
         self._over = ""
         self._pointer: Point | None = None
+        self._held: tuple[str, ...] = ()
         self._seen: Mapping[str, Any] = {}
 
     @property
@@ -131,7 +133,7 @@ class BrowserGymEnvironment:
         """See `hisa.protocols.Environment`."""
         seen = await self._do(lambda: self._settled(settle))
         look = read_look(seen, elements=elements, image_limit=self._image_limit)
-        return replace(look, cursor=self._pointer)
+        return replace(look, cursor=self._pointer, held=self._held)
 
     async def act(self, actions: Sequence[Action], /) -> None:
         """Do the actions, as one step of BrowserGym.
@@ -143,7 +145,7 @@ class BrowserGymEnvironment:
         if not written.lines:
             return
         await self._do(lambda: self._step(written.source))
-        self._pointer = written.pointer
+        self._pointer, self._held = written.pointer, held_after(actions, self._held)
         if why := str(self._seen.get("last_action_error") or ""):
             raise ActionRefused(f"the page did not take it: {why[:500]}")
 

@@ -104,9 +104,10 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
     display = arguments.display
     limits = arguments.limits or Limits()
     wrap = sandbox(display, arguments.cage, os.environ, limits) if display else None
+    actor = Actor(screen, work=work)
     typed = TypedRoutes(
         screen,
-        Actor(screen, own=bool(arguments.session), work=work),
+        actor,
         access,
         work=work,
         wrap=wrap,
@@ -126,6 +127,8 @@ def serve(arguments: argparse.Namespace, token: str | None) -> None:
         os.write(arguments.ready, b"ready\n")
         os.close(arguments.ready)
     server.serve_forever(poll_interval=0.5)
+    if arguments.display:  # a desktop of its own ends with it
+        actor.release()
 
 
 if __name__ == "__main__":

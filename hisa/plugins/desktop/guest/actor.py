@@ -56,14 +56,11 @@ class Actor:
 
     Args:
         screen: the display.
-        own: nobody else types there.
         work: what the applications do, for the waits between actions; None where it cannot be
             told.
     """
 
-    def __init__(
-        self, screen: Screen, *, own: bool = False, work: Callable[[], Work] | None = None
-    ) -> None:
+    def __init__(self, screen: Screen, *, work: Callable[[], Work] | None = None) -> None:
         self._lock = threading.Lock()
         display = Display(screen.name)
         self._manager = ManagerSync(screen)
@@ -71,7 +68,7 @@ class Actor:
         pinger = Pinger(screen)
         self._pointer = Pointer(display, (screen.width, screen.height), pinger.glance)
         self._pace = ActionPacing(screen, pinger.wait, work)
-        self._keyboard = Keyboard(display, pinger.wait, self._pace.pause, own=own)
+        self._keyboard = Keyboard(display, pinger.has_read, self._pace.pause)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "click": self._click,
             "move": self._move,
@@ -123,6 +120,13 @@ class Actor:
             if not actions and (why := difference()):
                 raise Changed(why)
             return len(actions) and done + 1
+
+    def release(self) -> None:
+        """Let go of all that is held down, and of the keycodes that were borrowed."""
+        with self._lock:
+            self._keyboard.release()
+            for button in BUTTONS:
+                self._pointer.up(button)
 
     def _do(self, action: Any, difference: Callable[[], str] | None, *, apart: bool) -> None:
         if not isinstance(action, Mapping):

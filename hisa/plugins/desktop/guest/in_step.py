@@ -14,6 +14,7 @@ from typing import Any
 from Xlib import X, Xatom
 from Xlib.display import Display
 from Xlib.error import XError
+from Xlib.ext.res import LocalClientPIDMask
 from Xlib.protocol import event
 
 from .x_screen import Screen
@@ -21,6 +22,11 @@ from .x_screen import Screen
 __all__ = ["ManagerSync", "Pinger", "Selected"]
 
 _PING_SECONDS, _WITHOUT_PING_SECONDS = 2.0, 0.15
+_READ_SECONDS = 10.0
+"""For a window to have read its keys before a keycode is lent again: a browser that loads a heavy
+page takes some seconds. What takes longer hangs; chosen by hand."""
+_ASLEEP_LOOKS = 5
+"""Looks in a row at which a program that answers no ping has to be asleep; chosen by hand."""
 _GLANCE_SECONDS = 0.15
 """Twice in a double click, which takes 0.4 s at most; a button that repeats begins after 0.2 s."""
 _QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
@@ -31,8 +37,8 @@ _SELECTED_SECONDS, _SELECTED_CHARS = 0.1, 200
 """Until a program has told which text is selected in it, and so much of that; chosen by hand."""
 
 
-def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> None:
-    """Send what is waiting and read events until one is wanted, or time is up."""
+def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> bool:
+    """Send what is waiting and read events until one is wanted; False: time is up."""
     display.flush()
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
@@ -40,7 +46,17 @@ def _await(display: Any, wanted: Callable[[Any], bool], seconds: float) -> None:
             select.select([display.fileno()], [], [], left)
         while display.pending_events():
             if wanted(display.next_event()):
-                return
+                return True
+    return False
+
+
+def _sleeps(process: int) -> bool:
+    """Whether a program waits for something: what it has to read awakes it at once."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "RD"
+    except OSError:
+        return True
 
 
 class Pinger:
@@ -55,13 +71,32 @@ class Pinger:
 
     def wait(self) -> None:
         """Return when the active window has read all events sent to it before, or time is up."""
+        self._is_read(_PING_SECONDS)
+
+    def has_read(self) -> bool:
+        """Wait longer, and return whether it has."""
+        return self._is_read(_READ_SECONDS)
+
+    def _is_read(self, seconds: float) -> bool:
         with self._lock:
             number = self._screen.active_id()
             window = self._display.create_resource_object("window", number)
             if number and self._takes_ping(window):
-                self._ping(window, number, _PING_SECONDS)
-            else:
-                time.sleep(_WITHOUT_PING_SECONDS)
+                return self._ping(window, number, seconds)
+            process = self._process(number or getattr(self._root.query_pointer().child, "id", 0))
+            deadline, looks = time.monotonic() + seconds, 0
+            while looks < _ASLEEP_LOOKS and time.monotonic() < deadline:
+                time.sleep(_WITHOUT_PING_SECONDS / _ASLEEP_LOOKS)
+                looks = looks + 1 if _sleeps(process) else 0
+            return looks >= _ASLEEP_LOOKS
+
+    def _process(self, number: int) -> int:
+        """The id of the process that a window is of; 0 where it is not known."""
+        if not number or not self._display.has_extension("X-Resource"):
+            return 0
+        spec = {"client": number, "mask": LocalClientPIDMask}
+        ids = self._display.res_query_client_ids([spec]).ids
+        return next((int(found.value[0]) for found in ids if found.value), 0)
 
     def glance(self) -> None:
         """The same of the window under the pointer, for a moment at most; at once without any."""
@@ -81,15 +116,16 @@ class Pinger:
         except XError:
             return False
 
-    def _ping(self, window: Any, number: int, seconds: float) -> None:
+    def _ping(self, window: Any, number: int, seconds: float) -> bool:
         self._serial = self._serial % 0x7FFFFFFF + 1
         data = [self._screen.atom("_NET_WM_PING"), self._serial, number, 0, 0]
         kind = self._screen.atom("WM_PROTOCOLS")
         message = event.ClientMessage(window=window, client_type=kind, data=(32, data))
         self._root.change_attributes(event_mask=X.SubstructureNotifyMask)
         window.send_event(message, event_mask=0)
-        _await(self._display, self._answered, seconds)
+        answered = _await(self._display, self._answered, seconds)
         self._root.change_attributes(event_mask=0)
+        return answered
 
     def _answered(self, got: Any) -> bool:
         return bool(got.type == X.ClientMessage and got.data[1][1] == self._serial)

@@ -1,30 +1,51 @@
 """Keys and text through XTEST, whatever the layout.
 
-A character that the layout has is typed with the keys that carry it. Any other character borrows a
-keycode that the layout leaves empty. Applications look the borrowed key up when they read the key
-press, not when it is sent, so a keycode is lent to another character only after the window in
-front has shown, by answering a ping, that it has read everything sent before.
+A character that the layout has is typed with the keys that carry it, in whichever of its groups.
+Any other character borrows a keycode without a meaning: Chromium acts on the keycodes of multimedia
+keys whatever symbol they carry. There are some twenty. Applications look the borrowed key up when
+they read the key press, not when it is sent, so a keycode is lent to another character only after
+the window in front has shown that it has read everything sent before.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from Xlib import X
 from Xlib.ext import xtest
 
 from .keysyms import keysym_of_character, keysym_of_key
+from .xkb_groups import KeyboardGroups
 
 __all__ = ["Keyboard"]
 
-_SHIFT_SYM = 0xFFE1  # of <X11/keysymdef.h>
+_SHIFT_SYM, _LEVEL3_SYM = 0xFFE1, 0xFE03  # of <X11/keysymdef.h>, the second known as AltGr
+_COLUMNS: tuple[tuple[int, tuple[int, ...]], ...] = (
+    *((0, ()), (0, (_SHIFT_SYM,)), (1, ()), (1, (_SHIFT_SYM,))),
+    *((0, (_LEVEL3_SYM,)), (0, (_LEVEL3_SYM, _SHIFT_SYM))),
+)
+"""The group, and the keys held with it, of each symbol that the core protocol tells of a key; of
+what it tells further on, the order depends on the layout."""
 _MOVES = frozenset(map(keysym_of_character, "\n\t"))
 """Tab and Enter. A spreadsheet that is not being typed into notes them when it reads them and moves
 its cursor later, so that the next key would still meet the cell before."""
-_MEDIA_FIRST, _MEDIA_LAST = 0x1008FE00, 0x1008FFFF
 _CAPS = 0x2  # X's LockMask
+_LATIN_CODES = {
+    ord(letter): first + index
+    for first, row in ((24, "qwertyuiop"), (38, "asdfghjkl"), (52, "zxcvbnm"))
+    for index, letter in enumerate(row)
+}
+"""Keycodes of the keys that are Latin letters on a US keyboard, as all X servers on Linux number
+them. Chromium takes Ctrl+A from the key A alone, whatever else carries the letter."""
+
+
+class KeyPlace(NamedTuple):
+    """How a symbol is typed: the keycodes that are held together, and a group that has it."""
+
+    codes: tuple[int, ...]
+    group: int
 
 
 class Keyboard:
@@ -32,45 +53,44 @@ class Keyboard:
 
     Args:
         display: an Xlib display of its own.
-        drained: waits until the window in front has read all its events.
+        drained: waits until the window in front has read all its events; False: it has not yet.
         settled: waits until the applications have done what they were asked.
-        own: nobody else types here, so media keys may be lent too.
     """
 
     def __init__(
-        self,
-        display: Any,
-        drained: Callable[[], None],
-        settled: Callable[[], None],
-        *,
-        own: bool = False,
+        self, display: Any, drained: Callable[[], bool], settled: Callable[[], None]
     ) -> None:
         self._display = display
         self._drained = drained
         self._settled = settled
-        self._own = own
-        self._places: dict[int, tuple[int, bool]] = {}
-        self._spare: list[int] = []
+        self._groups = KeyboardGroups(display)
         self._lent: dict[int, int] = {}
+        self._spare: list[int] = []
+        self._places: dict[tuple[int, int], KeyPlace] = {}
         self._read_layout()
 
     def _read_layout(self) -> None:
+        """Read which key carries what now: anybody may change it, and a reading takes 0.1 ms."""
         info = self._display.display.info
         first, count = info.min_keycode, info.max_keycode - info.min_keycode + 1
         modifiers = {code for row in self._display.get_modifier_mapping() for code in row}
-        for offset, syms in enumerate(self._display.get_keyboard_mapping(first, count)):
-            code = first + offset
-            if code not in modifiers and all(map(self._is_free, syms)):
-                self._spare.append(code)
-                continue
-            for column, sym in enumerate(list(syms)[:2]):
-                if sym:
-                    self._places.setdefault(sym, (code, column == 1))
+        rows = dict(enumerate(self._display.get_keyboard_mapping(first, count), first))
+        self._spare = [code for code, row in rows.items() if not any(row) and code not in modifiers]
+        own = {row[0]: code for code, row in reversed(rows.items()) if len(row)}
+        self._places.clear()
+        for column, (group, shifts) in enumerate(_COLUMNS):
+            held = tuple(own[sym] for sym in shifts if sym in own)
+            for code, row in rows.items() if len(held) == len(shifts) else ():
+                if column < len(row) and row[column]:
+                    place = KeyPlace((*held, code), group)
+                    self._places.setdefault((row[column], group), place)
+        self._group = self._in_force = self._groups.group()
+        self._lent = {sym: code for sym, code in self._lent.items() if rows[code][0] == sym}
 
-        self._spare = _longest_runs_first(self._spare)
-
-    def _is_free(self, sym: int) -> bool:
-        return not sym or (self._own and _MEDIA_FIRST <= sym <= _MEDIA_LAST)
+    def _known(self, sym: int) -> KeyPlace | None:
+        """The place of a symbol, in the group in force if that has it."""
+        candidates = (self._places.get((sym, group)) for group in (self._in_force, 0, 1))
+        return next((place for place in candidates if place), None)
 
     # ---------------------------------------------------------------- single keys
 
@@ -80,8 +100,7 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
-        self._tap(keysym_of_key(name))
-        self._display.sync()
+        self.chord([name])
 
     def down(self, name: str) -> None:
         """Hold a key.
@@ -89,9 +108,10 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
+        self._read_layout()
         for code in self._chord_codes([name]):
             self._fake(X.KeyPress, code)
-        self._display.sync()
+        self._restore_group()
 
     def up(self, name: str) -> None:
         """Release a key.
@@ -99,32 +119,74 @@ class Keyboard:
         Raises:
             ValueError: unknown key.
         """
+        self._read_layout()
         for code in reversed(self._chord_codes([name])):
             self._fake(X.KeyRelease, code)
+        self._restore_group()
+
+    def release(self) -> None:
+        """Let go of all keys that are down, and give the borrowed keycodes back."""
+        for code, bits in enumerate(self._display.query_keymap()):
+            for bit in range(8):
+                if bits >> bit & 1:
+                    self._fake(X.KeyRelease, 8 * code + bit)
+        self._read_layout()
+        if self._lent and self._drained():
+            for code in self._lent.values():
+                self._display.change_keyboard_mapping(code, [(0, 0)])
         self._display.sync()
 
     def chord(self, names: list[str]) -> None:
-        """Hold all in order, release in reverse; a character of the upper level brings Shift.
+        """Hold all in order, release in reverse; a character of an upper level brings its shift.
+
+        A letter that the group in force lacks, such as a Latin one in a Russian group, is pressed
+        in a group that has it; if none has, its key carries it for the moment.
 
         Raises:
             ValueError: unknown key; nothing was pressed.
         """
-        codes = self._chord_codes(names)
-        for code in codes:
-            self._fake(X.KeyPress, code)
-        for code in reversed(codes):
-            self._fake(X.KeyRelease, code)
-        self._display.sync()
+        syms = [keysym_of_key(name) for name in names]
+        self._read_layout()
+        lacking = {_LATIN_CODES[sym]: sym for sym in syms if self._lacks(sym)}
+        rows = {code: self._display.get_keyboard_mapping(code, 1)[0] for code in lacking}
+        for code, sym in lacking.items():
+            pair = (sym, keysym_of_character(chr(sym).upper()))
+            self._display.change_keyboard_mapping(code, [pair])
+        try:
+            self._read_layout()
+            codes = self._chord_codes(names)
+            for code in codes:
+                self._fake(X.KeyPress, code)
+            for code in reversed(codes):
+                self._fake(X.KeyRelease, code)
+            self._restore_group()
+        finally:
+            if rows:
+                self._drained()
+            for code, row in rows.items():
+                self._display.change_keyboard_mapping(code, [tuple(row)])
+            self._display.sync()
+
+    def _lacks(self, sym: int) -> bool:
+        return sym in _LATIN_CODES and self._known(sym) is None
 
     def _chord_codes(self, names: list[str]) -> list[int]:
+        """The keycodes of a chord, once a group that has its symbols is in force."""
         codes: list[int] = []
         for sym in [keysym_of_key(name) for name in names]:
-            code, shifted = self._places.get(sym) or (self._lend(sym), False)
-            shift = self._places[_SHIFT_SYM][0]
-            if shifted and shift not in codes:
-                codes.append(shift)
-            codes.append(code)
+            place = self._place(sym)
+            self._put_in_force(place.group)
+            codes += [code for code in place.codes if code not in codes]
         return codes
+
+    def _put_in_force(self, group: int) -> None:
+        if group != self._in_force:
+            self._groups.lock(group)
+            self._in_force = group
+
+    def _restore_group(self) -> None:
+        self._put_in_force(self._group)
+        self._display.sync()
 
     # ---------------------------------------------------------------- text
 
@@ -135,88 +197,82 @@ class Keyboard:
             ValueError: a control character; nothing was typed.
         """
         syms = [keysym_of_character(character) for character in text.replace("\r\n", "\n")]
+        self._read_layout()
         caps = bool(self._display.screen().root.query_pointer().mask & _CAPS)
         if caps:
             self.press("capslock")
+        try:
+            self._write(syms, interval)
+        finally:
+            self._restore_group()
+            if caps:
+                self.press("capslock")
+
+    def _write(self, syms: list[int], interval: float) -> None:
         waited = False
         for index, sym in enumerate(syms):
-            if sym not in self._places and sym not in self._lent:
+            if self._known(sym) is None:
                 self._lend_ahead(syms[index:])
             alone = sym in _MOVES and (index == 0 or syms[index - 1] in _MOVES)
             if alone and index and not waited:
                 self._settle()
-            self._tap(sym)
+            self._tap(self._place(sym))
             if waited := alone and index + 1 < len(syms):
                 self._settle()
             if interval:
                 self._display.sync()
                 time.sleep(interval)
-        if caps:
-            self.press("capslock")
-        self._display.sync()
 
     def _settle(self) -> None:
         self._display.sync()
         self._settled()
 
-    def _tap(self, sym: int) -> None:
-        code, shifted = self._places.get(sym) or (self._lend(sym), False)
-        shift = self._places[_SHIFT_SYM][0] if shifted else 0
-        if shift:
-            self._fake(X.KeyPress, shift)
-        self._fake(X.KeyPress, code)
-        self._fake(X.KeyRelease, code)
-        if shift:
-            self._fake(X.KeyRelease, shift)
+    def _tap(self, place: KeyPlace) -> None:
+        self._put_in_force(place.group)
+        for code in place.codes:
+            self._fake(X.KeyPress, code)
+        for code in reversed(place.codes):
+            self._fake(X.KeyRelease, code)
 
-    def _lend(self, sym: int) -> int:
-        """A keycode that types ``sym``."""
-        if sym not in self._lent:
+    def _place(self, sym: int) -> KeyPlace:
+        """Returns how a symbol is typed; one that no group has borrows a keycode."""
+        if self._known(sym) is None:
             self._lend_all([sym])
-        return self._lent[sym]
+        place = self._known(sym)
+        assert place is not None, "it was lent"
+        return place
 
     def _lend_ahead(self, syms: list[int]) -> None:
         """Lend for as many of the coming characters as there are free keycodes, all at once.
 
         Every change of the layout makes every application read the whole of it again.
         """
-        coming = dict.fromkeys(sym for sym in syms if sym not in self._places)
-        wanted = [sym for sym in coming if sym not in self._lent]
-        self._lend_all(wanted[: max(1, len(self._spare))])
+        self._lend_all(list(dict.fromkeys(sym for sym in syms if self._known(sym) is None)))
 
     def _lend_all(self, syms: list[int]) -> None:
         if not self._spare:
             self._take_back()
-        syms = syms[: len(self._spare)]
-        codes, self._spare = sorted(self._spare[: len(syms)]), self._spare[len(syms) :]
-        self._lent.update(zip(syms, codes, strict=True))
-        carried = dict(zip(codes, syms, strict=True))
-        for run in _runs(codes):
-            pairs = [(carried[code], carried[code]) for code in run]
-            self._display.change_keyboard_mapping(run[0], pairs)
+        lent = dict(zip(syms, self._spare, strict=False))
+        self._spare = self._spare[len(lent) :]
+        self._lent.update(lent)
+        for sym, code in lent.items():
+            self._display.change_keyboard_mapping(code, [(sym, sym)])
+            self._places |= {(sym, group): KeyPlace((code,), group) for group in range(4)}
         self._display.sync()
+        # Chromium has two connections, and asks the one that it reads later for the symbol.
+        self._drained()
 
     def _take_back(self) -> None:
         if not self._lent:
             raise ValueError("the keyboard layout leaves no key free for other characters")
         self._display.sync()
-        self._drained()
-        self._spare = _longest_runs_first(list(self._lent.values()))
+        if not self._drained():
+            raise ValueError("the window in front does not read its keys; the text is cut off")
+        self._places = {
+            key: place for key, place in self._places.items() if key[0] not in self._lent
+        }
+        self._spare = list(self._lent.values())
         self._lent.clear()
 
     def _fake(self, kind: int, code: int) -> None:
         xtest.fake_input(self._display, kind, code)
-
-
-def _runs(codes: list[int]) -> list[list[int]]:
-    """Keycodes that follow each other: one request changes them all."""
-    runs: list[list[int]] = []
-    for code in sorted(codes):
-        if not runs or runs[-1][-1] + 1 != code:
-            runs.append([])
-        runs[-1].append(code)
-    return runs
-
-
-def _longest_runs_first(codes: list[int]) -> list[int]:
-    return [code for run in sorted(_runs(codes), key=len, reverse=True) for code in run]

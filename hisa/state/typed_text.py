@@ -1,0 +1,171 @@
+"""What was typed, read back from the field that got it, where that tells what it holds.
+
+A field may add to a text, or write it in another form (capitals, typographic quotes, the signs of a
+mask): that is no difference. What a field does not tell is not known.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from hisa.actions import Action, Click, Hotkey, Move, Press, Sleep, Write
+from hisa.protocols import GroundedCall
+from hisa.screen.geometry import Point
+from hisa.screen.lies_at import element_at, focused_element
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS, MULTI_LINE, PASSWORD
+from hisa.state.held_regions import called
+from hisa.text.prompt_text import excerpt, field_text
+from hisa.text.redact.named_secrets import PLACEHOLDER
+
+__all__ = ["ReadBack", "read_back"]
+
+_TELLING = FIELDS - {PASSWORD, "spin button", "date editor", "terminal"}
+"""Roles whose text is what was typed into them: a date or a number is written anew."""
+_EDITING = frozenset({"backspace", "delete", "end", "home"})
+_TOLD_CHARS = 200
+"""Characters of a text that machines tell of an element at most; HiSA's own guest has the same."""
+_SHOWN_CHARS, _BEFORE_CHARS = 80, 20
+"""Of each of two texts in a sentence, and of what they share before their difference."""
+
+
+class ReadBack(NamedTuple):
+    """What is known of a typed text, with a sentence on it."""
+
+    verdict: Literal["arrived", "differs", "not known"]
+    sentence: str = ""
+
+
+class _Typed(NamedTuple):
+    """A text, the element that got it as it was before, and whether it is written over that."""
+
+    text: str
+    target: Element | None
+    replaced: bool
+
+
+_NOT_KNOWN = ReadBack("not known", "Not known: whether what was typed arrived.")
+
+
+def read_back(call: GroundedCall, before: Observation, after: Observation) -> ReadBack | None:
+    """Compare what a call typed with what its field holds; None: it did more, or typed nothing.
+
+    Args:
+        call: what ran.
+        before: the look before it.
+        after: the look after it.
+    """
+    acts = [act for act in call.actions if not isinstance(act, Sleep | Move)]
+    changed_again = any(
+        isinstance(one, Write) and not isinstance(other, Click | Write)
+        for one, other in pairwise(acts)
+    )
+    only_types = all(isinstance(act, Click) or _is_editing(act) for act in acts)
+    if not only_types or not acts or not isinstance(acts[-1], Write):
+        return None
+    *earlier, last = (_compare(typed, before, after) for typed in _typed(acts, before))
+    if changed_again or last.verdict == "differs":
+        return _NOT_KNOWN if changed_again else last
+    return last if all(other.verdict == "arrived" for other in earlier) else _NOT_KNOWN
+
+
+def _typed(acts: Sequence[Action], before: Observation) -> list[_Typed]:
+    """The typed texts in order."""
+    texts: list[_Typed] = []
+    target, replaced = focused_element(before), False
+    for index, act in enumerate(acts):
+        if isinstance(act, Click):
+            target = element_at(act.at, before) if isinstance(act.at, Point) else None
+            replaced = False
+        elif isinstance(act, Hotkey):
+            replaced = True
+        elif isinstance(act, Write):
+            joined = index and isinstance(acts[index - 1], Write)
+            start = texts.pop().text if joined else ""
+            texts.append(_Typed(start + act.text, target, replaced))
+    return texts
+
+
+def _is_editing(act: Action) -> bool:
+    """Whether an action stays within a field."""
+    if isinstance(act, Hotkey):
+        return {key.lower() for key in act.keys} == {"ctrl", "a"}
+    return isinstance(act, Write) or (isinstance(act, Press) and act.key.lower() in _EDITING)
+
+
+def _compare(act: _Typed, before: Observation, after: Observation) -> ReadBack:
+    typed, target = act.text, act.target
+    elements, field = after.all_elements, focused_element(after)
+    if elements is None or PLACEHOLDER.search(typed) or "\t" in typed or not _plain(typed):
+        return _NOT_KNOWN
+    if PASSWORD in {element.role for element in (target, field) if element is not None}:
+        return _NOT_KNOWN
+    for element in elements:
+        if target is not None and _is_at_place(element, target):
+            if _came_into(element.text, "" if act.replaced else target.text, typed):
+                return ReadBack("arrived")
+            if element is field and element.text != target.text and _plain(element.text):
+                return _difference(typed, element)
+    shown = {_plain(e.text or e.name) for e in before.elements or ()}
+    others = {_plain(text) for e in elements for text in (e.text, e.name)} - shown
+    if any(_came_into(text, "", typed) for text in others):
+        return ReadBack("arrived")
+    # Editors take keys in a field of several lines that stays empty, and draw them beside it.
+    silent = target is None or target.text or not _is_at_place(field or target, target)
+    if field is None or silent or MULTI_LINE & field.states:
+        return _NOT_KNOWN
+    return _difference(typed, field)
+
+
+def _difference(typed: str, field: Element) -> ReadBack:
+    """Compare a text with that of the field with the focus, which does not hold it."""
+    chosen = field.role == "combo box" and "editable" not in field.states
+    cut = len(field.text) >= _TOLD_CHARS or "\n" in typed
+    if field.role not in _TELLING or chosen or cut or PLACEHOLDER.search(field.text):
+        return _NOT_KNOWN
+    start = max(0, _common(typed, field.text) - _BEFORE_CHARS)
+    reads, meant = (
+        field_text(excerpt(("…" if start else "") + text[start:], _SHOWN_CHARS))
+        for text in (field.text, typed)
+    )
+    now = f"reads “{reads}”" if reads else "is empty"
+    return ReadBack("differs", f"The {called(field)} {now}, and “{meant}” was typed.")
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters that two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _is_at_place(one: Element, other: Element) -> bool:
+    places = [(round(e.box.left), round(e.box.top), e.role) for e in (one, other)]
+    return places[0] == places[1]
+
+
+def _came_into(text: str, old: str, typed: str) -> bool:
+    """Whether a text holds what was typed and did not before, maybe in the form of a mask."""
+    now, was, wanted = _plain(text), _plain(old), _plain(typed)
+    completed = now != was and now.startswith(wanted)  # over a text that was selected
+    if now == wanted or completed or now.count(wanted) > was.count(wanted):
+        return True
+    bare, now, was = ("".join(filter(str.isalnum, text)) for text in (wanted, now, was))
+    masked = bare and (bare == wanted or not any(map(str.isalpha, bare)))
+    return bool(masked) and now.count(bare) > was.count(bare)
+
+
+def _plain(text: str) -> str:
+    """The text without blanks and case, and with one sign for all quotes and one for all dashes."""
+    letters = []
+    for letter in unicodedata.normalize("NFKC", text).casefold():
+        kind = unicodedata.category(letter)
+        if kind in ("Pi", "Pf") or letter in "\"'`":
+            letters.append('"')
+        elif kind == "Pd":
+            letters.append("-")
+        elif kind[0] not in "ZC" and letter != "\ufffc":  # which stands for an object
+            letters.append(letter)
+    return "".join(letters)
