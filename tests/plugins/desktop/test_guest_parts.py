@@ -365,7 +365,7 @@ def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> 
     bus = ToldBus(told)
     bus.toolkits["app"] = toolkit
     windows = top_windows(cast(Bus, bus), Limit(60))
-    walk(cast(Bus, bus), windows, Limit(60))
+    walk(cast(Bus, bus), windows, (0, 0, 1280, 1024), Limit(60))
     return {node.path: node.box for window in windows for node in flatten(window)}
 
 

@@ -67,7 +67,7 @@ def read_tree(
     first = [window for window in windows if window.name_on_bus in apps]
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
-        _read(bus, group, limit)
+        _read(bus, group, (0, 0, frame.width, frame.height), limit)
     gtk2.keep_open(bus, windows, popups)
     gtk4.place(bus, windows, shown, popups)
     lost = to_pixels(windows, shown)
@@ -79,8 +79,8 @@ def read_tree(
     return windows
 
 
-def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
-    walk(bus, windows, limit)
+def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
+    walk(bus, windows, screen, limit)
     nodes = [node for window in windows for node in flatten(window)]
     scroll_icons(bus, nodes, limit)
     placed = [node for node in nodes if "Component" in node.interfaces]
