@@ -12,7 +12,7 @@ from typing import NamedTuple
 from . import gtk4
 from .bus import Bus, Limit
 from .dbus import Call, arguments
-from .node import BoundingBox, Node
+from .node import NOWHERE, BoundingBox, Node, box_of
 
 __all__ = ["CUT", "MAX_CHILDREN", "children_in_area"]
 
@@ -41,10 +41,10 @@ def children_in_area(
     """
     children: dict[int, _Child] = {}
     last = node.children_count - 1
-    more = sorted({number * last // (_AT_ONCE - 1) for number in range(_AT_ONCE)})
+    more = _spread(last, _AT_ONCE)
     while more and limit.left and len(children) < MAX_CHILDREN:
         children |= _asked(bus, node, more, limit)
-        more = _between(children, area)
+        more = _between(children, area, last)
     boxes = [box for _, (_, box) in sorted(children.items()) if box is not None]
     beside = [box for box in boxes if any(_side(box, area))]
     limit.ran_out |= bool(more) or not boxes or not _in_order(beside)
@@ -61,16 +61,12 @@ def _asked(bus: Bus, node: Node, numbers: list[int], limit: Limit) -> dict[int, 
         [node.call("Accessible", "GetChildAtIndex", arguments("i", n)) for n in numbers], limit
     )
     refs: list[_Ref] = [tuple(answer[0]) if answer else ("", "") for answer in found]
-    told = arguments("u", 0) if not gtk4.is_gtk4(bus, node.name_on_bus) else gtk4.IN_WINDOW
+    told = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, node.name_on_bus) else arguments("u", 0)
     asks = [Call(*ref, "org.a11y.atspi.Component", "GetExtents", told) for ref in refs if ref[0]]
-    answers = iter(bus.gather(asks, limit))
-    boxes = [_box(next(answers)) if ref[0] else None for ref in refs]
-    return dict(zip(numbers, map(_Child, refs, boxes), strict=True))
-
-
-def _box(answer: tuple[tuple[int, int, int, int]] | None) -> BoundingBox | None:
-    left, top, width, height = answer[0] if answer else (0, 0, 0, 0)
-    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
+    answers, toolkit = iter(bus.gather(asks, limit)), bus.toolkits.get(node.name_on_bus, "")
+    boxes = [box_of(next(answers), toolkit) if ref[0] else None for ref in refs]
+    placed = [None if box and NOWHERE in box else box for box in boxes]
+    return dict(zip(numbers, map(_Child, refs, placed), strict=True))
 
 
 def _side(box: BoundingBox, area: BoundingBox) -> tuple[int, int]:
@@ -81,15 +77,21 @@ def _side(box: BoundingBox, area: BoundingBox) -> tuple[int, int]:
     )
 
 
-def _between(children: dict[int, _Child], area: BoundingBox) -> list[int]:
+def _spread(last: int, count: int) -> list[int]:
+    return sorted({number * last // (count - 1) for number in range(count)})
+
+
+def _between(children: dict[int, _Child], area: BoundingBox, last: int) -> list[int]:
     """The numbers to ask for next: between neighbours that are not both on one side of the area.
 
-    Those without a place, as hidden ones, are passed over, but at the beginning and at the end.
+    Those without a place, as GTK's that are scrolled out, are passed over, but at the beginning and
+    at the end; where none has one, more are asked for everywhere.
     """
     known = sorted(children)
     placed = [number for number in known if children[number].box is not None]
     if not placed:
-        return []
+        spread = _spread(last, min(4 * len(children), MAX_CHILDREN))
+        return [number for number in spread if number not in children]
     before = [number for number in known if number < placed[0]][-1:]
     behind = [number for number in known if number > placed[-1]][:1]
     gaps: list[list[int]] = []
@@ -103,15 +105,13 @@ def _between(children: dict[int, _Child], area: BoundingBox) -> list[int]:
 
 
 def _in_order(boxes: list[BoundingBox]) -> bool:
-    """Whether boxes come one behind the other, forwards or backwards, across or down."""
-    ways = ((0, 2), (1, 3))
-    return any(
-        not any(_lies_before(*pair, start, end) for pair in pairs)
-        for start, end in ways
-        for pairs in (list(pairwise(boxes)), list(pairwise(reversed(boxes))))
-    )
+    """Whether boxes come one behind the other, forwards or backwards, down or across.
 
-
-def _lies_before(first: BoundingBox, second: BoundingBox, start: int, end: int) -> bool:
-    """Whether the second box ends before the first one starts."""
-    return second[end] <= first[start]
+    They may turn back now and then, as columns do; those in no order do so at every second.
+    """
+    for start, end in ((1, 3), (0, 2)):
+        forwards = sum(first[end] <= second[start] for first, second in pairwise(boxes))
+        backwards = sum(second[end] <= first[start] for first, second in pairwise(boxes))
+        if max(forwards, backwards) > 8 * min(forwards, backwards):
+            return True
+    return len(boxes) < 2

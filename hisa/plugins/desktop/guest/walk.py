@@ -16,7 +16,7 @@ from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .hidden_parts import seen_through
 from .long_lists import CUT, MAX_CHILDREN, children_in_area
-from .node import BoundingBox, Node
+from .node import BoundingBox, Node, box_of
 from .role_numbers import role_name, state_names
 from .titles import plain_title
 
@@ -154,7 +154,9 @@ def _described(
         if role and interfaces and all(said):
             values = [one[0] for one in said]
             known = values[0] if len(values) == 1 else dict(zip(_SAID, values, strict=True))
-            node = _node(refs[index], states[index], role, interfaces, known, extents)
+            toolkit = bus.toolkits.get(refs[index][0], "")
+            box = box_of(extents, toolkit)
+            node = _node(refs[index], states[index], role, interfaces, known, box)
             if index in in_panes - placed and not node.shown:
                 if node.role != "viewport":
                     continue
@@ -191,7 +193,7 @@ def _node(
     role: Any,
     interfaces: Any,
     said: dict[str, Any],
-    extents: Any,
+    box: BoundingBox | None,
 ) -> Node:
     return Node(
         name_on_bus=ref[0],
@@ -204,16 +206,8 @@ def _node(
         role=role_name(role[0]),
         description=said.get("Description", ""),
         states=states,
-        box=box_of(extents),
+        box=box,
     )
-
-
-def box_of(response: Any) -> tuple[int, int, int, int] | None:
-    """Returns left, top, right, bottom of GetExtents' answer; None for an empty one."""
-    if not response:
-        return None
-    left, top, width, height = response[0]
-    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
 
 
 def _children(ref: _Ref) -> Call:
