@@ -31,6 +31,9 @@ _OBJ = "\ufffc"
 """Stands in a text for an object in it."""
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
+_VALUED = frozenset({"slider", "dial", "spin button", "progress bar", "level bar", "scroll bar"})
+"""Roles of what shows a number; a tick or the border between two panes may have one too."""
+_VALUE_KEYS = tuple(arguments("ss", f"{_A11Y}.Value", key) for key in ("Text", "CurrentValue"))
 _LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
 toggle button|slider|list box|list|table|tree table"""
 _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
@@ -89,6 +92,7 @@ def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> N
     for node in texts:
         _fill_lines(node)
     _fill_values(bus, nodes, limit)
+    _fill_numbers(bus, nodes, limit)
     _fill_chosen(bus, [node for node in texts if node.role == "combo box"], limit)
     _fill_labels(bus, [node for node in placed if node.role in _LABELLED], limit)
     _drop_unseen_menu_bars(nodes)
@@ -139,6 +143,26 @@ def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
             editor.text = "".join(shown.get(id(node), node.text) for node in leaves)
         for node in leaves:
             node.text = "" if id(node) in shown else node.text
+
+
+def _fill_numbers(bus: Bus, nodes: list[Node], limit: Limit) -> None:
+    """Tell the values of controls without a text that are no part of a page."""
+    shown = [
+        node
+        for node in nodes
+        if "Value" in node.interfaces and "Hypertext" not in node.interfaces
+        if node.role in _VALUED and not node.text
+    ]
+    calls = [
+        Call(node.name_on_bus, node.path, _PROPERTIES, "Get", key)
+        for node in shown
+        for key in _VALUE_KEYS
+    ]
+    answers = iter(bus.gather(calls, limit))
+    for node, words, number in zip(shown, answers, answers, strict=True):
+        value = round(float(number[0]), 4) if number else None
+        text = (words and str(words[0])) or ("" if value is None else f"{value:.15g}")
+        node.text = text[:_MAX_TEXT] if "indeterminate" not in node.states else ""
 
 
 def _fill_lines(node: Node) -> None:
