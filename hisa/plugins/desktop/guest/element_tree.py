@@ -14,6 +14,7 @@ from .icon_view import scroll_icons
 from .node import BoundingBox, Node, flatten
 from .role_numbers import LABELLED_BY
 from .scale import to_pixels
+from .under_covers import mark_covered
 from .walk import NULL, top_windows, walk
 from .x_screen import Frame, TopWindow
 
@@ -76,6 +77,7 @@ def read_tree(
     lost = to_pixels(windows, shown)
     for window in windows:
         straighten(window)
+    mark_covered(bus, windows, limit)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
     limit.ran_out |= lost
