@@ -297,6 +297,7 @@ class ToldBus:
         self.tree = tree
         self.toolkits = dict.fromkeys((name for name, _ in tree), "gtk")
         self.asked: list[Call] = []
+        self.met: dict[object, bool] = {}
 
     def applications(self, limit: Limit) -> list[tuple[str, str]]:
         return [ref for ref in self.tree if ref[1] == ROOT]

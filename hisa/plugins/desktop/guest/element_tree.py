@@ -77,7 +77,7 @@ def read_tree(
     lost = to_pixels(windows, shown)
     for window in windows:
         straighten(window)
-    mark_covered(bus, windows, limit)
+    mark_covered(bus, windows, frame, limit)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
     limit.ran_out |= lost

@@ -10,6 +10,7 @@ import time
 from .bus import Bus, Limit
 from .dbus import arguments
 from .node import BoundingBox, Node, flatten
+from .x_screen import Frame
 
 __all__ = ["mark_covered"]
 
@@ -19,20 +20,32 @@ _EDGE = 3
 """Pixels by which a cover reaches beyond a control, on three sides: what is drawn on one, as a hint
 or a handle, does not."""
 _MOST = 8
-"""Covers that are asked about in a reading, each for up to 0.1 s; chosen by hand."""
-_PAUSE, _TRIES = 0.02, 6
+"""Covers that are asked about in a reading, those of the most controls first; chosen by hand."""
+_PAUSE, _TRIES = 0.01, 10
 """Chromium asks the page, and until that answers, some 5 ms later, tells what it guesses."""
 
 
-def mark_covered(bus: Bus, windows: list[Node], limit: Limit) -> None:
-    """Give the state to the controls of pages whose middle meets what lies over them."""
+def mark_covered(bus: Bus, windows: list[Node], frame: Frame, limit: Limit) -> None:
+    """Give the state to the controls of pages whose middle meets what lies over them.
+
+    Where places and pixels are as they were at the last reading, so is the answer.
+    """
+    known, bus.met = bus.met, {}
     for window in windows:
         pages = [node for node in flatten(window) if node.role == "document web" and node.shown]
         for page in pages[:1]:  # what others there are lie in it
-            for cover, controls in _covers(page)[:_MOST]:
-                if _is_met(bus, page, cover, _middle(controls[0]), limit):
-                    for control in controls:
-                        control.states |= {_COVERED}
+            covers = sorted(_covers(page), key=lambda pair: len(pair[1]), reverse=True)[:_MOST]
+            picture = frame.image() if covers else None
+            for cover, controls in covers:
+                first = controls[0]
+                drawn = picture and hash(picture.crop(first.box).tobytes())
+                key = cover.path, cover.box, first.path, first.box, drawn
+                met = known.get(key) or (
+                    key not in known and _is_met(bus, page, cover, _middle(first), limit)
+                )
+                bus.met |= {} if limit.ran_out else {key: met}
+                for control in controls if met else ():
+                    control.states |= {_COVERED}
 
 
 def _covers(page: Node) -> list[tuple[Node, list[Node]]]:
