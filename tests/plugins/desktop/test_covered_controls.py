@@ -34,16 +34,11 @@ COVERED = {
     "toast": f"{SAVE}<div style='position:fixed;left:80px;top:90px;width:200px;height:60px;"
     "background:#333;color:#fff'>Uploading your files now</div>",
     "veil": f"{SAVE}<div style='position:fixed;inset:0;background:rgba(0,0,0,.4)'></div>",
-    "shadow": f"{SAVE}<span id=host></span><script>host.attachShadow({{mode:'open'}}).innerHTML="
-    f"`<div style='{OVER};{STRIPES}'></div>`</script>",
-    "frame": f"{SAVE}<iframe style='{OVER};border:0' srcdoc='Offers'></iframe>",
 }
 OPEN = {
     "drawn": f"{SAVE}<div style='{OVER};pointer-events:none;border:1px solid red'>Draft</div>",
-    "behind": f"<div style='{OVER};background:#ffd'>Drafts</div>{SAVE}",
     "half": f"{SAVE}<div style='position:fixed;left:0;top:60px;width:180px;height:120px;"
     "background:#ffd'>Drafts</div>",
-    "beside": f"{SAVE}<dialog open style='top:300px'>Welcome</dialog>",
 }
 
 
