@@ -32,20 +32,17 @@ def mark_covered(bus: Bus, windows: list[Node], frame: Frame, limit: Limit) -> N
     """
     known, bus.met = bus.met, {}
     for window in windows:
-        pages = [node for node in flatten(window) if node.role == "document web" and node.shown]
-        for page in pages[:1]:  # what others there are lie in it
-            covers = sorted(_covers(page), key=lambda pair: len(pair[1]), reverse=True)[:_MOST]
-            picture = frame.image() if covers else None
-            for cover, controls in covers:
-                first = controls[0]
-                drawn = picture and hash(picture.crop(first.box).tobytes())
-                key = cover.path, cover.box, first.path, first.box, drawn
-                met = known.get(key) or (
-                    key not in known and _is_met(bus, page, cover, _middle(first), limit)
-                )
-                bus.met |= {} if limit.ran_out else {key: met}
-                for control in controls if met else ():
-                    control.states |= {_COVERED}
+        pages = [n for n in flatten(window) if n.role == "document web" and n.shown]
+        covers = _covers(pages[0]) if pages and not limit.hidden else []  # others lie in it
+        picture = frame.image() if covers else None
+        for cover, controls in sorted(covers, key=lambda pair: -len(pair[1]))[:_MOST]:
+            first = controls[0]
+            drawn = picture and hash(picture.crop(first.box).tobytes())
+            key = cover.path, cover.box, first.path, first.box, drawn
+            met = known[key] if key in known else _is_met(bus, pages[0], cover, first, limit)
+            bus.met |= {} if limit.ran_out else {key: met}
+            for control in controls if met else ():
+                control.states |= {_COVERED}
 
 
 def _covers(page: Node) -> list[tuple[Node, list[Node]]]:
@@ -68,27 +65,23 @@ def _covers(page: Node) -> list[tuple[Node, list[Node]]]:
     return list(found.values())
 
 
-def _middle(node: Node) -> tuple[int, int]:
-    left, top, right, bottom = node.box or (0, 0, 0, 0)
-    return (left + right) // 2, (top + bottom) // 2
+def _middle(box: BoundingBox) -> tuple[int, int]:
+    return (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
 
 
 def _reaches(cover: BoundingBox, box: BoundingBox) -> bool:
     """Whether one box has the middle of another, and goes beyond three of its sides."""
-    beyond = (
-        cover[0] < box[0] - _EDGE,
-        cover[1] < box[1] - _EDGE,
-        cover[2] > box[2] + _EDGE,
-        cover[3] > box[3] + _EDGE,
-    )
-    across = cover[0] <= (box[0] + box[2]) // 2 < cover[2]
-    return across and cover[1] <= (box[1] + box[3]) // 2 < cover[3] and sum(beyond) >= 3
+    x, y = _middle(box)
+    beyond = [cover[n] < box[n] - _EDGE for n in (0, 1)]
+    beyond += [cover[n] > box[n] + _EDGE for n in (2, 3)]
+    return cover[0] <= x < cover[2] and cover[1] <= y < cover[3] and sum(beyond) >= 3
 
 
-def _is_met(bus: Bus, page: Node, cover: Node, at: tuple[int, int], limit: Limit) -> bool:
-    """Whether a click there meets the cover or a part of it, each time after the first."""
+def _is_met(bus: Bus, page: Node, cover: Node, control: Node, limit: Limit) -> bool:
+    """Whether a click on a control meets the cover or a part of it, each time after the first."""
     parts = {node.path for node in flatten(cover)}
-    call = page.call("Component", "GetAccessibleAtPoint", arguments("iiu", *page.as_told(*at), 0))
+    x, y = page.as_told(*_middle(control.box or (0, 0, 0, 0)))
+    call = page.call("Component", "GetAccessibleAtPoint", arguments("iiu", x, y, 0))
     for number in range(_TRIES):
         (answer,) = bus.gather([call], limit)
         if number and (not answer or answer[0][1] not in parts):
