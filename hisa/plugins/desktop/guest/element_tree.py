@@ -32,6 +32,7 @@ _OBJ = "\ufffc"
 """Stands in a text for an object in it."""
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
+_DOCUMENTS = ("document web", "document frame", "document text")
 _VALUED = frozenset({"slider", "dial", "spin button", "progress bar", "level bar", "scroll bar"})
 """Roles of what shows a number; a tick or the border between two panes may have one too."""
 _VALUE_KEYS = tuple(arguments("ss", f"{_A11Y}.Value", key) for key in ("Text", "CurrentValue"))
@@ -80,8 +81,18 @@ def read_tree(
     mark_covered(bus, windows, frame, limit)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
-    limit.ran_out |= lost
+    limit.ran_out |= lost or _lacks_page(bus, windows)
     return windows
+
+
+def _lacks_page(bus: Bus, windows: list[Node]) -> bool:
+    """Whether a browser tells its tabs, asks nothing, and does not tell a page yet.
+
+    Chromium takes seconds to tell the first time of a page of 10,000 rows.
+    """
+    own = [node for node in windows if bus.toolkits.get(node.name_on_bus) == "Chromium"]
+    roles = {node.role for window in own for node in flatten(window) if node.box}
+    return "page tab" in roles and roles.isdisjoint({"alert", "dialog", *_DOCUMENTS})
 
 
 def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
