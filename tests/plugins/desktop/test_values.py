@@ -57,7 +57,7 @@ async def _turn_up(desktop: DesktopEnvironment, seen: Observation, name: str) ->
         check = ShownElement(role="slider", name=name, value=value)
         assert (not await why_not_shown(desktop, check)) == holds
     box = whole_pair(before, after)
-    lines = describe_changes(before, after, box and box.box) or ()
+    lines = describe_changes(before, after, box.box if box else None) or ()
     assert any(f'slider "{name}": "{now}" -> "{now + 1}"' in line for line in lines), lines
     return list(lines)
 

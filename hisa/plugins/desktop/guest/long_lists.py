@@ -60,7 +60,7 @@ def _asked(bus: Bus, node: Node, numbers: list[int], limit: Limit) -> _Children:
 
 
 def _side(box: BoundingBox, area: BoundingBox) -> tuple[int, int]:
-    """Where a box lies, across and down: -1 before the area, 0 in it, 1 behind it."""
+    """Returns -1 for a box before the area, 0 in it, 1 behind it: across, and down."""
     across, down = ((box[n] >= area[n + 2]) - (box[n + 2] <= area[n]) for n in (0, 1))
     return across, down
 
