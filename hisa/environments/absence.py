@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hisa.protocols import Environment, TellsHidden
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import DIALOGS
+from hisa.screen.roles import CUT, DIALOGS
 
 __all__ = ["absence_doubt", "is_hidden", "with_hidden"]
 
@@ -72,6 +72,8 @@ def _hiding(elements: Sequence[Element], role: str) -> Iterator[str]:
             tabs = [elements[part] for part in held if elements[part].role == "page tab"]
             if len(tabs) > 1:
                 yield f"what the other tabs of {_named(element)} hold is not told"
+        if CUT in element.states and role not in DIALOGS:
+            yield f"the {_named(element)} tells only what shows of it"
         whole = element.role.startswith("document") or not held
         made = _MADE in element.states and role not in DIALOGS
         if made and (whole or role in {"", *(elements[part].role for part in held)}):

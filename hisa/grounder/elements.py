@@ -25,6 +25,7 @@ from hisa.grounder.shown_parts import is_painted_over
 from hisa.grounder.spots import spot_in
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
+from hisa.screen.left_out import cut_lists
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 from hisa.text.words import tokens
@@ -216,4 +217,6 @@ def _not_found(
     closest = f". {told}: {'; '.join(known[:4])}" if known else ""
     if not observation.complete:
         reason = f"{reason}; {PARTIAL}"
+    if rest := cut_lists(observation):
+        reason = f"{reason}; {rest}"
     return NotFound(f"not found: {description[:200]!r}: {reason}{closest}", known)

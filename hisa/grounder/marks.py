@@ -18,6 +18,7 @@ from hisa.grounder.untold_areas import untold_areas
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
+from hisa.screen.left_out import left_out
 from hisa.screen.observation import Observation
 
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks"]
@@ -232,5 +233,4 @@ def _partial(observation: Observation, things: Sequence[Thing]) -> Iterator[str]
     active = observation.active
     if active is not None and not things:
         yield f'("{quoted(active.title)}" tells nothing of what it shows.)'
-    if not observation.complete:
-        yield "(Not all elements could be read in time: what is not listed may be there.)"
+    yield from left_out(observation)

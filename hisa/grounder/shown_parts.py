@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from PIL import ImageChops, ImageStat
 
 from hisa.screen.geometry import BoundingBox, grown
-from hisa.screen.lies_at import cover_at, laid_over
+from hisa.screen.lies_at import cover_at, laid_over, lies_in
 from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import CONTAINERS, LAYOUT
+from hisa.screen.roles import CONTAINERS, COVERED, LAYOUT
 
 __all__ = [
     "EDGE",
@@ -84,13 +84,30 @@ def coverings(look: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Cove
             continue
         above = [row for row in rows if elements[row].window == element.window]
         over = [row for row in above if row in over]
+        met = COVERED not in element.states
         certain = top is not None
-        if over and top is None and not _says(elements[over[-1]]):
+        if over and top is None and not (met and _says(elements[over[-1]])):
             veiled = any(row in holders or _is_something(elements[row]) for row in over)
-            certain = _is_painted(elements[over[-1]].box, box, look)
+            certain = not met or _is_painted(elements[over[-1]].box, box, look)
             top = elements[over[-1]] if certain or (veiled and _says(element)) else None
         if top is not None:
             found[number] = Covering(top, _rest(box, [elements[row].box for row in above]), certain)
+    return found | _raised_covers(elements, boxes, found)
+
+
+def _raised_covers(
+    elements: Sequence[Element], boxes: Sequence[BoundingBox], known: Container[int]
+) -> dict[int, Covering]:
+    """The covers that a browser tells of and that come before what they cover in the page."""
+    found = {}
+    for number, element in enumerate(elements):
+        if COVERED in element.states and number not in known:
+            middle = element.box.centre
+            at = (row for row in range(number) if elements[row].box.contains(middle))
+            over = [elements[row] for row in at if not lies_in(number, row, elements)]
+            if over:
+                rest = _rest(boxes[number], [over[-1].box])
+                found[number] = Covering(over[-1], rest, is_certain=True)
     return found
 
 

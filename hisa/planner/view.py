@@ -10,6 +10,7 @@ from typing import Any
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import StateView, Task
 from hisa.screen.bubbles import in_front
+from hisa.screen.left_out import left_out
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import LAYOUT
 from hisa.text.prompt_text import ends, guard_tags, one_line, untrusted
@@ -71,8 +72,7 @@ def element_lines(observation: Observation) -> Iterable[str]:
     yield f"windows: {titles if observation.windows_known else _UNKNOWN}"
     for element in _telling(observation)[:MAX_ELEMENTS]:
         yield _element_line(element, observation)
-    if not observation.complete:
-        yield "(Not all elements could be read in time: what is not listed may be there.)"
+    yield from left_out(observation)
 
 
 def _windows(observation: Observation) -> Iterable[str]:

@@ -6,13 +6,18 @@ stands alone, has the sets of its own that reading the tree takes.
 
 from __future__ import annotations
 
-__all__ = ["CONTAINERS", "DIALOGS", "FIELDS", "LAYOUT", "MULTI_LINE", "PASSWORD"]
+__all__ = ["CONTAINERS", "COVERED", "CUT", "DIALOGS", "FIELDS", "LAYOUT", "MULTI_LINE", "PASSWORD"]
 
 FIELDS = frozenset(
     {"text", "entry", "password text", "combo box", "spin button", "search box", "text box"}
     | {"editbar", "date editor", "autocomplete", "terminal"}
 )
 """Roles that take text or a value and are named by their label."""
+
+COVERED = "covered"
+"""The state of what a browser says that a click in its middle does not meet."""
+CUT = "cut"
+"""The state of what holds thousands of others: only those that show are told."""
 
 MULTI_LINE = frozenset({"multi-line", "multi line"})
 """The state of a text that has several lines, as collectors spell it."""

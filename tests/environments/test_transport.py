@@ -265,6 +265,19 @@ def test_hostile_tree_is_refused(xml: str) -> None:
         parse_tree(xml)
 
 
+@pytest.mark.parametrize(("shown", "complete"), [(40, True), (1024, False), (0, False)])
+def test_a_tree_that_ends_at_1024_children_may_lack_those_that_show(
+    shown: int, complete: bool
+) -> None:
+    """OSWorld's guest leaves out the others without a word."""
+    place = 'cp:screencoord="(10, 20)" cp:size="(30, 40)"'
+    rows = [f'<list-item st:showing="{str(n < shown).lower()}" {place}/>' for n in range(1024)]
+    head = f'<list xmlns:st="{OSWORLD}/state" xmlns:cp="{OSWORLD}/component"'
+    tree = parse_tree(f'{head} st:showing="true" {place}>{"".join(rows)}</list>')
+    assert tree.complete == complete
+    assert "cut" in tree.elements[0].states
+
+
 def test_deep_tree_is_walked() -> None:
     assert parse_tree("<a>" * 5000 + "</a>" * 5000).elements == ()
 

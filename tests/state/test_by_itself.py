@@ -73,6 +73,27 @@ async def test_a_clock_that_ticks_on_after_the_first_click_is_no_effect() -> Non
     assert await run.verdict(shown("10:00:01"), shown("10:00:02", at=101.0)) == "no_change"
 
 
+@pytest.mark.parametrize("words", ["{}", "{} %", "step {} of 50"])
+async def test_a_bar_that_goes_on_while_nothing_was_done_is_no_effect(words: str) -> None:
+    run = Run()
+    looks = [shown(f"10:00:{20 + n}", at=100.0 + n) for n in range(8)]
+    looks = [
+        replace(
+            seen,
+            elements=(
+                element("progress bar", "Load", CLOCK, words.format(20 + n)),
+                *(seen.elements or ())[1:],
+            ),
+        )
+        for n, seen in enumerate(looks)
+    ]
+    await run.verdict(looks[0], looks[1])
+    run.state.view(looks[2])
+    await run.verdict(looks[3], looks[4])
+    run.state.view(looks[5])
+    assert await run.verdict(looks[5], looks[6]) == "no_change"
+
+
 async def test_a_text_that_stays_after_the_click_is_an_effect() -> None:
     run = Run(shown("10:00:01", "Checked in", at=102.2))
     after = shown("10:00:01", "Checked in", at=101.0)

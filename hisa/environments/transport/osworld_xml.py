@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
+from hisa.screen.roles import CUT
 from hisa.text.prompt_text import OBJECT_CHARACTER
 from hisa.text.window_titles import plain_title
 
@@ -17,6 +18,8 @@ __all__ = ["Tree", "parse_tree"]
 
 _MAX_CHARACTERS = 50_000_000  # chosen by hand
 _MAX_TEXT = 200  # chosen by hand
+_CHILDREN = 1024
+"""Children of a node that OSWorld's guest tells; it leaves out the others without a word."""
 _PAIR = re.compile(r"\(?\s*(-?\d+)\s*,\s*(-?\d+)\s*\)?")
 _STATE = re.compile(r"(/ns/state|deskat:state\.)")
 _COMPONENT = re.compile(r"(/ns/component|deskat:component\.)")
@@ -43,7 +46,16 @@ def parse_tree(xml: str) -> Tree:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:
         raise ValueError(f"not XML: {error}") from error
-    return Tree(tuple(_walk(root)), root.get("partial") != "true")
+    complete = root.get("partial") != "true" and not any(map(_may_lack_shown, root.iter()))
+    return Tree(tuple(_walk(root)), complete)
+
+
+def _may_lack_shown(node: ElementTree.Element) -> bool:
+    """Whether children were left out that may show: not where those that show end before that."""
+    if len(node) != _CHILDREN:
+        return False
+    shown = [_element(child, "", "", app="", window="") is not None for child in node]
+    return shown[-1] or not any(shown)
 
 
 def _walk(root: ElementTree.Element) -> Iterator[Element]:
@@ -71,7 +83,7 @@ def _local(tag: str) -> str:
 def _element(
     node: ElementTree.Element, role: str, name: str, *, app: str, window: str
 ) -> Element | None:
-    states, box = set(), {}
+    states, box = {CUT} if len(node) == _CHILDREN else set(), {}
     for key, value in node.attrib.items():
         space, _, local = key.rpartition("}")
         if _STATE.search(space) and value == "true":

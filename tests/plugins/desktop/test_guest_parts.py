@@ -297,6 +297,7 @@ class ToldBus:
         self.tree = tree
         self.toolkits = dict.fromkeys((name for name, _ in tree), "gtk")
         self.asked: list[Call] = []
+        self.met: dict[object, bool] = {}
 
     def applications(self, limit: Limit) -> list[tuple[str, str]]:
         return [ref for ref in self.tree if ref[1] == ROOT]
@@ -365,7 +366,7 @@ def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> 
     bus = ToldBus(told)
     bus.toolkits["app"] = toolkit
     windows = top_windows(cast(Bus, bus), Limit(60))
-    walk(cast(Bus, bus), windows, Limit(60))
+    walk(cast(Bus, bus), windows, (0, 0, 1280, 1024), Limit(60))
     return {node.path: node.box for window in windows for node in flatten(window)}
 
 

@@ -86,6 +86,8 @@ class Bus:
             raise BusGone(str(error)) from error
         self.toolkits: dict[str, str] = {}
         """Of the applications asked so far, by their names on the bus, which are never reused."""
+        self.met: dict[object, bool] = {}
+        """Whether covers are met over controls, as the last reading found."""
 
     def close(self) -> None:
         """Close the connection."""

@@ -14,6 +14,7 @@ from .icon_view import scroll_icons
 from .node import BoundingBox, Node, flatten
 from .role_numbers import LABELLED_BY
 from .scale import to_pixels
+from .under_covers import mark_covered
 from .walk import NULL, top_windows, walk
 from .x_screen import Frame, TopWindow
 
@@ -31,6 +32,10 @@ _OBJ = "\ufffc"
 """Stands in a text for an object in it."""
 _SILENT = frozenset({"push button", "label", "menu item", "menu", "tool bar", "scroll bar"})
 """Roles whose text only repeats their name."""
+_DOCUMENTS = ("document web", "document frame", "document text")
+_VALUED = frozenset({"slider", "dial", "spin button", "progress bar", "level bar", "scroll bar"})
+"""Roles of what shows a number; a tick or the border between two panes may have one too."""
+_VALUE_KEYS = tuple(arguments("ss", f"{_A11Y}.Value", key) for key in ("Text", "CurrentValue"))
 _LABELLED_NAMES = """text|entry|password text|combo box|spin button|check box|radio button|
 toggle button|slider|list box|list|table|tree table"""
 _LABELLED = frozenset(_LABELLED_NAMES.replace("\n", "").split("|"))
@@ -67,20 +72,31 @@ def read_tree(
     first = [window for window in windows if window.name_on_bus in apps]
     rest = [window for window in windows if window.name_on_bus not in apps]
     for group in (first, rest):
-        _read(bus, group, limit)
+        _read(bus, group, (0, 0, frame.width, frame.height), limit)
     gtk2.keep_open(bus, windows, popups)
     gtk4.place(bus, windows, shown, popups)
     lost = to_pixels(windows, shown)
     for window in windows:
         straighten(window)
+    mark_covered(bus, windows, frame, limit)
     for group in (first, rest):
         cells.fill(bus, [node for window in group for node in flatten(window)], frame, most, limit)
-    limit.ran_out |= lost
+    limit.ran_out |= lost or _lacks_page(bus, windows)
     return windows
 
 
-def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
-    walk(bus, windows, limit)
+def _lacks_page(bus: Bus, windows: list[Node]) -> bool:
+    """Whether a browser tells its tabs, asks nothing, and does not tell a page yet.
+
+    Chromium takes seconds to tell the first time of a page of 10,000 rows.
+    """
+    own = [node for node in windows if bus.toolkits.get(node.name_on_bus) == "Chromium"]
+    roles = {node.role for window in own for node in flatten(window) if node.box}
+    return "page tab" in roles and roles.isdisjoint({"alert", "dialog", *_DOCUMENTS})
+
+
+def _read(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
+    walk(bus, windows, screen, limit)
     nodes = [node for window in windows for node in flatten(window)]
     scroll_icons(bus, nodes, limit)
     placed = [node for node in nodes if "Component" in node.interfaces]
@@ -89,6 +105,7 @@ def _read(bus: Bus, windows: list[Node], limit: Limit) -> None:
     for node in texts:
         _fill_lines(node)
     _fill_values(bus, nodes, limit)
+    _fill_numbers(bus, nodes, limit)
     _fill_chosen(bus, [node for node in texts if node.role == "combo box"], limit)
     _fill_labels(bus, [node for node in placed if node.role in _LABELLED], limit)
     _drop_unseen_menu_bars(nodes)
@@ -139,6 +156,26 @@ def _fill_values(bus: Bus, nodes: list[Node], limit: Limit) -> None:
             editor.text = "".join(shown.get(id(node), node.text) for node in leaves)
         for node in leaves:
             node.text = "" if id(node) in shown else node.text
+
+
+def _fill_numbers(bus: Bus, nodes: list[Node], limit: Limit) -> None:
+    """Tell the values of controls without a text that are no part of a page."""
+    shown = [
+        node
+        for node in nodes
+        if "Value" in node.interfaces and "Hypertext" not in node.interfaces
+        if node.role in _VALUED and not node.text
+    ]
+    calls = [
+        Call(node.name_on_bus, node.path, _PROPERTIES, "Get", key)
+        for node in shown
+        for key in _VALUE_KEYS
+    ]
+    answers = iter(bus.gather(calls, limit))
+    for node, words, number in zip(shown, answers, answers, strict=True):
+        value = round(float(number[0]), 4) if number else None
+        text = (words and str(words[0])) or ("" if value is None else f"{value:.15g}")
+        node.text = text[:_MAX_TEXT] if "indeterminate" not in node.states else ""
 
 
 def _fill_lines(node: Node) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from .bus import Bus, Limit
 from .dbus import Call, arguments
-from .node import BoundingBox, Node, flatten
+from .node import NOWHERE, BoundingBox, Node, flatten
 
 __all__ = ["keep_open", "placed_items"]
 
@@ -19,7 +19,6 @@ _HOLDERS = frozenset({"menu", "combo box", "window"})
 """What has items that open: a menu bar's menu, a list of choices, the window of a context menu."""
 _COMPONENT = "org.a11y.atspi.Component"
 _ON_SCREEN = arguments("u", 0)
-_NOWHERE = -(2**31)
 _BORDER = 8
 """Pixels by which an item may be narrower than its menu's window; chosen by hand."""
 
@@ -53,7 +52,7 @@ def placed_items(
     return {
         index
         for index, answer in zip(asked, answers, strict=True)
-        if answer and answer[0][0] != _NOWHERE
+        if answer and answer[0][0] != NOWHERE
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import gtk4
 from .bus import Bus
-from .node import Node
+from .node import X_PLACES, Node, overlap
 
 __all__ = ["seen_through"]
 
@@ -28,6 +28,8 @@ def seen_through(bus: Bus, node: Node, owner: Node) -> bool:
     if node.box is None:
         return True
     if node.view is not None:
+        if toolkit == "gtk" and _has_lost_place(node):
+            node.box = node.view
         left, top, right, bottom = node.view
         node.box = (
             max(left, node.box[0]),
@@ -40,6 +42,13 @@ def seen_through(bus: Bus, node: Node, owner: Node) -> bool:
     if _hides(node, toolkit):
         node.view = node.box
     return True
+
+
+def _has_lost_place(node: Node) -> bool:
+    """Whether it shows, and is too large for X to tell where, as a list of 10,000 rows."""
+    left, top, right, bottom = node.box or (0, 0, 0, 0)
+    large = max(right - left, bottom - top) >= X_PLACES // 2
+    return large and node.shown and not (node.view and node.box and overlap(node.view, node.box))
 
 
 def _hides(node: Node, toolkit: str) -> bool:

@@ -7,12 +7,14 @@ from typing import Any
 
 from .dbus import NOTHING, Arguments, Call
 
-__all__ = ["BoundingBox", "Node", "flatten", "overlap"]
+__all__ = ["NOWHERE", "X_PLACES", "BoundingBox", "Node", "box_of", "flatten", "overlap"]
 
 BoundingBox = tuple[int, int, int, int]
 """Left, top, right, bottom, in pixels of the screen."""
 
 _A11Y = "org.a11y.atspi"
+NOWHERE, X_PLACES = -(1 << 31), 1 << 16
+"""Where GTK says that something is which has no place, and how many places X has for windows."""
 
 
 @dataclass
@@ -92,6 +94,17 @@ def flatten(node: Node) -> list[Node]:
         found.append(top)
         stack += reversed(top.children)
     return found
+
+
+def box_of(response: Any, toolkit: str) -> BoundingBox | None:
+    """Returns left, top, right, bottom of GetExtents' answer; None for an empty one.
+
+    Places of X have 16 bits: what is scrolled further GTK 3 tells in another round of them.
+    """
+    left, top, width, height = response[0] if response else (0, 0, 0, 0)
+    if toolkit == "gtk" and NOWHERE not in (left, top):
+        left, top = ((edge + X_PLACES // 2) % X_PLACES - X_PLACES // 2 for edge in (left, top))
+    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
 
 
 def overlap(one: BoundingBox, other: BoundingBox) -> bool:

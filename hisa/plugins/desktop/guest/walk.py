@@ -7,7 +7,7 @@ as a few dialogs were closed. A walk asks living objects alone, and of them only
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,8 @@ from . import gtk2, gtk4
 from .bus import Bus, Limit
 from .dbus import Call, arguments
 from .hidden_parts import seen_through
-from .node import Node
+from .long_lists import CUT, MAX_CHILDREN, children_in_area
+from .node import BoundingBox, Node, box_of
 from .role_numbers import role_name, state_names
 from .titles import plain_title
 
@@ -28,7 +29,7 @@ _PROPERTIES = "org.freedesktop.DBus.Properties"
 _ALL = arguments("s", f"{_A11Y}.Accessible")
 _SAID = ("Name", "ChildCount", "Description")
 _ON_SCREEN = arguments("u", 0)
-_MAX_NODES, _MAX_CHILDREN, _MAX_DEPTH = 8000, 2000, 60
+_MAX_NODES, _MAX_DEPTH = 8000, 60
 """Largest tree; a page of a browser has some 3,000 nodes 40 deep. What is larger is cut, and the
 reading then says that it is not complete."""
 
@@ -60,12 +61,12 @@ def top_windows(bus: Bus, limit: Limit) -> list[Node]:
     return windows
 
 
-def walk(bus: Bus, windows: list[Node], limit: Limit) -> None:
-    """Fill in what shows below the windows, level by level, with its place."""
+def walk(bus: Bus, windows: list[Node], screen: BoundingBox, limit: Limit) -> None:
+    """Fill in what shows below the windows, level by level, with its place on the screen."""
     seen = {(node.name_on_bus, node.path) for node in windows}
     level, total = windows, len(windows)
     for _ in range(_MAX_DEPTH):
-        level = _below(bus, level, seen, limit)
+        level = _below(bus, level, seen, screen, limit)
         total += len(level)
         if not level:
             return
@@ -74,14 +75,14 @@ def walk(bus: Bus, windows: list[Node], limit: Limit) -> None:
     limit.ran_out = True
 
 
-def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[Node]:
+def _below(
+    bus: Bus, level: list[Node], seen: set[_Ref], screen: BoundingBox, limit: Limit
+) -> list[Node]:
     """Hang the showing children on their parents; returns them."""
-    asked = [node for node in level if _has_children(node, limit)]
-    answers = bus.gather([_children((node.name_on_bus, node.path)) for node in asked], limit)
     refs: list[_Ref] = []
     owners: list[tuple[Node, int]] = []
-    for parent, answer in zip(asked, answers, strict=True):
-        for index, (name, path) in enumerate(answer[0] if answer else ()):
+    for parent, children in _children_of(bus, level, screen, limit):
+        for index, (name, path) in children:
             if path != NULL and (name, path) not in seen:
                 seen.add((name, path))
                 refs.append((name, path))
@@ -102,13 +103,20 @@ def _below(bus: Bus, level: list[Node], seen: set[_Ref], limit: Limit) -> list[N
     return found
 
 
-def _has_children(node: Node, limit: Limit) -> bool:
-    if node.makes_cells or not node.children_count:
-        return False
-    if node.children_count > _MAX_CHILDREN:
-        limit.ran_out = True
-        return False
-    return True
+def _children_of(
+    bus: Bus, level: list[Node], screen: BoundingBox, limit: Limit
+) -> Iterator[tuple[Node, list[tuple[int, _Ref]]]]:
+    """The children of each with their numbers; of thousands of them those that may show."""
+    asked = [node for node in level if node.children_count and not node.makes_cells]
+    few = [node for node in asked if node.children_count <= MAX_CHILDREN]
+    answers = iter(bus.gather([_children((node.name_on_bus, node.path)) for node in few], limit))
+    for node in asked:
+        if node.children_count <= MAX_CHILDREN:
+            answer = next(answers)
+            yield node, list(enumerate(answer[0] if answer else ()))
+        else:
+            yield node, children_in_area(bus, node, screen, limit)
+            node.states |= {CUT}
 
 
 def _described(
@@ -146,7 +154,9 @@ def _described(
         if role and interfaces and all(said):
             values = [one[0] for one in said]
             known = values[0] if len(values) == 1 else dict(zip(_SAID, values, strict=True))
-            node = _node(refs[index], states[index], role, interfaces, known, extents)
+            toolkit = bus.toolkits.get(refs[index][0], "")
+            box = box_of(extents, toolkit)
+            node = _node(refs[index], states[index], role, interfaces, known, box)
             if index in in_panes - placed and not node.shown:
                 if node.role != "viewport":
                     continue
@@ -183,7 +193,7 @@ def _node(
     role: Any,
     interfaces: Any,
     said: dict[str, Any],
-    extents: Any,
+    box: BoundingBox | None,
 ) -> Node:
     return Node(
         name_on_bus=ref[0],
@@ -196,16 +206,8 @@ def _node(
         role=role_name(role[0]),
         description=said.get("Description", ""),
         states=states,
-        box=box_of(extents),
+        box=box,
     )
-
-
-def box_of(response: Any) -> tuple[int, int, int, int] | None:
-    """Returns left, top, right, bottom of GetExtents' answer; None for an empty one."""
-    if not response:
-        return None
-    left, top, width, height = response[0]
-    return (left, top, left + width, top + height) if width > 0 and height > 0 else None
 
 
 def _children(ref: _Ref) -> Call:

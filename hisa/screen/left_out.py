@@ -1,0 +1,28 @@
+"""What a look does not tell, in words: its list of elements is shorter than what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hisa.screen.observation import Observation
+from hisa.screen.roles import CUT
+from hisa.text.prompt_text import excerpt
+
+__all__ = ["cut_lists", "left_out"]
+
+_ROLE_CHARS = 24  # chosen by hand
+
+
+def cut_lists(look: Observation) -> str:
+    """Returns which lists go on where they are not shown; empty: none do."""
+    roles = (excerpt(e.role, _ROLE_CHARS) for e in look.elements or () if CUT in e.states)
+    named = ", ".join(f"the {role}" for role in dict.fromkeys(roles))
+    return named and f"of {named} only what shows is known: scroll for the rest"
+
+
+def left_out(look: Observation) -> Iterator[str]:
+    """Yields the lines that end a list of the elements."""
+    if rest := cut_lists(look):
+        yield f"({rest.capitalize()}.)"
+    if not look.complete:
+        yield "(Not all elements could be read in time: what is not listed may be there.)"

@@ -1,0 +1,76 @@
+"""What lies under something in a page is not clicked, whatever that is made of."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from hisa.actions import Click, Hotkey, Press, Write
+from hisa.errors import NotFound
+from hisa.grounder.elements import ElementsGrounder
+from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.screen.observation import Observation
+from tests.environments.conformance import seen_when
+from tests.grounder.scenes import call
+
+pytestmark = [
+    pytest.mark.desktop,
+    pytest.mark.browser,
+    pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium"),
+]
+
+SAVE = (
+    "<button style='position:absolute;left:100px;top:100px;width:120px;height:30px'"
+    " onclick='document.title=\"Saved\"'>Save draft</button>"
+    "<button style='position:absolute;left:600px;top:500px'>Help</button>"
+)
+OVER = "position:fixed;left:0;top:60px;width:500px;height:120px"
+STRIPES = "background:repeating-linear-gradient(45deg,#ffd,#ffd 8px,#dda 8px,#dda 16px)"
+COVERED = {
+    "banner": f"{SAVE}<div style='{OVER};background:#ffd'>Cookies {'and more ' * 60}</div>",
+    "first": f"<div style='{OVER};z-index:9;{STRIPES}'>Cookies</div>{SAVE}",
+    "dialog": f"{SAVE}<dialog open style='{OVER};margin:0;{STRIPES}'>Welcome</dialog>",
+    "toast": f"{SAVE}<div style='position:fixed;left:80px;top:90px;width:200px;height:60px;"
+    "background:#333;color:#fff'>Uploading your files now</div>",
+    "veil": f"{SAVE}<div style='position:fixed;inset:0;background:rgba(0,0,0,.4)'></div>",
+}
+OPEN = {
+    "drawn": f"{SAVE}<div style='{OVER};pointer-events:none;border:1px solid red'>Draft</div>",
+    "half": f"{SAVE}<div style='position:fixed;left:0;top:60px;width:180px;height:120px;"
+    "background:#ffd'>Drafts</div>",
+}
+
+
+async def _opened(desktop: DesktopEnvironment, name: str, body: str) -> Observation:
+    page = f"<!doctype html><meta charset=utf-8><title>{name}</title>{body}"
+    await desktop.write_file(f"/tmp/{name}.html", page.encode())
+    await desktop.act([Hotkey(("ctrl", "l")), Write(f"file:///tmp/{name}.html"), Press("enter")])
+    return await seen_when(
+        desktop,
+        lambda seen: (
+            _title(seen).startswith(f"{name} ")
+            and any(e.name == "Save draft" for e in seen.elements or ())
+        ),
+    )
+
+
+def _title(seen: Observation) -> str:
+    return seen.active.title if seen.active else ""
+
+
+async def test_a_covered_control_is_not_clicked_and_one_that_is_met_is() -> None:
+    grounder = ElementsGrounder(emit=lambda event: None)
+    async with DesktopEnvironment() as desktop:
+        await desktop.execute("chromium --start-maximized about:blank >/dev/null 2>&1 &")
+        await seen_when(desktop, lambda seen: "Chromium" in _title(seen))
+        for name, body in COVERED.items():
+            seen = await _opened(desktop, name, body)
+            with pytest.raises(NotFound, match="covered by"):
+                await grounder.resolve(call("the button Save draft"), seen)
+        for name, body in OPEN.items():
+            seen = await _opened(desktop, name, body)
+            (place,) = (await grounder.resolve(call("the button Save draft"), seen)).places
+            await desktop.act([Click(seen.convert(place.point, "screen"))])
+            seen = await seen_when(desktop, lambda seen: _title(seen).startswith("Saved"))
+            assert _title(seen).startswith("Saved"), name
