@@ -137,6 +137,7 @@ async def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyP
     assert "secret-word" not in str(caught.value)
 
 
+@pytest.mark.process
 async def test_the_certificates_of_the_environment_hold_for_private_addresses(
     secure: FakeServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +145,7 @@ async def test_the_certificates_of_the_environment_hold_for_private_addresses(
     assert await answer(over_tls(secure)) == "fine"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("tls", [True, False])
 async def test_a_certificate_or_tls_that_fails_is_named_and_tried_once(
     secure: FakeServer, tls: bool

@@ -142,7 +142,7 @@ async def test_a_password_that_is_shown_is_in_no_byte(tmp_path: Path) -> None:
         any("{{secret:typed_1}}" in text for text in texts_below(place)) for place in out[:2]
     )
     words = list(words_in(tmp_path))
-    assert "Name:" in words, "screens are read"
+    assert any(word.startswith("Name") for word in words), "screens are read"
     assert any("HiSA run" in line for line in words), "the video is read"
     assert not [line for line in words if PASSWORD[:9] in line]
 

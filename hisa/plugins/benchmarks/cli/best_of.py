@@ -288,5 +288,6 @@ def _one(run: Run) -> dict[str, Any]:
         "made": results.made,
         "fetched": [str(run.folder / file.place) for file in results.fetched],
         "missed": results.missed,
+        "left_up": "",
         "report": _report(run) or None,
     }
