@@ -128,12 +128,12 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
     dialogs = [element for element in come if element.role in DIALOGS]  # judged by `surprise`
     fresh = [each for each in fresh if not any(is_inside(each, dialog) for dialog in dialogs)]
     labels = {name for e in after.elements or () for name in _labels(e)}
-    said = dict.fromkeys(words for words in _said(fresh, known) if words not in labels)
+    said = dict.fromkeys(_said(fresh, known))
     intent = intent_of(call).casefold()
     if len(said) > _FEW or AWAITED.search(intent):
         return ""
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
-    for words in said:
+    for words in (each for each in said if each not in labels):
         if is_refusal(words) and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""

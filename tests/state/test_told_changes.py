@@ -184,3 +184,17 @@ def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
     after: Observation = look((0, 0, 90, 90), elements=(label, field))
     said = unexpected(clicked((50, 150)), look(elements=()), after, (ROI,))
     assert ("came up" in said) is not labels
+
+
+@pytest.mark.parametrize("fields", [0, 6])
+def test_what_a_dialog_hid_did_not_come_up_with_the_page_behind_it(fields: int) -> None:
+    """Browsers do not list a page behind a question; with it comes back what it said before."""
+    said = element("static", "That is not a valid address", BoundingBox(20, 20, 200, 40, "screen"))
+    page = [said]
+    for row in range(fields):
+        at = BoundingBox(20, 50 + 20 * row, 120, 65 + 20 * row, "screen")
+        page += [element("static", f"Row {row}", at, f"Row {row}")]
+        page += [replace(page[-1], role="entry", name="", text="", label=f"Row {row}")]
+    question = element("dialog", "Discard the draft?", BoundingBox(50, 50, 300, 200, "screen"))
+    looks = look(elements=(question,)), look((0, 0, 90, 90), elements=tuple(page))
+    assert ("came up" in unexpected(clicked((50, 150)), *looks, (ROI,))) is (fields == 0)
