@@ -167,10 +167,16 @@ _SPLIT = BoundingBox(100, 80, 190, 120, "screen")
         (split_button(lit=False, cover_from=76), Point(180, 100, "image"), False),
     ],
     ids=[
-        "parted", "tip below", "tip on the point", "tip somewhere", "tip over the picture",
-        "cover over the arrow", "cover on the point", "cover on the point, not lit",
+        "parted",
+        "tip below",
+        "tip on the point",
+        "tip somewhere",
+        "tip over the picture",
+        "cover over the arrow",
+        "cover on the point",
+        "cover on the point, not lit",
     ],
-)  # fmt: skip
+)
 def test_lines_of_a_highlight_and_a_tip_in_the_margin_are_no_other_label(
     now: Observation, at: Point | None, same: bool
 ) -> None:

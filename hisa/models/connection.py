@@ -80,8 +80,11 @@ def connecting(endpoint: Endpoint) -> Iterator[None]:
     try:
         yield
     except (ImportError, ValueError) as error:
-        proxies = (f"{name}_proxy={url}" for name, url in urllib.request.getproxies().items()
-                   if "://" in url and not url.startswith("http"))  # fmt: skip
+        proxies = (
+            f"{name}_proxy={url}"
+            for name, url in urllib.request.getproxies().items()
+            if "://" in url and not url.startswith("http")
+        )
         raise ModelUnavailable(
             f"{redact(endpoint.url)} cannot be reached by the proxy of the environment, "
             f"{redact(', '.join(proxies))}: {error}",

@@ -124,8 +124,8 @@ def held_facts(call: GroundedCall, before: Observation, after: Observation) -> s
     acting = any(isinstance(act, Click | Drag | Hotkey | Press | Write) for act in call.actions)
     during = [*map(field_text, before.held)] if acting else []
     since = [field_text(name) for name in after.held if name not in before.held]
-    told = [f"Done while held down: {', '.join(during)}."] if during else []
-    return " ".join([*told, f"Still held down: {', '.join(since)}."] if since else told)
+    sentences = [f"Done while held down: {', '.join(during)}."] if during else []
+    return " ".join([*sentences, f"Still held down: {', '.join(since)}."] if since else sentences)
 
 
 def written_facts(written: Written) -> str:

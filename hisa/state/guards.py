@@ -368,15 +368,16 @@ def _focused_by_answer(made: Sequence[MadeCall], reference: Observation) -> list
 def _is_written_in(element: Element, before: Sequence[Element], made: Sequence[MadeCall]) -> bool:
     """Whether keys go where they went: to the same thing, or to the text that it opened for them.
 
-    A sheet's cell has such a text. It lies over the cell or holds what was typed; LibreOffice tells
-    a wrong place of numbers.
+    A sheet's cell has such a text. It lies over the cell or holds what was typed; LibreOffice gives
+    a wrong place for numbers. A field must do both: one that came up may take the keys as well.
     """
     if _is_among(element, before) or not _holds_text(element):
         return _is_among(element, before)
-    actions = (action for each in made for action in each.call.actions)
+    actions = (action for step in made for action in step.call.actions)
     typed = [action.text.strip() for action in actions if isinstance(action, Write)]
     overlaps = any(element.box.intersection(other.box) for other in before)
-    return overlaps or (bool(typed and typed[-1]) and element.text.strip().endswith(typed[-1]))
+    holds = bool(typed and typed[-1]) and element.text.strip().endswith(typed[-1])
+    return (overlaps and holds) if element.role in FIELDS else (overlaps or holds)
 
 
 def _is_part(element: Element, other: Element) -> bool:

@@ -133,7 +133,7 @@ def _answered(call: GroundedCall, before: Observation, after: Observation) -> st
     if len(said) > _FEW or AWAITED.search(intent):
         return ""
     typed = " ".join(action.text for action in call.actions if isinstance(action, Write))
-    for words in (each for each in said if each not in labels):
+    for words in (text for text in said if text not in labels):
         if is_refusal(words) and words.casefold() not in intent and words not in typed:
             return f"“{field_text(excerpt(words, _CHARS))}” came up on the screen."
     return ""

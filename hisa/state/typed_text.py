@@ -60,8 +60,8 @@ def read_back(call: GroundedCall, before: Observation, after: Observation) -> Re
     """
     acts = [act for act in call.actions if not isinstance(act, Sleep | Move)]
     changed_again = any(
-        isinstance(one, Write) and not isinstance(other, Click | Write)
-        for one, other in pairwise(acts)
+        isinstance(act, Write) and not isinstance(following, Click | Write)
+        for act, following in pairwise(acts)
     )
     only_types = all(isinstance(act, Click) or _is_editing(act) for act in acts)
     if not only_types or not acts or not isinstance(acts[-1], Write):
@@ -135,10 +135,10 @@ def _difference(typed: str, field: Element) -> ReadBack:
     return ReadBack("differs", f"The {called(field)} {now}, and “{meant}” was typed.")
 
 
-def _common(one: str, other: str) -> int:
+def _common(first: str, second: str) -> int:
     """The number of characters that two texts begin with alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _is_at_place(one: Element, other: Element) -> bool:
@@ -148,12 +148,12 @@ def _is_at_place(one: Element, other: Element) -> bool:
 
 def _came_into(text: str, old: str, typed: str) -> bool:
     """Whether a text holds what was typed and did not before, maybe in the form of a mask."""
-    now, was, wanted = _plain(text), _plain(old), _plain(typed)
-    completed = now != was and now.startswith(wanted)  # over a text that was selected
-    if now == wanted or completed or now.count(wanted) > was.count(wanted):
+    now, was, new = _plain(text), _plain(old), _plain(typed)
+    completed = now != was and now.startswith(new)  # over a text that was selected
+    if now == new or completed or now.count(new) > was.count(new):
         return True
-    bare, now, was = ("".join(filter(str.isalnum, text)) for text in (wanted, now, was))
-    masked = bare and (bare == wanted or not any(map(str.isalpha, bare)))
+    bare, now, was = ("".join(filter(str.isalnum, text)) for text in (new, now, was))
+    masked = bare and (bare == new or not any(map(str.isalpha, bare)))
     return bool(masked) and now.count(bare) > was.count(bare)
 
 

@@ -27,8 +27,13 @@ LOCALES = pytest.mark.parametrize("locale", [LATIN, ASCII], ids=["latin-1", "asc
 
 
 def done(folder: Path, locale: dict[str, str], *words: str, code: int = 0) -> tuple[bytes, bytes]:
-    environ = {**os.environ, **locale, "HISA_RUN__FOLDER": str(folder / "runs"),
-               "HISA_PATTERNS__PATH": str(folder / "patterns"), "COLUMNS": "200"}  # fmt: skip
+    environ = {
+        **os.environ,
+        **locale,
+        "HISA_RUN__FOLDER": str(folder / "runs"),
+        "HISA_PATTERNS__PATH": str(folder / "patterns"),
+        "COLUMNS": "200",
+    }
     line = [sys.executable, "-m", "hisa", *words]
     ended = subprocess.run(line, env=environ, stdin=subprocess.DEVNULL, capture_output=True)
     assert b"Traceback" not in ended.stderr, ended.stderr

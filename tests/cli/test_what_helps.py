@@ -76,8 +76,19 @@ def test_terminal_and_json_say_what_helps(tmp_path: Path) -> None:
     refused = Fault("status", status=401, text="wrong key")
     with StockGuest() as guest, FakeServer(then=lambda _: refused) as server:
         command = Command(tmp_path, url=server.url)
-        words = ("run", "Press it.", "--env", f"guest={guest.url}", "--model", "m", "--no-report",
-                 "--confirm", "never", "--set", "environment.settle=0.2")  # fmt: skip
+        words = (
+            "run",
+            "Press it.",
+            "--env",
+            f"guest={guest.url}",
+            "--model",
+            "m",
+            "--no-report",
+            "--confirm",
+            "never",
+            "--set",
+            "environment.settle=0.2",
+        )
         shown = command.run(*words, code=3)
         code, output, _ = command.ended(*words, "--json")
     assert "try: export OPENAI_API_KEY=…" in " ".join(shown.split())

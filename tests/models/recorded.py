@@ -143,8 +143,9 @@ TURNS_REFUSED = {
 
 def events(*data: object, name: str = "data") -> Recorded:
     """A stream of server-sent events, without an end mark."""
-    lines = "".join(f"{name if i == len(data) else 'data'}: {json.dumps(d)}\n\n"
-                    for i, d in enumerate(data, 1))  # fmt: skip
+    lines = "".join(
+        f"{name if i == len(data) else 'data'}: {json.dumps(d)}\n\n" for i, d in enumerate(data, 1)
+    )
     return Recorded(status=200, body=lines, content_type="text/event-stream")
 
 

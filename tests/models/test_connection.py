@@ -47,10 +47,27 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = folder / "server.pem"
     key, signed = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(signed)],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=x",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            str(key),
+            "-out",
+            str(signed),
+        ],
+        check=True,
+        capture_output=True,
+    )
     file.write_text(key.read_text() + signed.read_text())
     return file
 

@@ -175,9 +175,17 @@ def test_a_run_that_does_not_succeed_brings_home_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["x" * 250 + ".ods", "x" * 300 + ".tar.gz", "ж" * 130 + ".code-workspace", "😀" * 80 + ".csv",
-     "a\tb.ods", "x" * 300, "x" * 260 + ". a sentence", ".x" + "y" * 300 + ".bashrc"],
-)  # fmt: skip
+    [
+        "x" * 250 + ".ods",
+        "x" * 300 + ".tar.gz",
+        "ж" * 130 + ".code-workspace",
+        "😀" * 80 + ".csv",
+        "a\tb.ods",
+        "x" * 300,
+        "x" * 260 + ". a sentence",
+        ".x" + "y" * 300 + ".bashrc",
+    ],
+)
 def test_a_name_that_is_shortened_keeps_its_ending(name: str) -> None:
     place = results._place(f"/home/user/{name}", "/home/user").name
     assert len(place.encode()) <= 255

@@ -188,7 +188,7 @@ def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
 
 @pytest.mark.parametrize("fields", [0, 6])
 def test_what_a_dialog_hid_did_not_come_up_with_the_page_behind_it(fields: int) -> None:
-    """Browsers do not list a page behind a question; with it comes back what it said before."""
+    """Browsers do not list a page behind a question; then it holds what it held before."""
     said = element("static", "That is not a valid address", BoundingBox(20, 20, 200, 40, "screen"))
     page = [said]
     for row in range(fields):

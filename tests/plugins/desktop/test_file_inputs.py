@@ -100,8 +100,9 @@ async def test_a_file_dialog_of_another_program_is_no_application_that_is_gone(
 
 async def answered(desktop: DesktopEnvironment, title: str) -> str:
     """Type a file's name into a dialog; returns the step's line."""
-    before = await look_when(desktop, lambda look: look.active is not None
-                             and look.active.title == title)  # fmt: skip
+    before = await look_when(
+        desktop, lambda look: look.active is not None and look.active.title == title
+    )
     call = verdicts.does("pyautogui.write('/home/user/photo.png\\n')", "Choose the photo.")
     await desktop.act(call.actions)
     after = await look_when(

@@ -33,9 +33,15 @@ PAGE = """<!doctype html><meta charset=utf-8><title>Values</title><h1>Values</h1
 <p role=spinbutton tabindex=0 aria-label=Guests aria-valuenow=4>guests
 <p role=progressbar aria-label=Setup aria-valuenow=3 aria-valuetext="step 3 of 5">setup"""
 OF_PAGE = {
-    "Volume": "20", "Count": "7", "Load": "35", "Wait": "", "Disk": "6", "Heat": "warm",
-    "Guests": "4", "Setup": "step 3 of 5",
-}  # fmt: skip
+    "Volume": "20",
+    "Count": "7",
+    "Load": "35",
+    "Wait": "",
+    "Disk": "6",
+    "Heat": "warm",
+    "Guests": "4",
+    "Setup": "step 3 of 5",
+}
 
 
 def _value(seen: Observation, name: str) -> str | None:

@@ -146,8 +146,11 @@ def test_japanese_has_no_blanks_between_its_words() -> None:
 @needs_tesseract
 def test_a_wide_screen_is_read_at_its_full_size() -> None:
     names = ("Invoice total 118", "Delivery address", "Customer 4512", "Payment reference")
-    places = {(60 + 950 * column, 40 + 30 * row): name
-              for row in range(3) for column, name in enumerate(names)}  # fmt: skip
+    places = {
+        (60 + 950 * column, 40 + 30 * row): name
+        for row in range(3)
+        for column, name in enumerate(names)
+    }
     full = drawn(places, (3840, 1080), 11)
     shown = full.fitted(Size(1280, 720))
     assert shown.size == Size(1280, 360)

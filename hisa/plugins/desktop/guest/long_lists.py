@@ -38,7 +38,7 @@ def children_in_area(
     children: _Children = {}
     more = _next(children, area, node.children_count)
     while more and limit.left and len(children) < MAX_CHILDREN:
-        children |= _asked(bus, node, more, limit)
+        children |= _query_children(bus, node, more, limit)
         more = _next(children, area, node.children_count)
     placed = [(number, ref, box) for number, (ref, box) in sorted(children.items()) if box]
     beside = [box for _, _, box in placed if any(_side(box, area))]
@@ -46,17 +46,17 @@ def children_in_area(
     return [(number, ref) for number, ref, box in placed if not any(_side(box, area))]
 
 
-def _asked(bus: Bus, node: Node, numbers: list[int], limit: Limit) -> _Children:
+def _query_children(bus: Bus, node: Node, numbers: list[int], limit: Limit) -> _Children:
     calls = [node.call("Accessible", "GetChildAtIndex", arguments("i", n)) for n in numbers]
-    found = zip(numbers, bus.gather(calls, limit), strict=True)
-    refs: list[tuple[int, _Ref]] = [(n, tuple(answer[0])) for n, answer in found if answer]
-    told = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, node.name_on_bus) else arguments("u", 0)
-    asks = [Call(*ref, "org.a11y.atspi.Component", "GetExtents", told) for _, ref in refs]
+    answers = zip(numbers, bus.gather(calls, limit), strict=True)
+    refs: list[tuple[int, _Ref]] = [(n, tuple(answer[0])) for n, answer in answers if answer]
+    coordinates = gtk4.IN_WINDOW if gtk4.is_gtk4(bus, node.name_on_bus) else arguments("u", 0)
+    extents = [Call(*ref, "org.a11y.atspi.Component", "GetExtents", coordinates) for _, ref in refs]
     toolkit = bus.toolkits.get(node.name_on_bus, "")
-    boxes = [box_of(answer, toolkit) for answer in bus.gather(asks, limit)]
-    there = [None if box is None or NOWHERE in box else box for box in boxes]
-    gone: _Children = dict.fromkeys(numbers, (("", ""), None))
-    return gone | {n: (ref, box) for (n, ref), box in zip(refs, there, strict=True)}
+    boxes = [box_of(answer, toolkit) for answer in bus.gather(extents, limit)]
+    placed = [None if box is None or NOWHERE in box else box for box in boxes]
+    missing: _Children = dict.fromkeys(numbers, (("", ""), None))
+    return missing | {n: (ref, box) for (n, ref), box in zip(refs, placed, strict=True)}
 
 
 def _side(box: BoundingBox, area: BoundingBox) -> tuple[int, int]:
@@ -80,8 +80,8 @@ def _next(children: _Children, area: BoundingBox, count: int) -> list[int]:
     behind = [number for number in known if number > placed[-1]][:1]
     gaps: list[list[int]] = []
     for first, second in pairwise([*before, *placed, *behind]):
-        one, other = children[first][1], children[second][1]
-        sides = zip(_side(one, area), _side(other, area), strict=True) if one and other else ()
+        start, end = children[first][1], children[second][1]
+        sides = zip(_side(start, area), _side(end, area), strict=True) if start and end else ()
         if second - first > 1 and not any(a == b != 0 for a, b in sides):
             gaps.append([n for n in range(first + 1, second) if n not in children])
     share = max(1, _AT_ONCE // max(1, len(gaps)))
