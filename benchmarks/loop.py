@@ -43,7 +43,7 @@ from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
 
 STEPS = 60
-GOAL_MS = 25.0
+GOAL_MS = 20.0
 SIZE = Size(1280, 720)
 PLAN = json.dumps({"thought": "On.", "tool": "gui_action", "input": "pyautogui.click(400, 300)"})
 

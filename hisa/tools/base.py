@@ -10,6 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -243,9 +244,9 @@ class Tool(BaseTool):
         self._context_name, self._model = _read_signature(function)
         self.uses_machine = bool(self._context_name)
 
-    @property
+    @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """JSON schema of the input object."""
+        """JSON schema of the input object, made once: every step's prompt is drawn from it."""
         return self._model.model_json_schema()
 
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:

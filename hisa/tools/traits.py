@@ -56,12 +56,13 @@ class Needs:
 
     def in_front(self, look: Observation) -> bool:
         """Whether the application that it is for has the focus; True where it is for none."""
+        if len(look.windows) < self.windows or not self.apps:
+            return len(look.windows) >= self.windows
         windows = reversed(look.windows)  # the one on top is the last
         front = next((window for window in windows if window.active), None)
         while front is not None and _is_among(front.app, self.dialogs):
             front = next(windows, None)
-        focused = front is not None and _is_among(front.app, self.apps)
-        return len(look.windows) >= self.windows and (not self.apps or focused)
+        return front is not None and _is_among(front.app, self.apps)
 
     def is_open(self, look: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""

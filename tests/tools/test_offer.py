@@ -231,3 +231,9 @@ def test_a_number_is_taken_where_a_text_is_wanted() -> None:
     assert given == {"paragraph": "3", "text": "New."}
     rows = next(one for one in SPREADSHEET.tools() if one.name == "calc_write")
     assert rows.arguments({"cell": "A1", "values": [[3, "x"]]})["values"] == [[3, "x"]]
+
+
+def test_a_tool_makes_its_schema_once() -> None:
+    """Each step's prompt reads the schemas of all tools several times."""
+    made = Tool(chart)
+    assert made.parameters is made.parameters
