@@ -66,7 +66,9 @@ class Actor:
         self._manager = ManagerSync(screen)
         self._clicked = False
         pinger = Pinger(screen)
-        self._pointer = Pointer(display, (screen.width, screen.height), pinger.glance)
+        self._pointer = Pointer(
+            display, (screen.width, screen.height), pinger.glance, pinger.settle_press
+        )
         self._pace = ActionPacing(screen, pinger.wait, work)
         self._keyboard = Keyboard(display, pinger.has_read, self._pace.pause)
         self._doers: dict[str, Callable[[Mapping[str, Any]], None]] = {
@@ -87,7 +89,7 @@ class Actor:
     def act(
         self,
         actions: list[Any],
-        difference: Callable[[], str] = lambda: "",
+        difference: Callable[[], str] | None = None,
         *,
         follows: bool = False,
     ) -> int:
@@ -95,8 +97,9 @@ class Actor:
 
         Args:
             actions: as they come over the wire.
-            difference: asked at the last moment before the first one that does more than move the
-                pointer or wait, after all waiting; before that, the pointer goes where it presses.
+            difference: how the screen differs from the one they were decided on, read at the last
+                moment before the first one that does more than move the pointer or wait, after all
+                waiting; before that, the pointer goes where it presses. None: nothing to compare.
             follows: they go on with those before: a click may be the second of a double click.
 
         Raises:
@@ -113,11 +116,12 @@ class Actor:
                 try:
                     if isinstance(before, Mapping) and isinstance(action, Mapping):
                         self._pace.between(before, action)
-                    self._do(action, difference if done == held else None, apart=not follows)
+                    compare = difference if done == held else None
+                    self._do(action, compare, apart=done == held and not follows)
                     before = action
                 except (ValueError, TypeError, KeyError) as error:
                     raise ActionError(str(error), done) from error
-            if not actions and (why := difference()):
+            if not actions and difference is not None and (why := difference()):
                 raise Changed(why)
             return len(actions) and done + 1
 
@@ -135,12 +139,12 @@ class Actor:
         doer = self._doers.get(kind) if isinstance(kind, str) else None
         if doer is None:
             raise ValueError(f"unknown action {kind!r}; allowed: {', '.join(sorted(self._doers))}")
-        if difference is not None and kind in _BUTTONS:
+        if (apart or difference is not None) and kind in _BUTTONS:
             at = action.get("start") if kind == "drag" else action.get("at")
             place = self._place(at) or self._pointer.position()
             if apart and kind == "click":
                 self._pointer.separate(place)
-            if apart or place != self._pointer.position():
+            if difference is not None and (apart or place != self._pointer.position()):
                 self._pointer.arrive(place)
         if kind in _KEYBOARD and self._clicked:
             self._manager.wait()

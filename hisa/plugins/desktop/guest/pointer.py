@@ -15,10 +15,6 @@ __all__ = ["BUTTONS", "Pointer"]
 BUTTONS = {"left": 1, "middle": 2, "right": 3}
 _UP, _DOWN, _LEFT, _RIGHT = 4, 5, 6, 7
 _DOUBLE_CLICK_SECONDS, _DOUBLE_CLICK_PIXELS = 0.45, 6
-_HELD_SECONDS = 0.02
-"""LibreOffice's new-sheet button takes no notice of a press whose release comes before it has drawn
-itself pressed: on busy cores 1 of 6 worked that was held for 5 ms, and each of 18 that was held for
-20 ms from when the window had read it."""
 _REACTION_SECONDS = 0.04
 """Two frames of a page and what is left of a third: a card that opens on the pointer's coming is
 painted then. The client's `hisa.actions.unchanged_look` has the same."""
@@ -35,12 +31,20 @@ class Pointer:
         display: a connection of its own.
         size: width and height in pixels.
         read: waits a moment until the window under the pointer has read its events.
+        settle_press: the same, and until its program has worked on them.
     """
 
-    def __init__(self, display: Any, size: tuple[int, int], read: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        display: Any,
+        size: tuple[int, int],
+        read: Callable[[], None],
+        settle_press: Callable[[], None],
+    ) -> None:
         self._display = display
         self._size = size
         self._read = read
+        self._settle_press = settle_press
         self._last_click = (0.0, 0, 0)
 
     def place(self, x: float, y: float) -> tuple[int, int]:
@@ -82,8 +86,7 @@ class Pointer:
         for _ in range(count):
             self._button(X.ButtonPress, BUTTONS[button])
             self._display.sync()
-            self._read()
-            time.sleep(_HELD_SECONDS)
+            self._settle_press()
             self._button(X.ButtonRelease, BUTTONS[button])
             self._display.sync()
         self._last_click = (time.monotonic(), *self.position())

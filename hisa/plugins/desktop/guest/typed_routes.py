@@ -243,13 +243,15 @@ class TypedRoutes:
             if actions and _answers(actions[-1]) and self._in_dialog():
                 self._answered_at = time.monotonic() + _PRESSED_SECONDS
 
-    def _difference(self, unchanged: Any) -> Callable[[], str]:
+    def _difference(self, unchanged: Any) -> Callable[[], str] | None:
         """Returns a function that says how the screen differs from the look of an act."""
+        if unchanged is None:
+            return None
         try:
-            asked = None if unchanged is None else read_held(unchanged)
+            look, boxes = read_held(unchanged)
         except ValueError as error:
             raise HttpError(400, str(error)) from error
-        return lambda: "" if asked is None else self._looks.difference(*asked, self._screen)
+        return lambda: self._looks.difference(look, boxes, self._screen)
 
     def _in_dialog(self) -> bool:
         """Whether the window in front is smaller than the screen, and not alone."""
