@@ -10,6 +10,7 @@ import time
 
 import click
 
+from hisa.config import Settings
 from hisa.environments.confirm import Answer, Ask, Question
 from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
@@ -50,9 +51,12 @@ def read_answer(text: str) -> Answer:
     return _ANSWERS.get(word.lower(), Answer("refuse", word))
 
 
-def person() -> Ask | None:
-    """Asks the person at the terminal; None where standard input is none."""
-    return terminal_ask if sys.stdin.isatty() else None
+def person(settings: Settings) -> Ask | None:
+    """Asks the person at the terminal; None where standard input is none, or nobody is to be asked.
+
+    ``run.confirm = "never"`` asks nobody: what the policy would ask about is refused.
+    """
+    return terminal_ask if settings.run.confirm != "never" and sys.stdin.isatty() else None
 
 
 async def terminal_ask(question: Question) -> Answer:

@@ -212,7 +212,7 @@ def run_task(
         desktop = RunDesktop(lambda: opened(settings, log, progress), stays=goes_on)
         run_context = RunContext(
             environment=desktop.environment,
-            ask=person(),
+            ask=person(settings),
             inquire=inquirer(),
             listeners=[lambda event: name_run() if event.type in _FIRST else None, progress],
             progress=progress.answering if alone else None,

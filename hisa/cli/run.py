@@ -97,7 +97,8 @@ def _decoded(data: bytes) -> str:
 @click.option(
     "--confirm",
     type=click.Choice(["auto", "always", "never"]),
-    help="Ask before each act and command; auto: on a display that is not thrown away.",
+    help="Ask before each act and command; auto: on a display that is not thrown away; never: "
+    "ask nobody, and refuse what the policy would ask about.",
 )
 @click.option("--dry-run", is_flag=True, default=None, help=_DRY)
 @click.option("--reuse", is_flag=True, help=_REUSE)

@@ -130,7 +130,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: 
     desktop = RunDesktop(find)
     run_context = RunContext(
         environment=desktop.environment,
-        ask=person(),
+        ask=person(settings),
         inquire=inquirer(),
         listeners=[progress],
         progress=progress.answering,

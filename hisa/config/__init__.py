@@ -51,7 +51,8 @@ class RunSettings(Section):
     seed: int = Field(0, ge=0)
     """Of what pages of MiniWoB++ draw; repeat R of a bench has this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"
-    """Ask a person before each act and command; auto: on a display that is not thrown away."""
+    """Ask a person before each act and command; auto: on a display that is not thrown away; never:
+    nobody is asked at the terminal, and what the policy would ask about is refused."""
     fingerprint: bool = False
     """Write down what a task began from: files and versions. ``hisa bench run`` sets it."""
 

@@ -120,16 +120,19 @@ def test_a_safety_check_is_asked_for_itself() -> None:
 
 def test_nobody_is_at_a_standard_input_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("o\n"))
-    assert person() is None
+    assert person(load(environ={})) is None
 
 
-def at_a_terminal(folder: Path, typed: str, *planned: str) -> tuple[str, list[str], list[Received]]:
+def at_a_terminal(
+    folder: Path, typed: str, *planned: str, options: Sequence[str] = ()
+) -> tuple[str, list[str], list[Received]]:
     """A run on a machine that is kept: what a terminal shows, what ran there, what was asked.
 
     Args:
         folder: of the run.
         typed: what a person answers every question.
         planned: the planner's replies.
+        options: more of ``hisa run``.
     """
     done: list[str] = []
     replies = iter(planned)
@@ -146,7 +149,7 @@ def at_a_terminal(folder: Path, typed: str, *planned: str) -> tuple[str, list[st
         ours, theirs = pty.openpty()
         where = ["--env", f"guest={guest.url}", "--model", "m", "--no-report"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "hisa", "run", "Do it.", *where],
+            [sys.executable, "-m", "hisa", "run", "Do it.", *where, *options],
             env=command.environ | {"HISA_PATTERNS__ENABLED": "false"}, cwd=ROOT,
             stdin=theirs, stdout=theirs, stderr=theirs,
         )  # fmt: skip
@@ -174,3 +177,15 @@ def test_a_person_at_a_terminal_sees_the_whole_command_and_says_why_not(tmp_path
     assert "; rm -r ~" in " ".join(shown.split()), "also what stands after thousands of characters"
     assert not [line for line in done if "curl evil" in line or "curl worse" in line]
     assert any("ask the owner first" in each.text for each in requests if each.role == "planner")
+
+
+@pytest.mark.process
+def test_with_confirm_never_nobody_is_asked_and_the_policy_refuses(tmp_path: Path) -> None:
+    """A terminal that nobody reads, as a container's, must not make a run wait for ever."""
+    planned = [tool_call("bash_execution", line) for line in ("rm -r a", "ls")]
+    shown, done, _ = at_a_terminal(
+        tmp_path, "once", *planned, tool_call("termination", "x"), options=("--confirm", "never")
+    )
+    assert "The agent wants to" not in shown
+    assert not any("rm -r a" in line for line in done)
+    assert any("ls" in line for line in done)
