@@ -125,14 +125,14 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
 	$(BIN)/hisa install --alone osworld miniwob
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.mutation: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,mutation]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev,mutation]'
 	@touch $@

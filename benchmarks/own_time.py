@@ -50,6 +50,8 @@ PLAN = json.dumps(
 _JSON = "application/json"
 _COPIED = 1 << 16
 """Longer bodies are sent by themselves: a copy of a picture takes as long as sending it."""
+_STEP_SECONDS, _START_SECONDS = 1.0, 60.0
+"""Time limit of a run: ten times what a step takes on two busy cores, and what starting takes."""
 _ANSWERS = {"grounder": "(400,300)", "planner": PLAN}
 
 
@@ -133,7 +135,7 @@ class _Machine(_Handler):
         if path == "/hisa/execute":
             return _JSON, b'{"exit_code": 0, "output": "", "error": "", "timed_out": false}'
         if path != "/hisa/observe":
-            body = {"protocol": 1, "capabilities": ["execute"], "screen": size}
+            body = {"protocol": 1, "capabilities": ["execute", "unchanged"], "screen": size}
             return _JSON, json.dumps(body).encode()
         type(self).shown += 1
         return "application/octet-stream", self.looks[self.shown % len(self.looks)]
@@ -165,7 +167,7 @@ def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
         "--model", "instant", "--max-steps", str(steps), "--confirm", "never", "--no-report",
         "--runs", str(folder), "--set", "patterns.enabled=false",
         "--set", "models.grounder.model=instant", "--set", f"models.grounder.base_url={models}/v1",
-        "--set", "grounder.kind=vision",
+        "--set", "grounder.kind=vision", "--set", "policy.defaults=never",
     ]  # fmt: skip
     environment = {**os.environ, "OPENAI_BASE_URL": f"{models}/v1", "OPENAI_API_KEY": "x"}
     master, slave = pty.openpty()
@@ -173,7 +175,11 @@ def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
     drain.start()
     process = subprocess.Popen(line, stdout=slave, stderr=slave, stdin=slave, env=environment)
     os.close(slave)
-    process.wait()
+    try:
+        process.wait(_STEP_SECONDS * steps + _START_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        sys.exit(f"benchmarks.own_time: hisa run took longer than its limit, {steps} steps")
     (found,) = (path.parent for path in folder.glob("*/events.jsonl"))
     return found
 

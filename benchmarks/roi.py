@@ -1,7 +1,8 @@
-"""The changed box against a plain NumPy one, as ratios in one run.
+"""What a step calls for its region of interest, against a plain NumPy box, as ratios in one run.
 
-Both get two decoded pictures (`PIL.Image`, RGB) and give the smallest box of changed pixels, since
-pictures are what the state manager holds. So the NumPy time includes the conversion of both
+Both get two decoded pictures (`PIL.Image`, RGB), since pictures are what the state manager holds.
+HiSA's `roi_pair` gives the changed box, its regions without pointer and caret, and both crops;
+NumPy gives the box of the changed pixels alone. The NumPy time includes the conversion of both
 pictures to arrays; the same without the conversion is printed beside it. Pictures: a desktop-like
 scene, of which a window of a quarter of the width and height changed. The two are timed by turns
 in every round, so that a busy machine slows both.
@@ -23,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Screenshot
-from hisa.state.roi import changed_box
+from hisa.screen.geometry import BoundingBox, Size
+from hisa.screen.observation import Observation, Screenshot
+from hisa.state.roi import roi_pair
 
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
 GOAL = 10.0
@@ -67,8 +68,14 @@ def milliseconds(work: Callable[[], object]) -> float:
 def measure(width: int, height: int, rounds: int) -> dict[str, float | str]:
     before, after = scene(width, height)
     arrays = np.asarray(before.pixels), np.asarray(after.pixels)
+    looks = [Observation(picture, Size(width, height)) for picture in (before, after)]
+
+    def region() -> BoundingBox | None:
+        pair = roi_pair(looks[0], looks[1])
+        return pair and pair.box
+
     contenders: dict[str, Callable[[], BoundingBox | None]] = {
-        "hisa": lambda: changed_box(before, after),
+        "hisa": region,
         "numpy": lambda: numpy_box(np.asarray(before.pixels), np.asarray(after.pixels)),
         "numpy_bare": lambda: numpy_box(*arrays),
     }
@@ -98,7 +105,9 @@ def machine() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="ROI box: HiSA against plain NumPy.")
+    parser = argparse.ArgumentParser(
+        description="The ROI pair of a step against a plain NumPy box."
+    )
     parser.add_argument("--rounds", type=int, default=31, help="median of so many (default 31)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
@@ -114,7 +123,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(report, indent=2))
         return
-    print(f"ROI box, median of {options.rounds}; {report['date']}; {report['machine']}")
+    print(f"ROI pair, median of {options.rounds}; {report['date']}; {report['machine']}")
     print("NumPy: any difference per pixel, rows and columns, from pictures / from ready arrays")
     for result in results:
         verdict = "met" if float(result["ratio"]) >= GOAL else "NOT met"

@@ -4,7 +4,7 @@
 set -eu
 python=$1 folder=$2
 pip() { "$python" -m pip "$@"; }
-pip install --quiet --disable-pip-version-check tiktoken
+pip install --quiet --disable-pip-version-check --no-warn-conflicts tiktoken
 pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
     --dest "$folder" litellm==1.80.0
 "$python" -m zipfile -e "$folder"/litellm-*.whl "$folder"/litellm

@@ -204,6 +204,20 @@ def test_benchmarks_end_with_1_where_a_goal_is_not_met(
     assert done.stdout.endswith(last)
 
 
+def test_a_benchmark_that_does_not_end_is_ended_and_named(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *loop*) exec sleep 600;; esac\necho "$*"\n', "utf-8")
+    python.chmod(0o755)
+    words = ["bash", str(ROOT / "scripts" / "bench.sh"), str(python), "loop", "tokens"]
+    environment = os.environ | {"BENCH_SECONDS": "1"}
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, env=environment, timeout=60
+    )
+    assert done.returncode == 1
+    assert "benchmarks.loop took longer than 1 s" in done.stdout
+    assert done.stdout.endswith("not met or failed, 1 of 2: loop\n")
+
+
 PASSES_LATER = "def test_a(): assert SEEN"
 
 

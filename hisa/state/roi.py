@@ -24,8 +24,8 @@ __all__ = [
     "MAX_REGIONS",
     "MINIMUM_CROP",
     "RoiPair",
-    "changed_box",
     "changed_mask",
+    "changed_pixels",
     "roi_pair",
     "whole_pair",
 ]
@@ -58,17 +58,6 @@ class RoiPair:
     shown: tuple[BoundingBox, ...]
     before: Screenshot
     after: Screenshot
-
-
-def changed_box(before: Screenshot, after: Screenshot) -> BoundingBox | None:
-    """The smallest image-space box with every pixel that differs; None where none does.
-
-    Pictures of different sizes differ as a whole: the box is the whole of ``after``.
-    """
-    if before.size != after.size:
-        return _whole(after)
-    found = _difference(before, after)
-    return found and found[1]
 
 
 def roi_pair(
@@ -116,7 +105,7 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 
     A browser that paints a part anew paints single pixels of it one step lighter.
     """
-    found = _difference(before.screenshot, after.screenshot, UNSEEN)
+    found = changed_pixels(before.screenshot, after.screenshot)
     if found is None:
         return None
     changed, box = found  # the rest is black: most of the screen
@@ -126,10 +115,10 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
     return None if is_caret(mask) else mask
 
 
-def _difference(
-    before: Screenshot, after: Screenshot, unseen: int = 0
+def changed_pixels(
+    before: Screenshot, after: Screenshot
 ) -> tuple[NDArray[np.bool_], BoundingBox] | None:
-    """The pixels that differ by more than ``unseen`` in two pictures of one size, in their box."""
+    """The pixels that differ by more than `UNSEEN` in two pictures of one size, in their box."""
     import numpy as np
 
     rows = _differing_rows(before, after)
@@ -146,7 +135,7 @@ def _difference(
         return None
     left, first, right, last = exact  # most of a screen lies outside, and is not read again
     old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
-    differ = np.maximum(old, new) - np.minimum(old, new) > unseen
+    differ = np.maximum(old, new) - np.minimum(old, new) > UNSEEN
     seen = _box(differ)
     if seen is None:
         return None

@@ -12,7 +12,7 @@ from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
-from hisa.state.roi import RoiPair, changed_box, roi_pair, whole_pair
+from hisa.state.roi import UNSEEN, RoiPair, changed_pixels, roi_pair, whole_pair
 from tests.state.scene import picture
 
 SIZE = Size(320, 180)
@@ -23,12 +23,18 @@ def seen(screenshot: Screenshot, cursor: Point | None = None) -> Observation:
 
 
 def numpy_box(before: Screenshot, after: Screenshot) -> BoundingBox | None:
-    rows, columns = np.nonzero((np.asarray(before.pixels) != np.asarray(after.pixels)).any(axis=2))
+    old, new = (np.asarray(part.pixels).astype(int) for part in (before, after))
+    rows, columns = np.nonzero((abs(old - new) > UNSEEN).any(axis=2))
     if not len(rows):
         return None
     return BoundingBox(
         int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
     )
+
+
+def changed_box(before: Screenshot, after: Screenshot) -> BoundingBox | None:
+    changed = changed_pixels(before, after)
+    return changed and changed[1]
 
 
 def edited(pixels: list[tuple[int, int, int, int]], width: int, height: int) -> Screenshot:
@@ -50,9 +56,11 @@ def test_box_equals_numpy(pixels: list[tuple[int, int, int, int]], width: int, h
 
 @pytest.mark.parametrize("channel", [0, 1, 2])
 @pytest.mark.parametrize("corner", [(0, 0), (319, 0), (0, 179), (319, 179), (160, 90)])
-def test_one_pixel_off_by_one(corner: tuple[int, int], channel: int) -> None:
+def test_one_pixel_that_differs_just_visibly_is_the_box(
+    corner: tuple[int, int], channel: int
+) -> None:
     x, y = corner
-    before, after = edited([], 320, 180), edited([(x, y, channel, 1)], 320, 180)
+    before, after = edited([], 320, 180), edited([(x, y, channel, UNSEEN + 1)], 320, 180)
     assert changed_box(before, after) == BoundingBox(x, y, x + 1, y + 1)
 
 
@@ -78,7 +86,7 @@ def test_a_step_judges_by_what_can_be_seen(delta: int, is_seen: bool) -> None:
 
 
 def test_opposite_corners_give_the_whole_picture() -> None:
-    after = edited([(0, 0, 0, 1), (319, 179, 2, 1)], 320, 180)
+    after = edited([(0, 0, 0, 9), (319, 179, 2, 9)], 320, 180)
     assert changed_box(edited([], 320, 180), after) == BoundingBox(0, 0, 320, 180)
 
 
@@ -89,9 +97,9 @@ def test_equal_pictures_have_no_box_and_no_pair() -> None:
 
 def test_different_sizes_are_whole_pictures() -> None:
     before, after = picture(size=Size(100, 50)), picture(size=Size(80, 70))
-    assert changed_box(before, after) == BoundingBox(0, 0, 80, 70)
     pair = roi_pair(seen(before), seen(after))
     assert pair is not None
+    assert pair.box == BoundingBox(0, 0, 80, 70)
     assert pair.before.size == Size(100, 50)
     assert pair.after.size == Size(80, 70)
 
