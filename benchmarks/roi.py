@@ -72,7 +72,7 @@ def measure(width: int, height: int, rounds: int) -> dict[str, float | str]:
 
     def region() -> BoundingBox | None:
         pair = roi_pair(looks[0], looks[1])
-        return pair and pair.box
+        return pair.box if pair else None
 
     contenders: dict[str, Callable[[], BoundingBox | None]] = {
         "hisa": region,

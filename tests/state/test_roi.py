@@ -12,7 +12,8 @@ from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
-from hisa.state.roi import UNSEEN, RoiPair, changed_pixels, roi_pair, whole_pair
+from hisa.state.roi import RoiPair, changed_pixels, roi_pair, whole_pair
+from hisa.state.screen_noise import UNSEEN
 from tests.state.scene import picture
 
 SIZE = Size(320, 180)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,11 +133,12 @@ def replay(
 
 def _asked(repair: str, model: str) -> Ask | None:
     """Whom `--repair` asks; refuses a model that follows rules, and where nobody is to be asked."""
-    from hisa.cli.ask import person
+    from hisa.cli.ask import terminal_ask
     from hisa.errors import UsageError
     from hisa.models.announced import announced
 
-    brought, ask = announced(model), person() if repair == "ask" else None
+    brought = announced(model)
+    ask = terminal_ask if repair == "ask" and sys.stdin.isatty() else None
     if brought is not None and brought.by_rules:
         reason = f"--repair {repair} asks a model, and {model!r} follows rules"
         raise UsageError(reason, fix=f"--repair {repair} --model NAME")
