@@ -33,8 +33,8 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 
     Calls with literals, semicolons between: click, doubleClick, tripleClick, rightClick,
     middleClick, moveTo, dragTo, scroll (wheel clicks), hscroll, write, press, hotkey, keyDown,
-    keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD: a place to find; X_COORD_2, Y_COORD_2: a
-    drag's end.
+    keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD: a place to find (with _2:
+    a drag's end).
 
     Examples:
         pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')

@@ -14,7 +14,7 @@ from hisa.protocols import StateView, Task, TextPart
 from tests.planner.test_planner import GOOD, Bench, observation
 
 ROOT = Path(__file__).parents[2]
-HEADING = "## What HiSA's prompts mark as binding"
+HEADING = "### What its prompts mark as binding"
 PLANNER = ("prompts/planner.md", "hisa/tools/builtin.py")
 
 
