@@ -58,14 +58,15 @@ UI_TARS = Wording(
     user="Output only the coordinate of one point in your response. "
     "What element matches the following task: {description}"
 )
-"""UI-TARS 1.0: README.md in bytedance/UI-TARS, "single step grounding task", of January 2025."""
+"""UI-TARS 1.0: README.md in bytedance/UI-TARS, "single step grounding task", of January 2025 (read
+in a copy; the README of today has it no more)."""
 UI_TARS_1_5 = Wording(
     user="You are a GUI agent. You are given a task and your action history, with screenshots. You "
     "need to perform the next action to complete the task. \n\n## Output Format\n\nAction: ...\n\n"
     "\n## Action Space\nclick(point='<point>x1 y1</point>'')\n\n## User Instruction\n{description}"
 )
 """UI-TARS 1.5: ``GROUNDING_DOUBAO`` of codes/ui_tars/prompt.py in bytedance/UI-TARS, which its
-README at 09a8b4b names for grounding; the doubled quote is published so."""
+README at 09a8b4b names for grounding (read in copies); the doubled quote is published so."""
 HOLO_1_5 = Wording(
     user="Localize an element on the GUI image according to the provided target and output a click "
     "position.\n * You must output a valid JSON following the format: {'description': 'Click at "
@@ -76,4 +77,5 @@ HOLO_1_5 = Wording(
     "'type': 'integer'}}, 'required': ['x', 'y'], 'title': 'ClickAbsoluteAction', 'type': "
     "'object'}\n Your target is:\n{description}"
 )
-"""Holo1.5: ``get_chat_messages`` of its model card, with the schema as pydantic writes it."""
+"""Holo1.5: ``get_chat_messages`` of its model card (read in copies), the schema as pydantic writes
+it."""
