@@ -10,8 +10,9 @@ from functools import partial
 
 from hisa.errors import ConfigError, NotFound
 from hisa.grounder.base import GroundingFormat
+from hisa.grounder.trained_words import GELATO, GTA1_7B, Wording
 from hisa.machine import plugins
-from hisa.protocols import ImagePart, Message, TextPart
+from hisa.protocols import Message
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
@@ -100,7 +101,7 @@ class PixelFormat:
         syntax: how they write a point.
         min_pixels: the server's limits, as it is usually set up.
         max_pixels: the same.
-        system: the system message that the family was trained with; empty: the element locator.
+        words: those that the family was trained with; None: the element locator's.
     """
 
     def __init__(
@@ -110,14 +111,14 @@ class PixelFormat:
         *,
         min_pixels: int = QWEN_MIN_PIXELS,
         max_pixels: int = QWEN_MAX_PIXELS,
-        system: str = "",
+        words: Wording | None = None,
     ) -> None:
         self.name, self.max_tokens = name, syntax.max_tokens
-        self._syntax, self._system = syntax, system
+        self._syntax, self._words = syntax, words
         self._least, self._most = min_pixels, max_pixels
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
-        """The screenshot on a picture that the server leaves as it is, and the two messages.
+        """The screenshot on a picture that the server leaves as it is, and the messages.
 
         Where there is room it is padded on the right and below: every pixel stays as it was drawn,
         and what a resampling costs is saved. Else it is brought to the size the server would
@@ -137,13 +138,10 @@ class PixelFormat:
             sent = screenshot if size == shown else screenshot.on_black(size)
         else:
             sent = screenshot.resized(size)
-        system = self._system or render(
-            "element_locator", height=size.height, width=size.width, form=self._syntax.form
+        words = self._words or Wording(
+            render("element_locator", height=size.height, width=size.width, form=self._syntax.form)
         )
-        return shown, (
-            Message("system", (TextPart(system),)),
-            Message("user", (ImagePart(sent), TextPart(description))),
-        )
+        return shown, words.messages(sent, description)
 
     def parse(self, text: str, shown: Size) -> Point:
         """The point of an answer that is one point and nothing else.
@@ -163,7 +161,7 @@ class GTA1Format(PixelFormat):
     """GTA1-7B: answers ``(x,y)`` in pixels of the picture that it got."""
 
     def __init__(self) -> None:
-        super().__init__("gta1", min_pixels=QWEN_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS)
+        super().__init__("gta1", max_pixels=GTA1_MAX_PIXELS, words=GTA1_7B)
 
 
 class RelativeFormat:
@@ -173,24 +171,21 @@ class RelativeFormat:
         name: as in the setting.
         whole: what the right and the lower edge are called.
         syntax: how they write a point.
-        system: as of `PixelFormat`.
+        words: as of `PixelFormat`.
     """
 
     def __init__(
-        self, name: str, whole: float, syntax: AnswerSyntax = PAIR, *, system: str = ""
+        self, name: str, whole: float, syntax: AnswerSyntax = PAIR, *, words: Wording | None = None
     ) -> None:
         self.name, self.max_tokens = name, syntax.max_tokens
-        self._whole, self._syntax, self._system = whole, syntax, system
+        self._whole, self._syntax, self._words = whole, syntax, words
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
-        """The picture's size, and the two messages."""
-        system = self._system or render(
-            "element_locator_relative", whole=f"{self._whole:g}", form=self._syntax.form
+        """The picture's size, and the messages."""
+        words = self._words or Wording(
+            render("element_locator_relative", whole=f"{self._whole:g}", form=self._syntax.form)
         )
-        return screenshot.size, (
-            Message("system", (TextPart(system),)),
-            Message("user", (ImagePart(screenshot), TextPart(description))),
-        )
+        return screenshot.size, words.messages(screenshot, description)
 
     def parse(self, text: str, shown: Size) -> Point:
         """The point of an answer that is one point and nothing else.
@@ -215,6 +210,7 @@ def _written(syntax: AnswerSyntax, text: str) -> tuple[float, float]:
 
 FORMATS: dict[str, Callable[[], GroundingFormat]] = {
     "gta1": GTA1Format,
+    "gelato": lambda: RelativeFormat("gelato", 1000, words=GELATO),
     "pixels": lambda: PixelFormat("pixels"),
     "thousand": lambda: RelativeFormat("thousand", 1000),
     "unit": lambda: RelativeFormat("unit", 1),

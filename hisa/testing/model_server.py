@@ -483,7 +483,8 @@ def _label(reply: Reply) -> str:
 
 def never_ending(received: Received) -> str:
     """`never_terminate` for a request from the wire."""
-    return never_terminate(received.job, received.step, received.said_by("user"))
+    job = "element locator" if received.role == "grounder" else received.job  # in anybody's words
+    return never_terminate(job, received.step, received.said_by("user"))
 
 
 class _Entry(BaseModel):

@@ -33,10 +33,11 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
 
     Calls with literals, semicolons between: click, doubleClick, tripleClick, rightClick,
     middleClick, moveTo, dragTo, scroll (wheel clicks), hscroll, write, press, hotkey, keyDown,
-    keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD: a place to find.
+    keyUp, mouseDown, mouseUp, sleep. X_COORD, Y_COORD: a place to find (with _2:
+    a drag's end).
 
     Examples:
-        pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)
+        pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')
     """
     call, done = context.call, 0
     parts = presses(call.actions) if call.press_next else [call.actions]

@@ -1,7 +1,7 @@
 """Formats of families of grounding models that do not answer with a mere pair of numbers.
 
-Facts: the model cards of UI-TARS 1.0 and 1.5, OpenCUA and Holo1.5, and GTA1's table 10. Each enters
-by its name in the group ``hisa.grounders``.
+What they are asked stands in `hisa.grounder.trained_words`. Facts: the model cards of UI-TARS 1.0
+and 1.5, OpenCUA and Holo1.5. Each enters by its name in the group ``hisa.grounders``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from functools import partial
 
+from hisa.grounder import trained_words
 from hisa.grounder.formats import NUMBER, PAIR, AnswerSyntax, PixelFormat, RelativeFormat, read_pair
 
 __all__ = ["HOLO", "OPENCUA", "OPENCUA_RELATIVE", "SYNTAXES", "UI_TARS", "UI_TARS_1_5"]
@@ -26,6 +27,7 @@ _ACTIONS = [
     )
     for box in _BOX
 ]
+_BARE = re.compile(_BOX[0])
 _FAR = 100_000
 """Pixels or parts; no screen is as wide."""
 _CALLS = r"(?:pyautogui|computer)\.(?:click|doubleClick|rightClick|moveTo|triple_click)"
@@ -37,11 +39,12 @@ _SECTIONS = re.compile(r"\A(?:## (?:Observation|Thought|Action|Code):?\n[^`]*)+(
 
 
 def _read_action(text: str) -> tuple[float, float] | None:
-    return next(filter(None, (read_pair(pattern, text) for pattern in _ACTIONS)), None)
+    pairs = (read_pair(pattern, text) for pattern in (*_ACTIONS, _BARE))
+    return next((pair for pair in pairs if pair is not None), None)
 
 
 def _read_code(text: str) -> tuple[float, float] | None:
-    return read_pair(_CODE, _SECTIONS.sub("", text.strip()))
+    return read_pair(_CODE, _SECTIONS.sub("", text.strip())) or PAIR.read(text)
 
 
 def _read_json(text: str) -> tuple[float, float] | None:
@@ -66,25 +69,21 @@ def _number(value: object) -> float | None:
 ACTION = AnswerSyntax(
     "Action: click(start_box='(x,y)')", 200, "one click(start_box='(x,y)')", _read_action
 )
-"""UI-TARS; a thought may stand before the action."""
+"""UI-TARS; a thought may stand before the action. Version 1.0, asked for a point, gives a pair."""
 CODE = AnswerSyntax(
     "```python\npyautogui.click(x=…, y=…)\n```", 200, "one pyautogui.click(x=…, y=…)", _read_code
 )
-"""OpenCUA; its sections may stand before the code."""
+"""OpenCUA; its sections may stand before the code. GTA1-32B may answer with a pair."""
 JSON = AnswerSyntax(
     '{"action": "click_absolute", "x": …, "y": …}', 64, 'one object with "x" and "y"', _read_json
 )
 """Holo1.5."""
 SYNTAXES = {"pair": PAIR, "action": ACTION, "code": CODE, "json": JSON}
 
-OPENCUA_SYSTEM = (
-    "You are a GUI agent. You are given a task and a screenshot of the screen. You need to perform "
-    "a series of pyautogui actions to complete the task."
+HOLO = partial(PixelFormat, "holo", JSON, words=trained_words.HOLO_1_5)
+OPENCUA = partial(PixelFormat, "opencua", CODE, words=trained_words.OPENCUA)
+OPENCUA_RELATIVE = partial(RelativeFormat, "opencua-relative", 1, CODE, words=trained_words.OPENCUA)
+UI_TARS = partial(RelativeFormat, "ui-tars", 1000, ACTION, words=trained_words.UI_TARS)
+UI_TARS_1_5 = partial(
+    PixelFormat, "ui-tars-1.5", ACTION, min_pixels=78_400, words=trained_words.UI_TARS_1_5
 )
-"""OpenCUA was trained with these words, and GTA1-32B after it (GTA1, table 10)."""
-
-HOLO = partial(PixelFormat, "holo", JSON)
-OPENCUA = partial(PixelFormat, "opencua", CODE, system=OPENCUA_SYSTEM)
-OPENCUA_RELATIVE = partial(RelativeFormat, "opencua-relative", 1, CODE, system=OPENCUA_SYSTEM)
-UI_TARS = partial(RelativeFormat, "ui-tars", 1000, ACTION)
-UI_TARS_1_5 = partial(PixelFormat, "ui-tars-1.5", ACTION, min_pixels=78_400)
