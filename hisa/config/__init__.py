@@ -1,4 +1,4 @@
-"""One settings tree. Later wins: defaults < hisa.toml < HISA_* variables < --set a.b=c.
+"""One settings tree. Later wins: defaults < preset < hisa.toml < HISA_* variables < --set a.b=c.
 
 `load` is the only place that reads files and environment variables; command line, API and wiring
 call it, and every part is handed its section. Unknown keys are refused. The settings are in this
@@ -27,7 +27,7 @@ __all__ = [
     "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
     "GrounderSettings", "LimitSettings", "ModelSettings", "PatternSettings", "PlannerSettings",
     "PolicySettings", "RemoteSettings", "RunSettings", "SecretSettings", "Settings",
-    "StateSettings", "TaskSettings", "ToolSettings", "load",
+    "StateSettings", "TaskSettings", "ToolSettings", "load", "preset_sources",
 ]  # fmt: skip
 
 
@@ -257,8 +257,9 @@ class StateSettings(Section):
     """Hard limit of the lessons beside them."""
     steps: Literal["abstracted", "raw"] = "abstracted"
     """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
-    roi: bool = True
-    """Show the model that abstracts a step the changed part only; else both whole pictures."""
+    roi: bool | Literal["exact"] = True
+    """Show the model that abstracts a step the changed part only; else both whole pictures. exact:
+    one box around every pixel that differs at all, pointer and caret too (HiSA, 3.3.1)."""
     refine: Literal["summary", "window"] = "summary"
     """window: instead of a summary, only the last ``window`` steps are kept (HiSA, table 5)."""
     window: int = Field(5, ge=1)
@@ -429,6 +430,8 @@ class TaskSettings(Section):
 class Settings(Section):
     """The whole tree."""
 
+    preset: str = ""
+    """Settings of a paper that all others go before: hisa-paper, gta1."""
     run: RunSettings = RunSettings()
     models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
@@ -476,6 +479,45 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: {error.strerror}", fix="give --config an existing file"
         ) from error
+
+
+def _preset_file(name: Any) -> Path:
+    """Raises: ConfigError where no preset has that name."""
+    files = {file.stem: file for file in Path(__file__).with_name("presets").glob("*.toml")}
+    if name not in files:
+        raise ConfigError(
+            f"preset {name!r}: there are {', '.join(sorted(files))}", fix="--preset hisa-paper"
+        )
+    return files[name]
+
+
+def preset_sources(name: str) -> dict[str, tuple[Any, str]]:
+    """Each setting of a preset with its value and the place of the paper that says so."""
+    sources, section = {}, ""
+    for line in _preset_file(name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif " = " in line and not line.startswith("#"):
+            setting, _, source = line.partition("  # ")
+            key, _, value = setting.partition(" = ")
+            sources[f"{section}.{key}"] = _scalar(value), source
+    return sources
+
+
+def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out the address of a role that has no model, where a variable alone gives it.
+
+    Variables tell where a container's servers are, whichever of them a run then uses.
+    """
+    models = tree.get("models")
+    if not isinstance(models, Mapping) or not isinstance(variables.get("models"), Mapping):
+        return tree
+    idle = {
+        role
+        for role, given in variables["models"].items()
+        if role != "planner" and models.get(role) == given and [*given] == ["base_url"]
+    }
+    return {**tree, "models": {role: own for role, own in models.items() if role not in idle}}
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -550,9 +592,13 @@ def load(
                 fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
             )
         tree = _from_file(path)
-    tree = _merge(tree, _from_environment(os.environ if environ is None else environ))
+    variables = _from_environment(os.environ if environ is None else environ)
+    tree = _merge(tree, variables)
     tree = _merge(tree, _from_assignments(assignments))
     tree = _merge(tree, overrides or {})
+    if name := tree.get("preset"):
+        tree = _merge(_from_file(_preset_file(name)), tree)
+    tree = _without_idle_addresses(tree, variables)
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:

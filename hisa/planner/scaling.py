@@ -60,8 +60,8 @@ class ScaledPlanner:
 
     A judge that may find none good, and does, gets K fresh candidates, which were told its reasons,
     once. Where no judge decides (its answers are no judgements, it cannot be asked, or it finds
-    none good twice) the step goes on with what most candidates would do, and the log says so: a wrong step
-    is seen and mended in the next one, while a step refused three times ends the run.
+    none good twice) the step goes on with what most candidates would do, and the log says so: a
+    wrong step is seen and mended in the next one, while a step refused three times ends the run.
 
     Args:
         planner: asks for one candidate, and writes down what was chosen.

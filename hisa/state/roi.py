@@ -26,6 +26,7 @@ __all__ = [
     "RoiPair",
     "changed_box",
     "changed_mask",
+    "exact_pair",
     "roi_pair",
     "whole_pair",
 ]
@@ -109,6 +110,19 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     if box is None:
         return None
     return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
+
+
+def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
+    """Both pictures cropped to the box of every pixel that differs at all; None where none does.
+
+    So the paper has it (3.3.1): without a margin, and with pointer and caret.
+    """
+    old, new = before.screenshot, after.screenshot
+    box = changed_box(old, new)
+    if box is None:
+        return None
+    parts = (old, new) if old.size != new.size else (old.parts((box,)), new.parts((box,)))
+    return RoiPair(box, (box,), (box,), *parts)
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:

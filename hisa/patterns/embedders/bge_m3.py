@@ -21,7 +21,7 @@ _FETCH = "hf download BAAI/bge-m3 --exclude 'onnx/*' --exclude 'imgs/*'"
 
 
 class BgeM3:
-    """1024-d dense vectors; the weights (2.3 GB) are loaded on first use, and not fetched unasked."""
+    """1024-d dense vectors; the weights (2.3 GB) are loaded on first use, never fetched unasked."""
 
     name = "bge-m3"
     dimension = 1024
