@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from hisa.config.presets import preset_file, preset_sources
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
@@ -481,29 +482,6 @@ def _from_file(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _preset_file(name: Any) -> Path:
-    """Raises: ConfigError where no preset has that name."""
-    files = {file.stem: file for file in Path(__file__).with_name("presets").glob("*.toml")}
-    if name not in files:
-        raise ConfigError(
-            f"preset {name!r}: there are {', '.join(sorted(files))}", fix="--preset hisa-paper"
-        )
-    return files[name]
-
-
-def preset_sources(name: str) -> dict[str, tuple[Any, str]]:
-    """Each setting of a preset with its value and the place of the paper that says so."""
-    sources, section = {}, ""
-    for line in _preset_file(name).read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif " = " in line and not line.startswith("#"):
-            setting, _, source = line.partition("  # ")
-            key, _, value = setting.partition(" = ")
-            sources[f"{section}.{key}"] = _scalar(value), source
-    return sources
-
-
 def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
     """Leaves out the address of a role that has no model, where a variable alone gives it.
 
@@ -597,7 +575,7 @@ def load(
     tree = _merge(tree, _from_assignments(assignments))
     tree = _merge(tree, overrides or {})
     if name := tree.get("preset"):
-        tree = _merge(_from_file(_preset_file(name)), tree)
+        tree = _merge(_from_file(preset_file(str(name))), tree)
     tree = _without_idle_addresses(tree, variables)
     try:
         return Settings.model_validate(tree)

@@ -121,8 +121,21 @@ def run_command(
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
     """
-    from hisa.config import load
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
+
+    plan, lines, folder = planned(ctx, suite, assignments, **options)
+    ledger = AttemptLedger(folder, plan)
+    try:
+        ctx.exit(_carry_out(ledger, lines, options))
+    finally:
+        ledger.close()
+
+
+def planned(
+    ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
+) -> tuple[Plan, list[str], Path]:
+    """What ``hisa bench run`` with these options carries out, lines about it, and its folder."""
+    from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import open_suite
 
     preset = [f"preset={options['preset']}"] if options["preset"] else []
@@ -131,12 +144,7 @@ def run_command(
     chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
     folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
     chosen, lines = _prepared(file, given, chosen, options)
-    plan = _plan(file, given, chosen, folder=folder, options=options)
-    ledger = AttemptLedger(folder, plan)
-    try:
-        ctx.exit(_carry_out(ledger, lines, options))
-    finally:
-        ledger.close()
+    return _plan(file, given, chosen, folder=folder, options=options), lines, folder
 
 
 def _prepared(
