@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TypeVar
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from PIL import Image
 

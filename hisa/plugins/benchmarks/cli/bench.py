@@ -134,7 +134,7 @@ def run_command(
 def planned(
     ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
 ) -> tuple[Plan, list[str], Path]:
-    """What ``hisa bench run`` with these options carries out, lines about it, and its folder."""
+    """Returns the plan of ``hisa bench run`` with these options, lines about it and its folder."""
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import open_suite
 
