@@ -487,13 +487,13 @@ def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) 
 
     Variables tell where a container's servers are, whichever of them a run then uses.
     """
-    models = tree.get("models")
-    if not isinstance(models, Mapping) or not isinstance(variables.get("models"), Mapping):
+    models, given = tree.get("models"), variables.get("models")
+    if not isinstance(models, Mapping) or not isinstance(given, Mapping):
         return tree
     idle = {
         role
-        for role, given in variables["models"].items()
-        if role != "planner" and models.get(role) == given and [*given] == ["base_url"]
+        for role, own in given.items()
+        if role != "planner" and models.get(role) == own and [*own] == ["base_url"]
     }
     return {**tree, "models": {role: own for role, own in models.items() if role not in idle}}
 

@@ -50,7 +50,7 @@ class BgeM3:
         try:
             # Half precision gives other vectors on other machines; a store outlives the machine.
             return BGEM3FlagModel(str(folder), use_fp16=False)
-        except Exception as error:  # noqa: BLE001 - each format of weights has errors of its own
+        except Exception as error:  # each format of weights has errors of its own
             raise self._refusal(f"the weights in {folder} cannot be loaded: {error}") from error
 
     def _folder(self) -> Path:

@@ -443,22 +443,16 @@ def failures(
 
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.attempts.run_judge import classify, failed_runs
-    from hisa.runs.failure_class import (
-        FAILURES,
-        SEQUENCE_FAILURES,
-        Failure,
-        failure_of,
-        keep_failure,
-    )
+    from hisa.runs import failure_class as kinds
 
-    classes = SEQUENCE_FAILURES if sequences else FAILURES
+    classes = kinds.SEQUENCE_FAILURES if sequences else kinds.FAILURES
     runs, problem = failed_runs(folder), ""
     for name, _, kind in (mark.partition("=") for mark in marks):
         if name not in runs:
             raise UsageError(f"no failed run {name!r}", fix=f"hisa bench failures {folder}")
-        keep_failure(runs[name].folder, Failure(kind=kind, by="hand"))
+        kinds.keep_failure(runs[name].folder, kinds.Failure(kind=kind, by="hand"))
     if model:
-        left = [run for run in runs.values() if not failure_of(run.folder, classes).kind]
+        left = [run for run in runs.values() if not kinds.failure_of(run.folder, classes).kind]
         judge = (settings.models.judge or settings.models.planner).model_copy(
             update={"model": model}
         )
@@ -467,7 +461,7 @@ def failures(
         problem = asyncio.run(classify(left, chosen, classes))
     counts = dict.fromkeys([*classes, "no class"], 0)
     for name, run in runs.items():
-        found = failure_of(run.folder, classes)
+        found = kinds.failure_of(run.folder, classes)
         counts[found.kind or "no class"] += 1
         say(f"{name}  {found.kind or 'no class':<17}  {found.by}  {found.reason}".rstrip())
     say(", ".join(f"{kind}: {count} of {len(runs)}" for kind, count in counts.items()))
