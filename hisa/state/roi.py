@@ -113,7 +113,7 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
-    """Both pictures cropped to `changed_box`, pointer and caret too, as the paper has it (3.3.1)."""
+    """Both pictures cropped to `changed_box`, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     box = changed_box(old, new)
     if box is None:
