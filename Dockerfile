@@ -20,15 +20,17 @@ COPY scripts /usr/share/hisa/source/scripts
 COPY hisa /usr/share/hisa/source/hisa
 COPY prompts /usr/share/hisa/source/prompts
 COPY patterns_db /usr/share/hisa/source/patterns_db
+# Parts of HiSA that are installed with it; with "tasks,bge" the embedder BGE-M3, but not its weights.
+ARG EXTRAS=tasks
 RUN python3 -m venv /opt/hisa \
-    && /opt/hisa/bin/pip install --quiet --no-cache-dir '/usr/share/hisa/source[tasks]' \
+    && /opt/hisa/bin/pip install --quiet --no-cache-dir "/usr/share/hisa/source[${EXTRAS}]" \
     && /opt/hisa/bin/hisa install minilm \
     && rm -rf /usr/share/hisa/source /root/.cache
 
 # An ordinary user: root of a container has fewer rights than its number says, and more than it needs.
 # Any other may take its place (`--user "$(id -u):$(id -g)"`), with the same home.
 RUN useradd --create-home --uid 1000 hisa \
-    && install -d -o hisa -g hisa -m 1777 /work /home/hisa/.local/share/hisa \
+    && install -d -o hisa -g hisa -m 1777 /work /home/hisa/.local/share/hisa /home/hisa/.cache/huggingface \
     && chmod -R a+rwX /home/hisa
 ENV PATH=/opt/hisa/bin:$PATH HOME=/home/hisa LANG=C.UTF-8
 USER hisa

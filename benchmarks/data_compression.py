@@ -4,8 +4,9 @@
 
 Each run of DIR is merged with all checks and with each of them switched off, and every way is
 played again on a private desktop; so is each pair that was refused, merged alone. C.2's classes:
-*too much* is a merged sequence that does not end in the same state; *too little* is a refused pair
-that, merged, does; *wrong place* is a target that a merged play found where it was not recorded.
+*over-compression* is a merged sequence that does not end in the same state; *under-compression* is
+a refused pair that, merged, does; *wrong location* is a target that a merged play found where it
+was not recorded.
 OUT/arms.jsonl has a line for each run, the longest first; the same command goes on where it was
 stopped.
 """
@@ -90,7 +91,8 @@ def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
             "kinds": Counter(", ".join(k) for way in ways for k in way["kinds"]).most_common(8),
             "merged": len(came), "replayed": Counter(came),
             "same": f"{came.count('same')} of {len(came)}",
-            "wrong place": sum(way["moved"] for way in ways),
+            "over-compression": f"{sum(c in ('other', 'halted') for c in came)} of {len(came)}",
+            "wrong location": sum(way["moved"] for way in ways),
         }  # fmt: skip
     alone = [pair for one in used for pair in one["alone"]]
     return {
@@ -100,8 +102,8 @@ def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "trajectories": len(used), "actions a trajectory": round(atoms / len(used), 2),
         "pairs": sum(len(one["pairs"]) for one in used), "arms": arms,
         "refused": Counter(by for one in used for p in one["pairs"] for by in p["refusals"]),
-        "too little": f"{sum(p['came'][0] == 'same' for p in alone)} of {len(alone)}",
-        "too little, by check": Counter(
+        "under-compression": f"{sum(p['came'][0] == 'same' for p in alone)} of {len(alone)}",
+        "under-compression, by check": Counter(
             f"{'+'.join(p['by'])}: {p['came'][0]}" for p in alone
         ),
         "plays": sum(one.get("plays", 0) for one in lines),

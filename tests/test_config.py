@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from hisa.cli import cli
-from hisa.config import EnvironmentSettings, Settings, load
+from hisa.config import EnvironmentSettings, Settings, load, preset_sources
 from hisa.errors import ConfigError
+
+PRESETS = ("hisa-paper", "gta1")
 
 
 def test_later_wins(tmp_path: Path) -> None:
@@ -120,3 +123,69 @@ def test_a_run_recorded_without_forks_is_read_and_one_with_them_is_refused() -> 
     recorded["environment"]["fork"] = True
     with pytest.raises(ValidationError, match=r"environment\.fork"):
         Settings.model_validate(recorded)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_setting_of_a_preset_has_its_place_in_the_paper(name: str) -> None:
+    sources = preset_sources(name)
+    tree = load(assignments=[f"preset={name}"], environ={}).model_dump(mode="json")
+    assert tree["preset"] == name
+    for path, (value, source) in sources.items():
+        here = tree
+        for key in path.split("."):
+            here = here[key]
+        assert here == value, path
+        assert re.match(r"(\d|[A-E]\b|table \d)", source), path
+
+
+def test_the_presets_are_the_papers() -> None:
+    paper, gta1 = (load(assignments=[f"preset={name}"], environ={}) for name in PRESETS)
+    assert paper.models.grounder is not None
+    assert (paper.grounder.kind, paper.models.grounder.model) == ("vision", "HelloKKMe/GTA1-7B")
+    assert (paper.state.roi, paper.state.refine_every, paper.state.window) == ("exact", 5, 5)
+    assert (paper.patterns.embedder, paper.tools.allow) == ("bge-m3", ())
+    assert paper.tasks.instructions == "abstract"
+    assert (gta1.planner.samples, gta1.planner.scaling) == (8, "constant")
+    assert gta1.models.grounder is not None
+
+
+def test_a_preset_gives_way_to_a_file_a_variable_and_a_flag(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('preset = "gta1"\n[planner]\nsamples = 4\n[run]\nmax_steps = 9\n')
+    settings = load(file, ["planner.scaling=frugal"], environ={"HISA_RUN__MAX_STEPS": "7"})
+    assert (settings.planner.samples, settings.planner.scaling) == (4, "frugal")
+    assert settings.run.max_steps == 7
+    assert settings.grounder.kind == "vision"
+    assert load(file, ["preset=hisa-paper"], environ={}).state.roi == "exact"
+
+
+def test_an_unknown_preset_is_named_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="preset 'gta2': there are gta1, hisa-paper"):
+        load(assignments=["preset=gta2"], environ={})
+
+
+def test_settings_tell_the_place_only_of_what_is_as_the_preset_has_it() -> None:
+    words = ["--preset", "hisa-paper", "--set", "state.refine_every=7", "settings"]
+    lines = CliRunner().invoke(cli, words).output.splitlines()
+    assert 'patterns.embedder = "bge-m3"  # hisa-paper: 4.3: BGE-M3, dimension 1024' in lines
+    assert "state.refine_every = 7" in lines
+
+
+@pytest.mark.parametrize("command", [[], ["run"]])
+def test_help_names_the_presets(command: list[str]) -> None:
+    shown = CliRunner().invoke(cli, [*command, "--help"]).output
+    assert all(name in shown for name in PRESETS)
+
+
+def test_the_address_of_a_role_in_a_variable_waits_for_a_model() -> None:
+    """A container knows where its servers are; which of them a run uses is said elsewhere."""
+    there = {"HISA_MODELS__GROUNDER__BASE_URL": "http://grounder:8000/v1"}
+    assert load(environ=there).models.grounder is None
+    chosen = load(assignments=["models.grounder.model=UI-TARS"], environ=there).models.grounder
+    assert chosen is not None
+    assert (chosen.model, chosen.base_url) == ("UI-TARS", "http://grounder:8000/v1")
+    paper = load(assignments=["preset=hisa-paper"], environ=there).models.grounder
+    assert paper is not None
+    assert paper.base_url == "http://grounder:8000/v1"
+    with pytest.raises(ConfigError, match="no model"):
+        load(assignments=["models.grounder.base_url=http://grounder:8000/v1"], environ={})

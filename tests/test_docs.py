@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pkgutil
 import re
@@ -16,7 +17,7 @@ import click
 import pytest
 
 from hisa.cli import cli
-from hisa.config import load
+from hisa.config import load, preset_sources
 from hisa.machine.plugins import ENTRY_POINT_GROUPS
 from hisa.tasks.taskfile import load_task
 from tests.cli.command import ROOT, Command
@@ -266,3 +267,15 @@ def test_the_python_sample_of_the_readme_is_resumed_after_a_kill(tmp_path: Path)
 
 def logs(folder: Path) -> list[Path]:
     return list(folder.glob("runs/*/events.jsonl"))
+
+
+def test_the_table_of_presets_says_what_the_presets_set() -> None:
+    text = (ROOT / "docs" / "papers.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z_]+\.[a-z_.]+)` \|(.*)\|(.*)\|$", text, re.M)
+    for column, preset in ((1, "hisa-paper"), (2, "gta1")):
+        shown = {row[0]: row[column].strip() for row in rows if row[column].strip()}
+        expected = {
+            name: f"`{json.dumps(value)}`, {source}"
+            for name, (value, source) in preset_sources(preset).items()
+        }
+        assert shown == expected

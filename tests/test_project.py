@@ -215,7 +215,8 @@ def test_the_example_settings_are_the_defaults(tmp_path: Path) -> None:
 
 def test_compose_listens_on_loopback_and_has_health_checks_and_volumes() -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
-    assert "ports" not in compose["services"].pop("hisa"), "nothing in it listens"
+    for name in ("hisa", "hisa-paper", "bge-m3"):
+        assert "ports" not in compose["services"].pop(name), "nothing in it listens"
     for name, service in compose["services"].items():
         assert all(port.startswith("127.0.0.1:") for port in service["ports"]), name
         assert service["healthcheck"]["test"], name

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from hisa.cli.open_group import OpenGroup
+from hisa.cli.open_group import PRESET, OpenGroup
 from hisa.machine.plugins import Command
 
 __all__ = ["cli", "main"]
@@ -57,9 +57,12 @@ class _Refused(SimpleNamespace):
     metavar="A.B=C",
     help="One setting, as in --set state.refine_every=3; may be given again.",
 )
+@click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
 @click.pass_context
-def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) -> None:
+def cli(
+    ctx: click.Context, config: str | None, preset: str | None, assignments: tuple[str, ...]
+) -> None:
     """Agents that operate a computer through its screen.
 
     \b
@@ -77,6 +80,7 @@ def cli(ctx: click.Context, config: str | None, assignments: tuple[str, ...]) ->
     from hisa.errors import ConfigError
 
     file = Path(config) if config else None
+    assignments = (*([f"preset={preset}"] if preset else ()), *assignments)
     ctx.meta["hisa.settings"] = (file, assignments)
     try:
         ctx.obj = load(file, assignments)

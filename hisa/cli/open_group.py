@@ -14,7 +14,9 @@ from hisa.machine.plugins import Command
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["OpenGroup", "announced"]
+__all__ = ["PRESET", "OpenGroup", "announced"]
+
+PRESET = "A paper's settings: hisa-paper, gta1; hisa --preset NAME settings tells where it says so."
 
 
 class OpenGroup(click.Group):

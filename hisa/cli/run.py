@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.open_group import PRESET
+
 if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.protocols import Task
@@ -50,7 +52,8 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         if options[option] is not None
     }
     models = {"models": {"planner": planner}} if planner else {}
-    return {**tree, **models}
+    preset = {"preset": options["preset"]} if options["preset"] else {}
+    return {**tree, **models, **preset}
 
 
 def read_task(text: str, *, domain: str, seed: int) -> Task:
@@ -108,6 +111,7 @@ def _decoded(data: bytes) -> str:
 @click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
 @click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--report/--no-report", default=True, help="Write report.html into the run folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
 @click.pass_context

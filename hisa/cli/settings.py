@@ -22,22 +22,28 @@ __all__ = ["show_settings"]
 def show_settings(ctx: click.Context, as_json: bool) -> None:
     """Print every setting with the value that it has here, as --set and hisa.toml take it.
 
-    Later wins: defaults, hisa.toml (or --config FILE), HISA_SECTION__KEY variables, --set. What
-    is not set at all is printed behind a "#". Where one of these is refused, that is said, the
-    defaults are printed, and the exit status is 2.
+    Later wins: defaults, --preset NAME, hisa.toml (or --config FILE), HISA_SECTION__KEY variables,
+    --set. What is not set at all is printed behind a "#". Where one of these is refused, that is
+    said, the defaults are printed, and the exit status is 2.
 
     \b
     hisa settings
     hisa --set run.max_steps=9 settings
+    hisa --preset hisa-paper settings  # with the place of the paper behind each
     HISA_RUN__MAX_STEPS=9 hisa settings --json
     """
+    from hisa.config import preset_sources
+
     settings: Settings = ctx.obj
     tree = settings.model_dump(mode="json")
     if as_json:
         print_json(tree)
     else:
+        sources = preset_sources(settings.preset) if settings.preset else {}
         for name, value in _flat(tree):
-            click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}")
+            preset, place = sources.get(name, (None, ""))
+            origin = f"  # {settings.preset}: {place}" if place and preset == value else ""
+            click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}{origin}")
     if refused := ctx.meta.get("hisa.refused"):
         say_error(f"hisa: {refused}\n  so these are the defaults; {refused.fix.partition(';')[0]}")
         ctx.exit(2)

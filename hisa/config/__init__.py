@@ -1,4 +1,4 @@
-"""One settings tree. Later wins: defaults < hisa.toml < HISA_* variables < --set a.b=c.
+"""One settings tree. Later wins: defaults < preset < hisa.toml < HISA_* variables < --set a.b=c.
 
 `load` is the only place that reads files and environment variables; command line, API and wiring
 call it, and every part is handed its section. Unknown keys are refused. The settings are in this
@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from hisa.config.presets import preset_file, preset_sources
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
@@ -27,7 +28,7 @@ __all__ = [
     "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
     "GrounderSettings", "LimitSettings", "ModelSettings", "PatternSettings", "PlannerSettings",
     "PolicySettings", "RemoteSettings", "RunSettings", "SecretSettings", "Settings",
-    "StateSettings", "TaskSettings", "ToolSettings", "load",
+    "StateSettings", "TaskSettings", "ToolSettings", "load", "preset_sources",
 ]  # fmt: skip
 
 
@@ -258,8 +259,9 @@ class StateSettings(Section):
     """Hard limit of the lessons beside them."""
     steps: Literal["abstracted", "raw"] = "abstracted"
     """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
-    roi: bool = True
-    """Show the model that abstracts a step the changed part only; else both whole pictures."""
+    roi: bool | Literal["exact"] = True
+    """Show the model that abstracts a step the changed part only; else both whole pictures. exact:
+    one box around every pixel that differs at all, pointer and caret too (HiSA, 3.3.1)."""
     refine: Literal["summary", "window"] = "summary"
     """window: instead of a summary, only the last ``window`` steps are kept (HiSA, table 5)."""
     window: int = Field(5, ge=1)
@@ -430,6 +432,8 @@ class TaskSettings(Section):
 class Settings(Section):
     """The whole tree."""
 
+    preset: str = ""
+    """Settings of a paper that all others go before: hisa-paper, gta1."""
     run: RunSettings = RunSettings()
     models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
@@ -477,6 +481,22 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: {error.strerror}", fix="give --config an existing file"
         ) from error
+
+
+def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out the address of a role that has no model, where a variable alone gives it.
+
+    Variables tell where a container's servers are, whichever of them a run then uses.
+    """
+    models, given = tree.get("models"), variables.get("models")
+    if not isinstance(models, Mapping) or not isinstance(given, Mapping):
+        return tree
+    idle = {
+        role
+        for role, own in given.items()
+        if role != "planner" and models.get(role) == own and [*own] == ["base_url"]
+    }
+    return {**tree, "models": {role: own for role, own in models.items() if role not in idle}}
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -551,9 +571,13 @@ def load(
                 fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
             )
         tree = _from_file(path)
-    tree = _merge(tree, _from_environment(os.environ if environ is None else environ))
+    variables = _from_environment(os.environ if environ is None else environ)
+    tree = _merge(tree, variables)
     tree = _merge(tree, _from_assignments(assignments))
     tree = _merge(tree, overrides or {})
+    if name := tree.get("preset"):
+        tree = _merge(_from_file(preset_file(str(name))), tree)
+    tree = _without_idle_addresses(tree, variables)
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:

@@ -39,18 +39,22 @@ CANDIDATE_TOKENS = 2000
 _EXPLAINED = 600
 """Characters of the reasons that are kept: a prompt has to hold them."""
 _TRIES = 2
+"""Of a judge that may find none good; one that must pick is asked once."""
 _LITTLE = 160
 """Characters of a text that still tell what it does; chosen by hand."""
 
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "explaining": {"type": "string"},
-        "index": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-    },
-    "required": ["explaining", "index"],
-    "additionalProperties": False,
-}
+_NUMBER: Mapping[str, Any] = {"type": "integer"}
+_NUMBER_OR_NONE: Mapping[str, Any] = {"anyOf": [_NUMBER, {"type": "null"}]}
+
+
+def _schema(must_pick: bool) -> Mapping[str, Any]:
+    index = _NUMBER if must_pick else _NUMBER_OR_NONE
+    return {
+        "type": "object",
+        "properties": {"explaining": {"type": "string"}, "index": index},
+        "required": ["explaining", "index"],
+        "additionalProperties": False,
+    }
 
 
 @dataclass(frozen=True)
@@ -102,27 +106,30 @@ class Judge:
         self._model = model
         self._emit = emit
 
-    async def judge(self, asked: ModelRequest, candidates: Sequence[Candidate]) -> Judgement:
+    async def judge(
+        self, asked: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool = False
+    ) -> Judgement:
         """The judgement on candidates for what the planner was asked.
 
         Args:
             asked: the planner's request: the judge sees what it shows.
             candidates: at least one, no two with the same key.
+            must_pick: it may refuse none, and is asked once (GTA1, section 3.1 and table 14).
 
         Raises:
             BudgetExceeded: from the model.
         """
-        question = _question(asked, candidates)
+        question = _question(asked, candidates, must_pick=must_pick)
         request = question
         judgement = Judgement()
-        for _ in range(_TRIES):
+        for _ in range(1 if must_pick else _TRIES):
             try:
                 reply = await self._model.complete(request)
             except ModelUnavailable as error:
                 judgement = Judgement(invalid=f"the judge cannot be asked: {error}")
                 self._tell(candidates, judgement)
                 break
-            judgement = _read(reply, candidates)
+            judgement = _read(reply, candidates, must_pick=must_pick)
             self._tell(candidates, judgement, reply.turn)
             if not judgement.invalid:
                 break
@@ -150,19 +157,21 @@ def _allowed(count: int) -> str:
     )
 
 
-def _question(asked: ModelRequest, candidates: Sequence[Candidate]) -> ModelRequest:
+def _question(
+    asked: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool
+) -> ModelRequest:
     _, user = asked.messages
-    system = render("judge", picture=asked.images > 0)
+    system = render("judge", picture=asked.images > 0, must_pick=must_pick)
     listed = TextPart(sections({"candidates": _listed(candidates)}))
     user = replace(user, parts=(*user.parts, listed))
     return ModelRequest(
         role="judge",
         messages=(Message("system", (TextPart(system),)), user),
-        schema=_SCHEMA,
+        schema=_schema(must_pick),
     )
 
 
-def _read(reply: ModelReply, candidates: Sequence[Candidate]) -> Judgement:
+def _read(reply: ModelReply, candidates: Sequence[Candidate], *, must_pick: bool) -> Judgement:
     if reply.finish == "length":
         return Judgement(invalid="the answer was cut off: be shorter")
     try:
@@ -174,7 +183,8 @@ def _read(reply: ModelReply, candidates: Sequence[Candidate]) -> Judgement:
         return Judgement(invalid=str(error))
     why = excerpt(answer.explaining, _EXPLAINED)
     if answer.index is None:
-        return Judgement(explaining=why)
+        refused = "the judge picked none, and has to pick one" if must_pick else ""
+        return Judgement(explaining=why, invalid=refused)
     if not 1 <= answer.index <= len(candidates):
         return Judgement(
             explaining=why, invalid=f"'index' is {answer.index}, of {len(candidates)} candidates"

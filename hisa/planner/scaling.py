@@ -56,12 +56,12 @@ class ScaledPlanner:
     ends the run. K at once after a step that failed and in a loop, K in all where the two disagree.
     Frugal: where the two disagree, and after a step that failed or in a loop even where they agree,
     the judge is asked about these first, and K fresh ones are sampled only where it finds neither
-    good. Constant: K and the judge, always.
+    good. Constant: K and the judge once, always; that judge has to pick one.
 
-    A judge that finds none good gets K fresh candidates, which were told its reasons, once. Where
-    no judge decides (its answers are no judgements, it cannot be asked, or it finds none good
-    twice) the step goes on with what most candidates would do, and the log says so: a wrong step
-    is seen and mended in the next one, while a step refused three times ends the run.
+    A judge that may find none good, and does, gets K fresh candidates, which were told its reasons,
+    once. Where no judge decides (its answers are no judgements, it cannot be asked, or it finds
+    none good twice) the step goes on with what most candidates would do, and the log says so: a
+    wrong step is seen and mended in the next one, while a step refused three times ends the run.
 
     Args:
         planner: asks for one candidate, and writes down what was chosen.
@@ -104,7 +104,8 @@ class ScaledPlanner:
             return self._chosen(decision, candidates.usable[0], "agreement")
         if len(candidates.usable) == 1:
             return self._chosen(decision, candidates.usable[0], "alone")
-        judgement = await self._judge.judge(asked, candidates.distinct)
+        constant = self._scaling == "constant"
+        judgement = await self._judge.judge(asked, candidates.distinct, must_pick=constant)
         if judgement.pick is not None:
             return self._chosen(decision, judgement.pick, "judge")
         if judgement.invalid:

@@ -45,7 +45,7 @@ from hisa.state.inspection import StepInspector
 from hisa.state.loops import Attempt, Loop, action_key, find_loop
 from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
-from hisa.state.roi import roi_pair, whole_pair
+from hisa.state.roi import exact_pair, roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import RawLog, StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
@@ -401,7 +401,7 @@ def build_state(
 
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
-        pair = roi_pair if settings.roi else whole_pair
+        pair = {False: whole_pair, True: roi_pair, "exact": exact_pair}[settings.roi]
         abstractor = StepAbstractor(
             model,
             settings.step_tokens,

@@ -26,6 +26,7 @@ __all__ = [
     "RoiPair",
     "changed_mask",
     "changed_pixels",
+    "exact_pair",
     "roi_pair",
     "whole_pair",
 ]
@@ -100,6 +101,18 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
 
 
+def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
+    """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
+    old, new = before.screenshot, after.screenshot
+    if old.size != new.size:
+        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
+    changed = changed_pixels(old, new, unseen=0)
+    if changed is None:
+        return None
+    box = changed[1]
+    return RoiPair(box, (box,), (box,), old.parts((box,)), new.parts((box,)))
+
+
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
     """White where the looks are seen to differ in more than pointer and caret; None: nowhere.
 
@@ -116,9 +129,9 @@ def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
 
 
 def changed_pixels(
-    before: Screenshot, after: Screenshot
+    before: Screenshot, after: Screenshot, unseen: int = UNSEEN
 ) -> tuple[NDArray[np.bool_], BoundingBox] | None:
-    """The pixels that differ by more than `UNSEEN` in two pictures of one size, in their box."""
+    """The pixels that differ by more than ``unseen`` in two pictures of one size, in their box."""
     import numpy as np
 
     rows = _differing_rows(before, after)
@@ -135,7 +148,7 @@ def changed_pixels(
         return None
     left, first, right, last = exact  # most of a screen lies outside, and is not read again
     old, new = (part[first:last, 3 * left : 3 * right] for part in (old, new))
-    differ = np.maximum(old, new) - np.minimum(old, new) > UNSEEN
+    differ = np.maximum(old, new) - np.minimum(old, new) > unseen
     seen = _box(differ)
     if seen is None:
         return None

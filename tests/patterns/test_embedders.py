@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import subprocess
 import sys
 import threading
@@ -271,3 +272,69 @@ def test_without_a_key_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         OpenAIEndpoint("emb", base_url="http://127.0.0.1:9/v1").embed(["a"])
+
+
+FLAG_EMBEDDING = """
+class BGEM3FlagModel:
+    def __init__(self, name, use_fp16):
+        raise OSError(f"We couldn't connect to the hub to load {name}")
+"""
+"""As the package behaves where the hub cannot be reached."""
+
+
+@pytest.fixture
+def flag_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the hub, beside an installed FlagEmbedding."""
+    package = tmp_path / "packages" / "FlagEmbedding"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(FLAG_EMBEDDING)
+    monkeypatch.syspath_prepend(package.parent)
+    monkeypatch.delitem(sys.modules, "FlagEmbedding", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
+
+
+def cached_weights(hub: Path) -> Path:
+    """A folder of the cache as the hub's client lays it out, with a cut-off file of weights."""
+    model = hub / "models--BAAI--bge-m3"
+    folder = model / "snapshots" / "abc"
+    folder.mkdir(parents=True)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("abc")
+    (folder / "config.json").write_text("{}")
+    return folder
+
+
+def test_bge_m3_without_weights_names_model_folder_and_command(flag_embedding: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_embedder("bge-m3").embed(["save a file"])
+    assert "BAAI/bge-m3" in str(caught.value)
+    assert str(flag_embedding) in str(caught.value)
+    assert "hf download BAAI/bge-m3" in caught.value.fix
+
+
+def test_bge_m3_refuses_a_download_that_stopped_halfway(flag_embedding: Path) -> None:
+    folder = cached_weights(flag_embedding)
+    with pytest.raises(StoreError) as caught:
+        open_embedder("bge-m3").embed(["save a file"])
+    assert str(folder) in str(caught.value)
+    assert "hf download BAAI/bge-m3" in caught.value.fix
+
+
+def test_bge_m3_loads_from_its_folder_and_says_why_that_fails(flag_embedding: Path) -> None:
+    folder = cached_weights(flag_embedding)
+    (folder / "pytorch_model.bin").write_bytes(b"cut")
+    with pytest.raises(StoreError) as caught:
+        open_embedder("bge-m3").embed(["save a file"])
+    assert f"We couldn't connect to the hub to load {folder}" in str(caught.value)
+    assert "hf download BAAI/bge-m3" in caught.value.fix
+
+
+def test_bge_m3_names_the_folder_that_it_was_given(flag_embedding: Path, tmp_path: Path) -> None:
+    own = tmp_path / "my weights"
+    own.mkdir()
+    with pytest.raises(StoreError) as caught:
+        BgeM3(str(own)).embed(["save a file"])
+    assert str(own) in str(caught.value)
+    words = shlex.split(caught.value.fix.partition(", or")[0])
+    assert words[-2:] == ["--local-dir", str(own)]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TypeVar
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from PIL import Image
 
@@ -558,3 +559,42 @@ async def test_what_differs_between_long_candidates_is_told_whole() -> None:
     assert "1834" in one
     assert "1835" in other
     assert one.startswith("cat >a.csv <<'END'")
+
+
+async def test_constant_has_one_judgement_of_k_samples_and_no_refusal() -> None:
+    """GTA1, section 3.1: K proposals, and the judge picks one of them."""
+    replies = [click(OPEN), click(CLOSE), click(OPEN), *[SAVE] * 4]
+    bench = Bench(
+        replies, [verdict(None, "Both close it."), verdict(1)], samples=3, scaling="constant"
+    )
+    assert (await bench.plan()).description == OPEN, "what most would do"
+    assert (len(bench.model.requests), len(bench.judge.requests)) == (3, 1)
+    chosen = bench.chosen
+    assert (chosen.by, chosen.samples, chosen.rounds) == ("votes", 3, 1)
+
+
+async def test_the_judge_of_constant_is_offered_no_refusal() -> None:
+    free = Bench([SAVE, click(OPEN)], [verdict(1)], samples=2)
+    bound = Bench([SAVE, click(OPEN)], [verdict(1)], samples=2, scaling="constant")
+    schemas = []
+    for bench in (free, bound):
+        await bench.plan()
+        (request,) = bench.judge.requests
+        assert request.schema is not None
+        jsonschema.validate({"explaining": "", "index": 1}, request.schema)
+        schemas.append(request.schema)
+    refusal = {"explaining": "", "index": None}
+    jsonschema.validate(refusal, schemas[0])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(refusal, schemas[1])
+    assert "none is good" in free.judge.requests[0].text
+    assert "none is good" not in bound.judge.requests[0].text
+
+
+async def test_constant_asks_once_for_a_judgement_that_is_none() -> None:
+    bench = Bench(
+        [SAVE, click(OPEN), SAVE], ["I like the first.", verdict(2)], samples=3, scaling="constant"
+    )
+    assert (await bench.plan()).description == "Save"
+    assert (len(bench.model.requests), len(bench.judge.requests)) == (3, 1)
+    assert "no JSON object" in bench.chosen.detail

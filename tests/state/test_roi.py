@@ -12,7 +12,7 @@ from PIL import Image
 
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation, Screenshot
-from hisa.state.roi import RoiPair, changed_pixels, roi_pair, whole_pair
+from hisa.state.roi import RoiPair, changed_pixels, exact_pair, roi_pair, whole_pair
 from hisa.state.screen_noise import UNSEEN
 from tests.state.scene import picture
 
@@ -283,7 +283,7 @@ def test_whole_pictures_are_shown_whole_with_the_same_box_and_regions() -> None:
     assert whole_pair(before, caret) is None
 
 
-@pytest.mark.parametrize("pair_of", [roi_pair, whole_pair])
+@pytest.mark.parametrize("pair_of", [roi_pair, whole_pair, exact_pair])
 def test_looks_of_different_sizes_differ_as_a_whole(
     pair_of: Callable[[Observation, Observation], RoiPair | None],
 ) -> None:
@@ -292,3 +292,22 @@ def test_looks_of_different_sizes_differ_as_a_whole(
     assert pair_of(before, after) == RoiPair(
         everything, (everything,), (everything,), before.screenshot, after.screenshot
     )
+
+
+def test_the_papers_region_is_one_box_of_every_pixel_that_differs_at_all() -> None:
+    """HiSA, 3.3.1: a difference over zero, one minimal box, no margin; a caret is a change too."""
+    dots = ((10, 10, 40, 40), (600, 500, 800, 600))
+    before = picture(size=WIDE)
+    pair = exact_pair(seen(before), seen(picture(*dots, size=WIDE)))
+    assert pair is not None
+    around = BoundingBox(10, 10, 800, 600)
+    assert (pair.box, pair.regions, pair.shown) == (around, (around,), (around,))
+    assert pair.before.size == pair.after.size == Size(790, 590)
+    faint = before.pixels.copy()
+    faint.putpixel((300, 200), (65, 64, 64))
+    found = exact_pair(seen(before), seen(Screenshot(faint)))
+    assert found is not None
+    assert found.box == BoundingBox(300, 200, 301, 201)
+    assert roi_pair(seen(before), seen(Screenshot(faint))) is None
+    assert exact_pair(seen(before), seen(picture((100, 100, 102, 116), size=WIDE))) is not None
+    assert exact_pair(seen(before), seen(before)) is None

@@ -8,6 +8,7 @@ and then moves the alias, which the server does at once. What a store must recor
 from __future__ import annotations
 
 import builtins
+import importlib.metadata
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
+from qdrant_client.common.version_check import is_compatible
 from qdrant_client.http.exceptions import ApiException
 
 from hisa.errors import StoreError
@@ -159,6 +161,7 @@ class ServerStore:
     def __init__(self, client: QdrantClient, collection: str, *, embedder: Embedder) -> None:
         self._client = client
         self._url = ""
+        self._fits = False
         self._alias = collection
         self._embedder = embedder
 
@@ -173,6 +176,7 @@ class ServerStore:
         """
         key = os.environ.get("QDRANT_API_KEY") or None
         try:
+            # Its own check warns from a thread, before anything is asked of the server.
             client = QdrantClient(url=url, api_key=key, timeout=timeout, check_compatibility=False)
         except ValueError as error:
             raise StoreError(
@@ -196,7 +200,20 @@ class ServerStore:
 
     # ------------------------------------------------------------ opening
 
+    def _check_version(self) -> None:
+        """Refuses a server that the client of Qdrant here calls incompatible with itself."""
+        ours, theirs = importlib.metadata.version("qdrant-client"), self._client.info().version
+        if not is_compatible(ours, theirs):
+            raise StoreError(
+                f"the Qdrant server {self._url} is version {theirs}, the client here {ours}: they "
+                "may differ by one minor version",
+                fix="docker compose up -d qdrant, which starts a server that fits",
+            )
+
     def _physical(self) -> str | None:
+        if self._url and not self._fits:
+            self._check_version()
+            self._fits = True
         aliases = self._client.get_aliases().aliases
         return next((a.collection_name for a in aliases if a.alias_name == self._alias), None)
 

@@ -107,11 +107,13 @@ def failed_runs(folder: Path) -> dict[str, Run]:
     return {run.id: run for run in runs if run.score_state == "scored" and not run.success}
 
 
-async def classify(runs: Iterable[Run], settings: Settings) -> str:
+async def classify(
+    runs: Iterable[Run], settings: Settings, classes: Mapping[str, str] = FAILURES
+) -> str:
     """Ask the judge for each run's class; returns why the first without one has none."""
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
     async with open_models(with_judge(settings), lambda _: None, budget, Ledger()) as models:
-        judge = replace(_judge(settings, models, 1), classes=FAILURES)
+        judge = replace(_judge(settings, models, 1), classes=classes)
         return next(filter(None, [await _classified(run, judge) for run in runs]), "")
 
 
@@ -122,6 +124,6 @@ async def _classified(run: Run, judge: Judge) -> str:
     judged, _, problem = await asked([facts], run.manifest.task.instruction, judge)
     if judged is None or not judged.index:
         return f"{run.id}: {problem}"
-    kind, reason = [*FAILURES][judged.index - 1], one_line(judged.explaining)
+    kind, reason = [*judge.classes][judged.index - 1], one_line(judged.explaining)
     keep_failure(run.folder, Failure(kind=kind, by=judge.model.name, reason=reason))
     return ""

@@ -209,8 +209,10 @@ class Bench:
         plan = self._ledger.plan
         settings = plan.variants[slot.variant]
         if plan.independent:
-            store = Path(settings["patterns"]["path"], f"repeat-{slot.repeat}")
-            settings = {**settings, "patterns": {**settings["patterns"], "path": str(store)}}
+            patterns, own = settings["patterns"], f"repeat-{slot.repeat}"
+            store = str(Path(patterns["path"], own))
+            patterns = {**patterns, "path": store, "collection": f"{patterns['collection']}-{own}"}
+            settings = {**settings, "patterns": patterns}
         return Job(
             task=self._paths[slot.task],
             settings=_seeded(settings, slot, plan.group),

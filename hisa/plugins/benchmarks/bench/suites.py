@@ -158,9 +158,9 @@ def read_suite(name: str, settings: TaskSettings | None = None) -> Suite:
         UsageError: an unknown kind, no such folder, or a form that its tasks do not have.
     """
     kind, _, place = name.partition(":")
-    if settings is not None and settings.instructions != "both" and kind != "spider2v":
+    if settings is not None and settings.instructions == "verbose" and kind != "spider2v":
         raise UsageError(
-            f"tasks.instructions = {settings.instructions!r}: tasks of {name!r} have one form; two "
+            f"tasks.instructions = 'verbose': tasks of {name!r} have one form, the aim alone; two "
             "have those of spider2v:DIR",
             fix="--set tasks.instructions=both",
         )
@@ -242,7 +242,7 @@ def _planned(
         task = load_task(path)
     except OperatorError as error:
         return _LeftOut(Path(str(path).removeprefix(MINIWOB)).stem, str(error))
-    if settings is not None and settings.instructions != "both":
+    if kind == "spider2v" and settings is not None and settings.instructions != "both":
         tags = json.loads(Path(path).read_bytes()).get("tags")
         forms = [f for f in ("abstract", "verbose") if isinstance(tags, list) and f in tags]
         if not forms:

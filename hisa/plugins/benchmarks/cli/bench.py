@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hisa.cli.open_group import PRESET
 from hisa.cli.out import say, say_error, say_json
 from hisa.plugins.benchmarks.cli.bench_coverage import coverage
 from hisa.plugins.benchmarks.cli.grounding import grounding
@@ -75,6 +77,7 @@ bench.add_command(undone)
 @click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
 @click.option("--no-fingerprint", is_flag=True, help="Do not write down what attempts begin from.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
 @click.option("--environment", "maker", default="", metavar="MODULE:NAME", help=_MAKER)
 @click.pass_context
@@ -118,21 +121,30 @@ def run_command(
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
     """
-    from hisa.config import load
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
-    from hisa.plugins.benchmarks.bench.suites import open_suite
 
-    given = [*ctx.meta["hisa.settings"][1], *assignments]
-    file = ctx.meta["hisa.settings"][0]
-    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
-    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
-    chosen, lines = _prepared(file, given, chosen, options)
-    plan = _plan(file, given, chosen, folder=folder, options=options)
+    plan, lines, folder = planned(ctx, suite, assignments, **options)
     ledger = AttemptLedger(folder, plan)
     try:
         ctx.exit(_carry_out(ledger, lines, options))
     finally:
         ledger.close()
+
+
+def planned(
+    ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
+) -> tuple[Plan, list[str], Path]:
+    """Returns the plan of ``hisa bench run`` with these options, lines about it and its folder."""
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.suites import open_suite
+
+    preset = [f"preset={options['preset']}"] if options["preset"] else []
+    given = [*ctx.meta["hisa.settings"][1], *preset, *assignments]
+    file = ctx.meta["hisa.settings"][0]
+    chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
+    folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
+    chosen, lines = _prepared(file, given, chosen, options)
+    return _plan(file, given, chosen, folder=folder, options=options), lines, folder
 
 
 def _prepared(
@@ -191,9 +203,11 @@ def _plan(
     trees = {}
     for variant in variants:
         store = json.dumps(str((folder / "patterns" / variant).resolve()))
+        collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
+        own = [f"patterns.path={store}", f"patterns.collection={collection}"]
         settings = load(
             file,
-            [f"patterns.path={store}", "run.fingerprint=true", *assignments],
+            [*own, "run.fingerprint=true", *assignments],
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
@@ -403,17 +417,25 @@ def report_command(folder: Path, against: Path | None, reference: Path | None, *
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--model", metavar="NAME", help="Asked for each that has no class.")
 @click.option("--mark", "marks", multiple=True, metavar="RUN=CLASS", help="Give a class by hand.")
+@click.option(
+    "--sequences", is_flag=True, help="By OS-Catalyst's classes in place of ComputerRL's."
+)
 @click.pass_obj
-def failures(settings: Settings, folder: Path, model: str | None, marks: tuple[str, ...]) -> int:
+def failures(
+    settings: Settings, folder: Path, model: str | None, marks: tuple[str, ...], sequences: bool
+) -> int:
     """List the failed runs of DIR, a bench or a folder of runs, by the class of their failure.
 
-    Classes are ComputerRL's (4.4): perception, applications, illusion, other. They are kept in the
-    run's folder, and "hisa bench report" counts them.
+    Classes are ComputerRL's (4.4): perception, applications, illusion, other. With --sequences they
+    are OS-Catalyst's (C.2, figures 7 to 9): over-compression (a sequence was too long),
+    under-compression (too short), wrong-location. They are kept in the run's folder and counted
+    below the list; "hisa bench report" counts ComputerRL's.
 
     \b
     hisa bench failures benches/first
     hisa --set run.budget_usd=2 bench failures benches/first --model gpt-5
     hisa bench failures benches/first --mark 20261121-034512-7f3a=perception
+    hisa bench failures benches/first --sequences --model gpt-5
 
     Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some have no class still.
     """
@@ -421,23 +443,28 @@ def failures(settings: Settings, folder: Path, model: str | None, marks: tuple[s
 
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.attempts.run_judge import classify, failed_runs
-    from hisa.runs.failure_class import Failure, failure_of, keep_failure
+    from hisa.runs import failure_class as kinds
 
+    classes = kinds.SEQUENCE_FAILURES if sequences else kinds.FAILURES
     runs, problem = failed_runs(folder), ""
     for name, _, kind in (mark.partition("=") for mark in marks):
         if name not in runs:
             raise UsageError(f"no failed run {name!r}", fix=f"hisa bench failures {folder}")
-        keep_failure(runs[name].folder, Failure(kind=kind, by="hand"))
+        kinds.keep_failure(runs[name].folder, kinds.Failure(kind=kind, by="hand"))
     if model:
-        left = [run for run in runs.values() if not failure_of(run.folder).kind]
+        left = [run for run in runs.values() if not kinds.failure_of(run.folder, classes).kind]
         judge = (settings.models.judge or settings.models.planner).model_copy(
             update={"model": model}
         )
         models = settings.models.model_copy(update={"planner": judge, "judge": judge})
-        problem = asyncio.run(classify(left, settings.model_copy(update={"models": models})))
+        chosen = settings.model_copy(update={"models": models})
+        problem = asyncio.run(classify(left, chosen, classes))
+    counts = dict.fromkeys([*classes, "no class"], 0)
     for name, run in runs.items():
-        found = failure_of(run.folder)
-        say(f"{name}  {found.kind or 'no class':<12}  {found.by}  {found.reason}".rstrip())
+        found = kinds.failure_of(run.folder, classes)
+        counts[found.kind or "no class"] += 1
+        say(f"{name}  {found.kind or 'no class':<17}  {found.by}  {found.reason}".rstrip())
+    say(", ".join(f"{kind}: {count} of {len(runs)}" for kind, count in counts.items()))
     if problem:
         say_error(problem)
     return 3 if problem else 0

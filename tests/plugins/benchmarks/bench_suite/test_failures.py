@@ -45,7 +45,9 @@ def test_a_class_given_by_hand_is_kept_listed_shown_and_counted(failed: list[Pat
     told = run(bench, "--mark", f"{first.name}=illusion")
     assert told.return_value == 0, told.output
     assert [line.split()[1] for line in told.output.splitlines()[:1]] == ["illusion"]
-    assert told.output.count("no class") == 2
+    *listed, counts = told.output.splitlines()
+    assert "\n".join(listed).count("no class") == 2
+    assert counts.endswith("illusion: 1 of 3, other: 0 of 3, no class: 2 of 3")
     assert failure_of(first).by == "hand"
     assert "illusion" in render_report(load_run(first))
     (group,) = build_report(bench).variants
@@ -79,3 +81,25 @@ def test_a_model_classifies_those_that_have_no_class_and_is_told_why_they_failed
     assert WHY in first
     assert "a number from 0 to 4" in second
     assert "a number from 0 to 4" not in third
+
+
+def test_sequences_that_failed_are_listed_by_the_three_classes_of_os_catalyst(
+    failed: list[Path],
+) -> None:
+    """Appendix C.2 and figures 7 to 9: too long, too short, at a wrong place."""
+    bench = failed[0].parent.parent
+    run(bench, "--mark", f"{failed[0].name}=illusion")
+    run(bench, "--sequences", "--mark", f"{failed[0].name}=under-compression")
+    answers = [judgement(1, "Step 2 went on after a page had opened."), judgement(3, "Beside it.")]
+    with FakeServer(answers) as server:
+        listed = run(bench, "--sequences", "--model", "gpt-4.1", url=server.url)
+    assert listed.return_value == 0, listed.output
+    kinds = [line.split()[1] for line in listed.output.splitlines()[:3]]
+    assert kinds == ["under-compression", "over-compression", "wrong-location"]
+    assert listed.output.splitlines()[-1] == (
+        "over-compression: 1 of 3, under-compression: 1 of 3, wrong-location: 1 of 3, "
+        "no class: 0 of 3"
+    )
+    assert failure_of(failed[0]).kind == "illusion", "ComputerRL's class stays beside it"
+    assert "1. over-compression: " in server.requests[0].text
+    assert "perception" not in server.requests[0].text
