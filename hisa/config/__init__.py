@@ -281,6 +281,8 @@ class PatternSettings(Section):
     top: int = Field(5, ge=1)
     threshold: float | None = Field(None, ge=-1, le=1)
     """Least similarity of what is recalled; none: the embedder's own (section 4.3: 0.5)."""
+    learning_seconds: float = Field(60.0, gt=0)
+    """Longest wait for the lessons of a run; chosen by hand, so that learning is not most of it."""
     sops: Path | None = None
     """A folder of SOP files, besides those that ship."""
 

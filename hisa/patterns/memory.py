@@ -146,14 +146,20 @@ class PatternMemory:
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
-        """Patterns of the run's steps, stored; none where the model gives no usable answer.
+        """Patterns of the run's steps, stored; none where the model gives no usable answer in time.
 
         Raises:
             StoreError: the store cannot be written.
             ModelUnavailable, BudgetExceeded: from the model.
         """
         try:
-            induced = await induce(self._model, task, run_id=run_id, lines=lines)
+            async with asyncio.timeout(self._patterns.learning_seconds):
+                induced = await induce(self._model, task, run_id=run_id, lines=lines)
+        except TimeoutError:
+            seconds = self._patterns.learning_seconds
+            message = f"no answer within {seconds:g} s (patterns.learning_seconds)"
+            self._emit(Failed(where="pattern induction", kind="TimeoutError", message=message))
+            return ()
         except InvalidReply as error:
             self._emit(Failed(where="pattern induction", kind="InvalidReply", message=str(error)))
             return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.patterns.sops import Sop
 from hisa.patterns.stores.edge import EdgeStore
-from hisa.protocols import Embedder, Model, ModelRequest, StepSummary, Task
+from hisa.protocols import Embedder, Model, ModelReply, ModelRequest, StepSummary, Task
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import pattern
@@ -50,6 +51,7 @@ class Room:
         *,
         embedder: Embedder | None = None,
         sops: Sequence[Sop] = (),
+        settings: Settings | None = None,
     ) -> None:
         self.events: list[Event] = []
         chosen = embedder or WordEmbedder()
@@ -58,7 +60,7 @@ class Room:
             self.store,
             chosen,
             model=model,
-            settings=Settings(),
+            settings=settings or Settings(),
             emit=self.events.append,
             sops=sops,
         )
@@ -88,6 +90,19 @@ async def test_nothing_known_asks_no_model_and_touches_no_disk(tmp_path: Path) -
     assert (advice.text, advice.patterns, advice.sops) == ("", (), ())
     assert isinstance(room.events[0], Guidance)
     assert not (tmp_path / "store").exists()
+
+
+async def test_learning_ends_at_its_limit_and_says_so(tmp_path: Path) -> None:
+    class Silent(ScriptedModel):
+        async def complete(self, request: ModelRequest, /) -> ModelReply:
+            return await asyncio.Future()
+
+    settings = Settings.model_validate({"patterns": {"learning_seconds": 0.01}})
+    room = Room(tmp_path, Silent([]), settings=settings)
+    assert await room.memory.induct(TASK, "run-1", lines=LINES) == ()
+    (failed,) = room.events
+    assert isinstance(failed, Failed)
+    assert "patterns.learning_seconds" in failed.message
 
 
 async def test_rules_alone_become_advice(tmp_path: Path) -> None:
