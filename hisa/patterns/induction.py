@@ -18,14 +18,7 @@ from hisa.errors import InvalidReply
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
-from hisa.patterns.pattern_text import (
-    LESSON_CHARS,
-    block,
-    clean,
-    generalised,
-    unbinding,
-    wordings,
-)
+from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, generalised, unbinding, wordings
 from hisa.protocols import Message, Model, ModelReply, ModelRequest, Pattern, Scope, Task, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render

@@ -100,8 +100,8 @@ def _from_markdown(file: Path, text: str) -> Sop:
             raise _bad(file, number, f"{line[:40]!r} is neither a rule ('- …') nor part of one")
     told = tuple(_rule(file, number, rule) for number, rule in rules)
     needed = {told[at]: words for at, words in when.items()}
-    named = domains or _domains(file, 1, [file.stem])
-    return Sop(file, named, told, when=needed, words=words)
+    domains = domains or _domains(file, 1, [file.stem])
+    return Sop(file, domains, told, when=needed, words=words)
 
 
 def _texts(file: Path, value: Any, key: str) -> list[str]:
@@ -132,11 +132,7 @@ def _from_yaml(file: Path, text: str) -> Sop:
         else:
             plain.append(item)
     rules = tuple(_rule(file, 1, rule) for rule in _texts(file, plain, "rules"))
-    words = (
-        _conditions(file, 1, _texts(file, tree["words"], "words"), "words")
-        if "words" in tree
-        else ()
-    )
+    words = tuple(word.casefold() for word in _texts(file, tree.get("words", []), "words"))
     return Sop(file, _domains(file, 1, domains), rules, when=when, words=words)
 
 
