@@ -121,7 +121,7 @@ def _corrected(request: ModelRequest, reply: ModelReply, error: InvalidReply) ->
 
 
 async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:
-    """What is sound of a reply; asked for again only where nothing of it is."""
+    """Returns what is sound of a reply, which is asked for again where nothing is."""
     first = await model.complete(request)
     try:
         reply = _parsed(first.text)

@@ -117,7 +117,7 @@ def _items(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _list_in_lines(line: str) -> str:
-    """A list that is written in one line, an item a line; "Type 1. Press Enter." is none."""
+    """Puts each item of a list that is written in one line on a line of its own."""
     found = [*_MARKER_IN_LINE.finditer(line)]
     numbers = [int(number) for one in found if (number := one["dotted"] or one["closed"])]
     bullets = {one.group() for one in found if not (one["dotted"] or one["closed"])}
