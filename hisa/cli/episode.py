@@ -300,9 +300,13 @@ class RunOutput:
         self._line("run", str(self.log.folder))
         if self._alone and result.status not in FINAL:
             self._console.print(Text(f"  go on with: {command_on(self.log.folder)}"))
-        patterns = self.log.manifest.settings.get("patterns", {})
-        if patterns.get("enabled") and is_learned_from(result):
+        self._progress.outcome_of_learning = False
+        if self._learns(result):
             self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
+
+    def _learns(self, result: Result) -> bool:
+        patterns = self.log.manifest.settings.get("patterns", {})
+        return bool(patterns.get("enabled")) and is_learned_from(result)
 
     def say_left_up(self, text: str) -> None:
         """Say which machine stays up after the run."""
@@ -324,6 +328,8 @@ class RunOutput:
         if self._as_json:
             click.echo(json.dumps(self._summary(self.result, page)))
         else:
+            if self._learns(self.result) and not self._progress.outcome_of_learning:
+                self._line("learned", "nothing new", "dim")
             if self._progress.spent.calls > self._calls:
                 self._line("cost", f"{self._progress.summary()}, learning included")
             for label, value in result_lines(self.log.folder, self.log.manifest.results):

@@ -18,7 +18,7 @@ from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import remember
-from hisa.patterns.embedders import open_embedder
+from hisa.patterns.embedders import open_embedder, thresholds_of
 from hisa.patterns.open_memory import open_sops, open_store
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
@@ -170,9 +170,9 @@ def search(
 ) -> None:
     """Show the patterns nearest to TEXT, as a task with that instruction would find them.
 
-    A task recalls only those of its own domain: lessons of the whole application, of a page that it
-    names, and of its kind with a similarity of at least patterns.threshold. Those that a task of
-    the pattern's domain would recall are marked "yes".
+    A task recalls only those of its own domain that are near enough for the embedder (or for
+    patterns.threshold), and of a page that it names. Those that a task of the pattern's domain
+    would recall are marked "yes".
     """
     embedder = open_embedder(settings.patterns.embedder)
     count = limit or settings.patterns.top
@@ -374,12 +374,12 @@ def doctor(settings: Settings, repair: bool) -> None:
 def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
     """Add a pattern by hand; an older one that says nearly the same is superseded.
 
-    Tasks find it by its condition, so give one; for the scope "page" that is the page's name, and
-    the scope "application" needs none. The same words again confirm the older pattern.
+    Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
+    same words again confirm the older pattern.
     """
     pattern = written(lesson, **fields)
     embedder = open_embedder(settings.patterns.embedder)
-    dedup = settings.patterns.dedup
+    dedup = thresholds_of(embedder.name, settings.patterns).same
     with closing(open_store(settings, embedder)) as store:
         (stored,) = remember(store, [pattern], embedder=embedder, threshold=dedup)
     superseded = [old.id for old in stored.superseded]

@@ -68,6 +68,8 @@ class Progress:
         self._ends = False
         self._passing = 0.0
         """When the passing line was written; 0: none stands there."""
+        self.outcome_of_learning = False
+        """Whether a lesson was shown since the run's end, or why there is none."""
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -144,15 +146,18 @@ class Progress:
             case Refined():
                 self._line("context", f"refined: {event.text}", "dim")
             case Induced():
+                self.outcome_of_learning = True
                 old = f" (replaces {event.superseded})" if event.superseded else ""
                 again = "again, " if event.confirmed else ""
                 self._line("learned", f"{again}{event.kind}: {event.lesson}{old}", "cyan")
             case RunResumed():
                 self._line("resumed", f"desktop {event.desktop} {event.detail}", "cyan")
             case Noted():
+                self.outcome_of_learning = event.where == "learning"
                 warns = event.where in ("budget", "settings")
                 self._line(event.where, event.text, "yellow" if warns else "dim")
             case Failed():
+                self.outcome_of_learning = True
                 self._line("broken", f"{event.where}: {event.message}", "red")
             case _:
                 pass

@@ -278,10 +278,14 @@ class PatternSettings(Section):
     collection: str = "hisa_patterns"
     embedder: str = "minilm"
     """minilm, bge-m3, or openai:MODEL for an endpoint."""
-    dedup: float = Field(0.7, ge=0, le=1)
-    """A new pattern this close to an old one of its domain supersedes it (HiSA, section 4.3)."""
+    dedup: float | None = Field(None, ge=0, le=1)
+    """A new pattern this close to an old one of its domain and kind supersedes it; none: the
+    embedder's own (HiSA, section 4.3: 0.7)."""
     top: int = Field(5, ge=1)
-    threshold: float = Field(0.5, ge=-1, le=1)
+    threshold: float | None = Field(None, ge=-1, le=1)
+    """Least similarity of what is recalled; none: the embedder's own (section 4.3: 0.5)."""
+    learning_seconds: float = Field(60.0, gt=0)
+    """Longest wait for the lessons of a run; chosen by hand, so that learning is not most of it."""
     sops: Path | None = None
     """A folder of SOP files, besides those that ship."""
 

@@ -3,7 +3,9 @@
 Retrieval vectors stand for kinds of tasks, so several lessons of one kind share one. Whether two
 patterns say the same is therefore decided on the vectors of their lessons. Candidates are the
 `CANDIDATES` nearest by any of the new one's texts. The same words again are no new pattern: the
-older one is confirmed. Either way no kind of task is lost by which the lesson was found before.
+older one is confirmed. A warning never replaces a way that worked, nor the other way round: that
+two lessons are alike says nothing of whether they agree. Either way no kind of task is lost by
+which the lesson was found before.
 """
 
 from __future__ import annotations
@@ -95,15 +97,9 @@ def _stored(
     threshold: float,
 ) -> Stored:
     """The pattern stored, or an older one confirmed; ``older`` loses what was superseded."""
-    near = [old for old in older.values() if old.domain == pattern.domain]
-    equal = next(
-        (
-            old
-            for old in near
-            if old.kind == pattern.kind and same_words(old.lesson, pattern.lesson)
-        ),
-        None,
-    )
+    mine = pattern.domain, pattern.kind
+    near = [old for old in older.values() if (old.domain, old.kind) == mine]
+    equal = next((old for old in near if same_words(old.lesson, pattern.lesson)), None)
     if equal is not None:
         again = equal.source_run != pattern.source_run or not pattern.source_run
         seen = replace(_joined(equal, [pattern]), confirmed=equal.confirmed + again)
@@ -113,13 +109,12 @@ def _stored(
     same = _same(pattern, near, vectors, threshold)
     new = replace(_joined(pattern, same), embedder=vectors.embedder.name)
     for old in same:
-        if old.kind == new.kind:
-            new = replace(
-                new,
-                uses=new.uses + old.uses,
-                scored=new.scored + old.scored,
-                wins=new.wins + old.wins,
-            )
+        new = replace(
+            new,
+            uses=new.uses + old.uses,
+            scored=new.scored + old.scored,
+            wins=new.wins + old.wins,
+        )
     store.put(new, *vectors.of(retrieval_texts(new)))
     for old in same:
         store.amend(replace(old, status="superseded", superseded_by=new.id))

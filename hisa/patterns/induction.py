@@ -18,7 +18,7 @@ from hisa.errors import InvalidReply
 from hisa.models.correction import with_correction
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.patterns.excerpt import STEPS_TOKENS, excerpt, step_numbers, verdict
-from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, unbinding
+from hisa.patterns.pattern_text import LESSON_CHARS, block, clean, generalised, unbinding, wordings
 from hisa.protocols import Message, Model, ModelReply, ModelRequest, Pattern, Scope, Task, TextPart
 from hisa.text.prompt_text import sections
 from hisa.text.prompts import render
@@ -121,14 +121,16 @@ def _corrected(request: ModelRequest, reply: ModelReply, error: InvalidReply) ->
 
 
 async def _ask(model: Model, request: ModelRequest, lines: dict[int, str]) -> _Reply:
-    """A usable reply; asked for twice at most, where what is sound of the second is kept."""
+    """Returns what is sound of a reply, which is asked for again where nothing is."""
     first = await model.complete(request)
     try:
-        return _seen(_parsed(first.text), lines)
+        reply = _parsed(first.text)
+        sound = [item for item in reply.patterns if _sound(item, lines)]
+        if not sound:
+            _seen(reply, lines)
     except InvalidReply as error:
-        text = (await model.complete(_corrected(request, first, error))).text
-    reply = _parsed(text)
-    sound = [item for item in reply.patterns if _sound(item, lines)]
+        reply = _parsed((await model.complete(_corrected(request, first, error))).text)
+        sound = [item for item in reply.patterns if _sound(item, lines)]
     return reply.model_copy(update={"patterns": sound})
 
 
@@ -143,7 +145,9 @@ def _sound(item: _Lesson, lines: dict[int, str]) -> bool:
 async def induce(
     model: Model, task: Task, *, run_id: str, lines: Sequence[str]
 ) -> tuple[Pattern, ...]:
-    """Patterns of a run, not yet stored; without steps nothing is asked.
+    """Patterns of a run, not yet stored; where no step could bear a lesson out nothing is asked.
+
+    A lesson that only says the task again, or its own condition, is dropped.
 
     Args:
         model: the state role's.
@@ -156,10 +160,12 @@ async def induce(
         InvalidReply: no usable answer, asked twice.
         ModelUnavailable, BudgetExceeded: from the model.
     """
-    if not lines:
-        return ()
     shown = excerpt(lines, STEPS_TOKENS)
-    reply = await _ask(model, _request(task, shown), step_numbers(shown))
+    numbered = step_numbers(shown)
+    worked = [verdict(line) == "succeeded" for line in numbered.values()]
+    if not any(worked) and len(worked) < TRIED:
+        return ()
+    reply = await _ask(model, _request(task, shown), numbered)
     made = (
         Pattern(
             id=new_id(),
@@ -175,4 +181,12 @@ async def induce(
         )
         for item in reply.patterns
     )
-    return tuple({pattern.lesson: pattern for pattern in made if pattern.lesson}.values())
+    new = {one.lesson: one for one in made if one.lesson and not _repeats(one, task)}
+    return tuple(new.values())
+
+
+def _repeats(pattern: Pattern, task: Task) -> bool:
+    """Whether a lesson has nothing but the words of the task or of a part of it, in their order."""
+    words = wordings(pattern.lesson)
+    texts = (task.instruction, generalised(task.instruction), *pattern.conditions)
+    return any(f" {words} " in f" {wordings(text)} " for text in texts)

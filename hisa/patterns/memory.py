@@ -15,6 +15,7 @@ from hisa.errors import InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import Stored, remember
+from hisa.patterns.embedders import thresholds_of
 from hisa.patterns.induction import induce
 from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
@@ -71,6 +72,7 @@ class PatternMemory:
         self.embedder = embedder
         self._model = model
         self._patterns = settings.patterns
+        self._thresholds = thresholds_of(embedder.name, settings.patterns)
         self._advice_tokens = settings.state.advice_tokens
         self._lesson_tokens = settings.state.lesson_tokens
         self._emit = emit
@@ -144,14 +146,20 @@ class PatternMemory:
     async def induct(
         self, task: Task, run_id: str, *, lines: tuple[str, ...]
     ) -> tuple[Pattern, ...]:
-        """Patterns of the run's steps, stored; none where the model gives no usable answer.
+        """Patterns of the run's steps, stored; none where the model gives no usable answer in time.
 
         Raises:
             StoreError: the store cannot be written.
             ModelUnavailable, BudgetExceeded: from the model.
         """
         try:
-            induced = await induce(self._model, task, run_id=run_id, lines=lines)
+            async with asyncio.timeout(self._patterns.learning_seconds):
+                induced = await induce(self._model, task, run_id=run_id, lines=lines)
+        except TimeoutError:
+            seconds = self._patterns.learning_seconds
+            message = f"no answer within {seconds:g} s (patterns.learning_seconds)"
+            self._emit(Failed(where="pattern induction", kind="TimeoutError", message=message))
+            return ()
         except InvalidReply as error:
             self._emit(Failed(where="pattern induction", kind="InvalidReply", message=str(error)))
             return ()
@@ -163,7 +171,7 @@ class PatternMemory:
     def _remember(self, task: Task, induced: Sequence[Pattern]) -> tuple[Stored, ...]:
         patterns = [self._findable(pattern, task) for pattern in induced]
         return remember(
-            self.store, patterns, embedder=self.embedder, threshold=self._patterns.dedup
+            self.store, patterns, embedder=self.embedder, threshold=self._thresholds.same
         )
 
     def _findable(self, pattern: Pattern, task: Task) -> Pattern:
@@ -173,12 +181,12 @@ class PatternMemory:
         the task that is nearest to the lesson becomes one more of them: the skill that the lesson
         is about, without the rest of the task.
         """
-        if pattern.scope == "application":
-            return pattern
+        wide = pattern.scope == "application"
+        least = self._thresholds.application if wide else self._thresholds.recalled
         queries = self.embedder.embed(query_texts(task.instruction))
         places = self.embedder.embed(retrieval_texts(pattern))
         nearest = max(cosine(query, place) for query in queries for place in places)
-        if pattern.conditions and nearest >= self._patterns.threshold + _MARGIN:
+        if pattern.conditions and nearest >= least + _MARGIN:
             return pattern
         parts = clauses(task.instruction) or [generalised(task.instruction)]
         lesson, *vectors = self.embedder.embed([pattern.lesson, *parts])

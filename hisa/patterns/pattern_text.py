@@ -16,7 +16,7 @@ from hisa.protocols import Pattern
 
 __all__ = [
     "DOMAIN", "LESSON_CHARS", "block", "clauses", "clean", "cut", "generalised", "query_texts",
-    "retrieval_texts", "same_words", "sentences", "unbinding",
+    "retrieval_texts", "same_words", "sentences", "unbinding", "wordings",
 ]  # fmt: skip
 
 DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
@@ -98,8 +98,12 @@ def retrieval_texts(pattern: Pattern) -> tuple[str, ...]:
 
 def same_words(first: str, second: str) -> bool:
     """Whether two texts differ in nothing but case, spaces and punctuation."""
-    words = [re.findall(r"\w+", text.casefold()) for text in (first, second)]
-    return words[0] == words[1]
+    return wordings(first) == wordings(second)
+
+
+def wordings(text: str) -> str:
+    """The words of a text without regard to case, spaces and punctuation."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def unbinding(text: str) -> str:

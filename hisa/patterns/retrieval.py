@@ -2,15 +2,18 @@
 
 - ``family``: one of its conditions is near the task.
 - ``page``: the same, or the task names the page.
-- ``application``: every task of the domain, whatever it is about.
+- ``application``: a clause of the task is near it, and nearer to no other lesson of the
+  application.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
 from hisa.config import PatternSettings
+from hisa.patterns.embedders import thresholds_of
 from hisa.patterns.pattern_text import query_texts
 from hisa.patterns.stores.base import VectorStore
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
@@ -19,6 +22,8 @@ __all__ = ["WIDE", "retrieve", "search"]
 
 WIDE = 2
 """Places among the hits that lessons of the whole application take from those of the task."""
+_TIE = 0.0001
+"""Cosines that differ by less are equal: lessons of one condition, and rounding in a store."""
 _PAGES = 20
 """Pages looked through for one that the task names."""
 
@@ -34,15 +39,18 @@ def retrieve(
     if store.meta() is None:
         return ()
     queries = embedder.embed(query_texts(task.instruction))
+    least = thresholds_of(embedder.name, settings)
     with store.session():
-        near = _best(store, queries, task.domain, "family", settings.top, settings.threshold)
+        near = _best(store, queries, task.domain, "family", settings.top, least.recalled)
         pages = _best(store, queries, task.domain, "page", _PAGES, -1.0)
-        wide = _best(store, queries, task.domain, "application", settings.top, -1.0)
+        wide = _best(
+            store, queries, task.domain, "application", settings.top, least.application, margin=_TIE
+        )
     own = [*near.values()]
     own += [
         hit
         for hit in pages.values()
-        if hit.score >= settings.threshold or _names(task.instruction, hit.pattern)
+        if hit.score >= least.recalled or _names(task.instruction, hit.pattern)
     ]
     room = max(settings.top - len(own), min(WIDE, settings.top))
     general = _ranked(wide.values())[:room]
@@ -76,13 +84,13 @@ def _best(
     scope: Scope | None,
     limit: int,
     threshold: float,
+    margin: float = math.inf,
 ) -> dict[str, PatternHit]:
-    """Hits by pattern, each at its nearest query."""
+    """Hits by pattern, each at its nearest query; of a query those within a margin of its best."""
     best: dict[str, PatternHit] = {}
     for vector in queries:
-        for hit in store.search(
-            vector, domain=domain, scope=scope, limit=limit, threshold=threshold
-        ):
+        hits = store.search(vector, domain=domain, scope=scope, limit=limit, threshold=threshold)
+        for hit in (near for near in hits if hits[0].score - near.score <= margin):
             known = best.get(hit.pattern.id)
             if known is None or known.score < hit.score:
                 best[hit.pattern.id] = hit

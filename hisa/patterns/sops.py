@@ -1,18 +1,20 @@
 """Standard operating procedures: rules of a domain that people wrote and that bind the agent.
 
-A Markdown file a domain: its name, or a ``domains:`` line, says which, and each line that begins
-with ``- `` is one rule. Lines before the first rule are for people; indented lines go on with the
-rule above. One that begins with ``when:`` names what the rule speaks of: it enters the advice once
-a word of the task or of the screen begins so. A rule without it enters always::
+A Markdown file a domain: its name, or a ``domains:`` line, says which, a ``words:`` line how its
+tasks speak (see `hisa.tasks.domains`), and each line that begins with ``- `` is one rule. Lines
+before the first rule are for people; indented lines go on with the rule above. One that begins
+with ``when:`` names what the rule speaks of: it enters the advice once a word of the task or of
+the screen begins so. A rule without it enters always::
 
     # Spreadsheets
     domains: calc, excel
+    words: spreadsheet, cell, xlsx
 
     - Save in the format the file already has.
       when: save, export
 
-Or YAML: ``{domains: [calc, excel], rules: ["…", {rule: "…", when: ["…"]}]}``. See HiSA, section
-3.3.3.
+Or YAML: ``{domains: [calc, excel], words: [cell], rules: ["…", {rule: "…", when: ["…"]}]}``.
+See HiSA, section 3.3.3.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ class Sop:
     own: bool = False
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By rule: beginnings of words of which one must be in the task or on the screen."""
+    words: tuple[str, ...] = ()
+    """Words and phrases by which a task of the domain is known."""
 
 
 def _bad(file: Path, line: int, message: str) -> ConfigError:
@@ -67,25 +71,28 @@ def _rule(file: Path, line: int, text: str) -> str:
     return rule
 
 
-def _conditions(file: Path, line: int, words: Iterable[str]) -> tuple[str, ...]:
+def _conditions(file: Path, line: int, words: Iterable[str], key: str = "when") -> tuple[str, ...]:
     found = tuple(clean(word).casefold() for word in words if word.strip())
     if not found:
-        raise _bad(file, line, "when: names no word")
+        raise _bad(file, line, f"{key}: names no word")
     return found
 
 
 def _from_markdown(file: Path, text: str) -> Sop:
     domains: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     rules: list[tuple[int, str]] = []
     when: dict[int, tuple[str, ...]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("domains:"):
             domains = _domains(file, number, line.removeprefix("domains:").split(","))
+        elif line.startswith("words:"):
+            words = _conditions(file, number, line.removeprefix("words:").split(","), "words")
         elif line.startswith("- "):
             rules.append((number, line[2:]))
         elif rules and line.startswith("  ") and line.strip().startswith("when:"):
-            words = line.strip().removeprefix("when:").split(",")
-            when[len(rules) - 1] = _conditions(file, number, words)
+            needed_words = line.strip().removeprefix("when:").split(",")
+            when[len(rules) - 1] = _conditions(file, number, needed_words)
         elif rules and line.startswith("  ") and line.strip():
             start, begun = rules[-1]
             rules[-1] = start, f"{begun} {line.strip()}"
@@ -93,7 +100,8 @@ def _from_markdown(file: Path, text: str) -> Sop:
             raise _bad(file, number, f"{line[:40]!r} is neither a rule ('- …') nor part of one")
     told = tuple(_rule(file, number, rule) for number, rule in rules)
     needed = {told[at]: words for at, words in when.items()}
-    return Sop(file, domains or _domains(file, 1, [file.stem]), told, when=needed)
+    domains = domains or _domains(file, 1, [file.stem])
+    return Sop(file, domains, told, when=needed, words=words)
 
 
 def _texts(file: Path, value: Any, key: str) -> list[str]:
@@ -111,20 +119,21 @@ def _from_yaml(file: Path, text: str) -> Sop:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         raise _bad(file, line, f"not valid YAML: {getattr(error, 'problem', error)}") from error
-    if not isinstance(tree, dict) or not set(tree) <= {"domains", "rules"} or "rules" not in tree:
-        raise _bad(file, 1, "want the keys 'rules' and, where the file's name is not it, 'domains'")
+    if not isinstance(tree, dict) or not {"rules"} <= set(tree) <= {"domains", "words", "rules"}:
+        raise _bad(file, 1, "want the keys 'rules' and, where they are needed, 'domains', 'words'")
     domains = _texts(file, tree.get("domains", [file.stem]), "domains")
     plain: list[Any] = []
     when: dict[str, tuple[str, ...]] = {}
     for item in tree["rules"] if isinstance(tree["rules"], list) else [None]:
         if isinstance(item, dict) and set(item) == {"rule", "when"}:
             plain.append(item["rule"])
-            words = _texts(file, item["when"], "when")
-            when[clean(str(item["rule"]), RULE_CHARS * 2)] = _conditions(file, 1, words)
+            needed = _conditions(file, 1, _texts(file, item["when"], "when"))
+            when[clean(str(item["rule"]), RULE_CHARS * 2)] = needed
         else:
             plain.append(item)
     rules = tuple(_rule(file, 1, rule) for rule in _texts(file, plain, "rules"))
-    return Sop(file, _domains(file, 1, domains), rules, when=when)
+    words = tuple(word.casefold() for word in _texts(file, tree.get("words", []), "words"))
+    return Sop(file, _domains(file, 1, domains), rules, when=when, words=words)
 
 
 def _load(file: Path) -> Sop:

@@ -1,28 +1,37 @@
-"""Which domain a task belongs to, guessed from the words of its instruction."""
+"""Which domain a task belongs to, guessed from what the files of house rules say of their tasks."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from hisa.patterns.sops import load_sops
+from hisa.text.prompts import data_folder
 
 __all__ = ["guess_domain"]
 
-_WORDS: dict[str, tuple[str, ...]] = {
-    "calc": ("spreadsheet", "calc", "excel", "worksheet", "cell", "xlsx", "pivot"),
-    "text_editor": ("text editor", "mousepad", "gedit", "notepad", "text file"),
-    "browser": ("browser", "chromium", "chrome", "firefox", "web page", "website", "url"),
-    "terminal": ("terminal", "shell", "command line", "bash"),
-    "jupyter": ("jupyter", "notebook"),
-    "writer": ("writer", "document", "docx", "paragraph"),
-    "files": ("folder", "file manager", "directory"),
-}
+
+@lru_cache(maxsize=1)
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """By domain, what finds its own names and its file's words in a task."""
+    patterns = {}
+    for sop in load_sops(data_folder("patterns_db")):
+        if sop.words:
+            names = [name.replace("_", " ") for name in sop.domains]
+            words = sorted({*names, *sop.words}, key=len, reverse=True)
+            any_word = "|".join(map(re.escape, words))
+            patterns[sop.domains[0]] = re.compile(rf"(?<!\w)(?:{any_word})s?(?!\w)")
+    return patterns
 
 
 def guess_domain(instruction: str) -> str:
-    """The domain whose words occur most often; "general" where none does."""
+    """The domain whose words occur most often, of equals the one that comes first.
+
+    "general" where none occurs.
+    """
     text = instruction.lower()
-    counts = {
-        domain: sum(len(re.findall(rf"\b{re.escape(word)}s?\b", text)) for word in words)
-        for domain, words in _WORDS.items()
-    }
-    best = max(counts, key=lambda domain: counts[domain])
-    return best if counts[best] else "general"
+    found = {name: [*words.finditer(text)] for name, words in _patterns().items()}
+    named = {name: hits for name, hits in found.items() if hits}
+    return max(
+        named, key=lambda name: (len(named[name]), -named[name][0].start()), default="general"
+    )

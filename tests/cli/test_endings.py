@@ -122,7 +122,9 @@ def test_the_cost_of_learning_is_told_once_it_is_known(tmp_path: Path) -> None:
         text = command.run("run", str(task), "--env", f"guest={guest.url}", "--model", "m", *SETTLE)
     before, after = re.findall(r"  cost +(\d+) tokens in.*", text)
     assert int(after) > int(before)
-    assert said_in_order(text, "cost", "learning", "cost", ", learning included", "report")
+    assert said_in_order(
+        text, "cost", "learning", "learned", "nothing new", "cost", ", learning included", "report"
+    )
 
 
 def test_a_refused_run_says_that_its_folder_is_gone(tmp_path: Path) -> None:

@@ -109,10 +109,12 @@ def test_search_shows_what_a_run_would_use(settings: Settings) -> None:
 
 def test_add_supersedes_what_says_the_same(settings: Settings) -> None:
     first = run_json(settings, "add", "Press Ctrl+S and type the path.", "--condition", "Save")
-    second = run_json(settings, "add", "Press Ctrl+S, then type the path.", "--kind", "failure")
+    second = run_json(settings, "add", "Press Ctrl+S, then type the path at once.")
     assert second["superseded"] == [first["id"]]
     assert second["embedder"] == "minilm"
-    shown = run(settings, "add", "Press Ctrl+S then type the path.").stdout
+    warned = run_json(settings, "add", "Press Ctrl+S, then type a path.", "--kind", "failure")
+    assert warned["superseded"] == []
+    shown = run(settings, "add", "Press Ctrl+S and then type the path.").stdout
     assert f"{second['id']} superseded" in shown
     chain = run_json(settings, "history", first["id"][:6])
     assert [row["status"] for row in chain] == ["superseded", "superseded", "active"]

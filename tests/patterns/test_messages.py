@@ -178,7 +178,7 @@ async def test_the_log_says_why_nothing_was_learned_and_what_was_superseded(tmp_
     )
 
 
-async def test_a_close_lesson_of_the_other_kind_takes_no_counts_over(tmp_path: Path) -> None:
+async def test_a_close_lesson_of_the_other_kind_takes_nothing_over(tmp_path: Path) -> None:
     room = Room(tmp_path, ScriptedModel([lessons("press ctrl s and type the path")]))
     old = pattern(
         "old",
@@ -193,5 +193,5 @@ async def test_a_close_lesson_of_the_other_kind_takes_no_counts_over(tmp_path: P
     (new,) = await room.memory.induct(TASK, "run-1", lines=LINES)
     kept = room.store.get("old")
     assert kept is not None
-    assert (kept.status, kept.superseded_by) == ("superseded", new.id)
+    assert (kept.status, kept.superseded_by) == ("active", "")
     assert (new.uses, new.scored, new.wins) == (0, 0, 0)

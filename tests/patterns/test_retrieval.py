@@ -10,6 +10,7 @@ import pytest
 
 from hisa.config import PatternSettings
 from hisa.patterns.dedup import CANDIDATES, remember
+from hisa.patterns.embedders import Thresholds, thresholds_of
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import PatternHit, Scope, Task
@@ -49,9 +50,39 @@ def test_similarity_decides_on_both_sides_of_one_half(
     assert len(recalled(tmp_path, threshold=cosine + 0.01)) == 0
 
 
-def test_an_application_needs_no_similarity(tmp_path: Path) -> None:
-    EdgeStore(tmp_path, Angles()).put(pattern(scope="application"), at(170))
-    assert len(recalled(tmp_path)) == 1
+@pytest.mark.parametrize(("cosine", "wanted"), [(0.51, 1), (0.49, 0), (0.05, 0), (0.01, 0)])
+def test_a_lesson_of_the_application_needs_its_similarity(
+    tmp_path: Path, cosine: float, wanted: int
+) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    store.put(pattern(scope="application"), at(degrees(cosine)))
+    assert len(recalled(tmp_path)) == wanted
+
+
+def test_a_clause_recalls_the_nearest_lessons_of_the_application_alone(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    for name, angle in (("near", 20), ("as near", 20), ("far", 40)):
+        store.put(pattern(name, lesson=name, scope="application"), at(angle))
+    assert {hit.pattern.id for hit in recalled(tmp_path)} == {"near", "as near"}
+
+
+def test_thresholds_are_those_of_the_embedder_unless_settings_name_them() -> None:
+    assert thresholds_of("bge-m3", PatternSettings()) == Thresholds(0.5, 0.5, 0.7)
+    assert thresholds_of("minilm", PatternSettings()) != Thresholds(0.5, 0.5, 0.7)
+    named = PatternSettings(threshold=0.2, dedup=0.9)
+    assert thresholds_of("minilm", named) == Thresholds(0.2, 0.2, 0.9)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_lesson_of_one_kind_never_supersedes_one_of_the_other(tmp_path: Path, order: int) -> None:
+    store = EdgeStore(tmp_path, Angles())
+    both = [
+        pattern("success", kind="success", lesson="it works 0"),
+        pattern("failure", kind="failure", lesson="it fails 0"),
+    ]
+    for one in both[::order]:
+        remember(store, [one], embedder=Angles(), threshold=0.7)
+    assert {one.id for one in store.list()} == {"success", "failure"}
 
 
 @pytest.mark.parametrize(
@@ -72,11 +103,12 @@ def test_five_are_recalled_nearest_first(
 ) -> None:
     store = EdgeStore(tmp_path, Angles())
     rows = [(pattern(f"f{n}", condition=f"kind {n}"), [at(n)]) for n in range(family)]
-    rows += [(pattern(f"w{n}", scope="application"), [at(90 + n)]) for n in range(wide)]
+    rows += [(pattern(f"w{n}", scope="application"), [at(50)]) for n in range(wide)]
     store.rebuild(rows, Angles())
     hits = recalled(tmp_path)
-    ids = [f"f{n}" for n in range(wanted[0])] + [f"w{n}" for n in range(wanted[1])]
-    assert [hit.pattern.id for hit in hits] == ids
+    ids = [hit.pattern.id for hit in hits]
+    assert ids[: wanted[0]] == [f"f{n}" for n in range(wanted[0])]
+    assert [name[0] for name in ids[wanted[0] :]] == ["w"] * wanted[1]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 

@@ -68,7 +68,7 @@ def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
     assert rules_for(sops, "a") == ()
 
 
-KEYS = "1: want the keys 'rules' and, where the file's name is not it, 'domains'"
+KEYS = "1: want the keys 'rules' and, where they are needed, 'domains', 'words'"
 WANTED = "want lower-case letters, digits and _"
 
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.patterns.sops import load_sops
 from hisa.protocols import CommandResult
 from hisa.tasks.domains import guess_domain
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing.form import FakeEnvironment
+from hisa.text.prompts import data_folder
 from tests.plugins.benchmarks.tasks.machine import Machine
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -50,6 +52,18 @@ def test_a_text_is_a_task_of_a_guessed_domain() -> None:
 )
 def test_domains_are_guessed(text: str, domain: str) -> None:
     assert guess_domain(text) == domain
+
+
+@pytest.mark.parametrize("file", sorted(data_folder("patterns_db").glob("*.md")), ids=str)
+def test_every_file_of_house_rules_is_found_by_a_text_that_names_its_application(
+    file: Path,
+) -> None:
+    title = file.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+    if file.stem in ("README", "general"):
+        return
+    named = title.partition("(")[2].rstrip(")").partition(",")[0] or title
+    (sop,) = (sop for sop in load_sops(file.parent) if sop.file == file)
+    assert guess_domain(f"Please do this in {named}: make it ready for Monday") in sop.domains
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from hisa.config import PatternSettings
 from hisa.errors import ConfigError
 from hisa.protocols import Embedder
 
-__all__ = ["EMBEDDERS", "open_embedder"]
+__all__ = ["EMBEDDERS", "Thresholds", "open_embedder", "thresholds_of"]
 
 EMBEDDERS = ("minilm", "bge-m3", "openai:MODEL")
 """What `open_embedder` takes; MODEL is any model of the endpoint."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Cosines from which texts of one embedder count as near.
+
+    ``recalled``: a task and a condition; ``application``: the same for a lesson of the whole
+    application, which counts only for the clauses that no other is nearer to; ``same``: two
+    lessons that say the same.
+    """
+
+    recalled: float
+    application: float
+    same: float
+
+
+_PUBLISHED = Thresholds(recalled=0.5, application=0.5, same=0.7)
+"""HiSA, section 4.3, for BGE-M3; also of embedders that nobody has calibrated."""
+_CALIBRATED = {"minilm": Thresholds(recalled=0.49, application=0.33, same=0.62)}
+"""Chosen on the tune half of benchmarks/retrieval by ``python -m benchmarks.lesson_recall``."""
+
+
+def thresholds_of(embedder: str, settings: PatternSettings) -> Thresholds:
+    """The thresholds of the embedder of that name, but for those that the settings name."""
+    own = _CALIBRATED.get(embedder, _PUBLISHED)
+    least, same = settings.threshold, settings.dedup
+    return Thresholds(
+        recalled=own.recalled if least is None else least,
+        application=own.application if least is None else least,
+        same=own.same if same is None else same,
+    )
 
 
 def open_embedder(name: str) -> Embedder:

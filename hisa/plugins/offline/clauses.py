@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hisa.plugins.offline.quotes import Masked
 from hisa.plugins.offline.verbs import VERBS
@@ -51,6 +52,14 @@ _PLACE = re.compile(
     re.I,
 )
 _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
+_ENDED = rf"(?:^|(?<=[.;:,!?{Masked.SLOT[-1]}] ))"
+_MARKER_IN_LINE = re.compile(
+    rf"(?:{_ENDED}(?:step )?(?P<dotted>\d{{1,3}})[.:]"
+    r"|(?:^|(?<= ))(?:step )?\(?(?P<closed>\d{1,3})\)"
+    rf"|{_ENDED}[-*–]|(?:^|(?<= ))[•·])(?= {_STARTS.pattern})",
+    re.I,
+)
+"""A marker that ends what is before it: "Press Tab. 2. Wait" and "Press Tab 2) Wait"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +110,23 @@ def _clauses(part: str) -> Iterator[str]:
 
 def _items(text: str) -> Iterator[tuple[str, bool]]:
     """List items and paragraphs, with whether they are numbered."""
-    for line in _joined(text):
+    listed = "\n".join(map(_list_in_lines, text.split("\n")))
+    for line in _joined(listed):
         marker = _MARKER.match(line)
         yield line[marker.end() :] if marker else line, bool(marker and marker["number"])
+
+
+def _list_in_lines(line: str) -> str:
+    """Puts each item of a list that is written in one line on a line of its own."""
+    found = [*_MARKER_IN_LINE.finditer(line)]
+    numbers = [int(number) for one in found if (number := one["dotted"] or one["closed"])]
+    bullets = {one.group() for one in found if not (one["dotted"] or one["closed"])}
+    counted = not bullets and numbers == [*range(1, len(numbers) + 1)]
+    if len(found) < 2 or not (counted or (len(bullets) == 1 and not numbers)):
+        return line
+    places = [one.start() for one in found]
+    pieces = (line[at:end] for at, end in pairwise([0, *places, len(line)]))
+    return "\n".join(piece.rstrip(" ,") for piece in pieces if piece)
 
 
 def _joined(text: str) -> Iterator[str]:

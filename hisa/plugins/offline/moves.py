@@ -9,6 +9,7 @@ from typing import assert_never
 from hisa.actions.values import MAX_SECONDS
 from hisa.plugins.offline.apps import find_app, launch_command, open_command
 from hisa.plugins.offline.decisions import CLICK, Decision, GiveUp, Move, Situation, wait_move
+from hisa.plugins.offline.filenames import looks_like_file
 from hisa.plugins.offline.instruction_records import (
     Click,
     Instruction,
@@ -138,7 +139,7 @@ def _type(instruction: Type, now: Situation) -> Decision:
     cell = address(target)
     if cell and part == len(pieces) - 1 and not isinstance(now.following, Press):
         calls.append("pyautogui.press('enter')")
-    if part == 0 and (instruction.replace or _holds_text(target, now)):
+    if part == 0 and (instruction.replace or _is_prefilled(instruction, now)):
         calls = ["pyautogui.hotkey('ctrl', 'a')", *(calls or ["pyautogui.press('delete')"])]
     if not target or part > 0:
         return Move("type it", "; ".join(calls)) if calls else None
@@ -151,10 +152,18 @@ def _type(instruction: Type, now: Situation) -> Decision:
     return Move("click into it and type", source, description=description)
 
 
-def _holds_text(target: str, now: Situation) -> bool:
-    """Whether a field of one line holds a text already, which the new one is meant to replace."""
-    item = now.screen.find(target) if target else None
-    return item is not None and "single-line" in item.states and bool(item.text)
+def _is_prefilled(instruction: Type, now: Situation) -> bool:
+    """Whether a field of one line holds a text already, which the new one is meant to replace.
+
+    Without a target it is the field with the focus, where both are names of files: typed text may
+    as well go on what stands there, but nobody puts one name of a file behind another.
+    """
+    if instruction.target:
+        item = now.screen.find(instruction.target)
+        return item is not None and "single-line" in item.states and bool(item.text)
+    fields = (item for item in now.screen.items if {"focused", "single-line"} <= item.states)
+    item = next(fields, None)
+    return item is not None and looks_like_file(item.text) and looks_like_file(instruction.text)
 
 
 def _by_name_box(target: str, now: Situation) -> bool:

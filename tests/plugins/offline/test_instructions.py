@@ -227,3 +227,30 @@ def test_quotes_are_verbatim(text: str) -> None:
 def test_nothing_makes_the_reader_fall_over(text: str) -> None:
     script = read_script(text)
     assert all(phrase(instruction) for instruction in script.instructions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Press Ctrl+O. 2. Wait 2 seconds.",
+        "1) Press Ctrl+O 2) Wait 2 seconds",
+        "(1) Press Ctrl+O; (2) wait 2 seconds.",
+        "Step 1: Press Ctrl+O. Step 2: Wait 2 seconds.",
+        "1. Press Ctrl+O, 2. Wait 2 seconds",
+        "- Press Ctrl+O. - Wait 2 seconds.",
+        "\u2022 Press Ctrl+O \u2022 Wait 2 seconds",
+    ],
+)
+def test_a_list_in_one_line_is_read_as_one_in_several(text: str) -> None:
+    script = read_script(text)
+    assert script.instructions == read_script("1. Press Ctrl+O.\n2. Wait 2 seconds.").instructions
+    assert script.unread == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["Type 1. Press Enter.", "Type 1. Press Enter. Type 2. Press Enter."]
+)
+def test_a_number_that_is_typed_is_no_marker_of_a_list(text: str) -> None:
+    typed = [step.text for step in read_script(text).instructions if isinstance(step, Type)]
+    assert typed == ["1", "2"][: len(typed)]
+    assert typed
