@@ -58,7 +58,7 @@ def test_domains_are_guessed(text: str, domain: str) -> None:
         ("", "mapping"),
         ("- a\n- b", "mapping"),
         ("instruction: [", "not valid YAML"),
-        ("id: x", "instruction: Field required"),
+        ("id: x", "instruction: is missing"),
         ("instruction: x\nsurprise: 1", "surprise"),
         ("instruction: x\nid: ../../etc", "id"),
         ("instruction: x\nsetup: [{run: a, launch: b}]", "exactly one"),
