@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, urlencode
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
-from hisa.events import Noted, Planned
+from hisa.events import Noted
+from hisa.planner.planner import planned
 from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
     FORMS,
@@ -135,7 +136,7 @@ class ProgramPlayer:
 
     def announced(self, call: ToolCall) -> ToolCall:
         """Write down that this is the step's call; returns it."""
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(planned(call))
         return call
 
     def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
