@@ -52,6 +52,7 @@ from hisa.tasks.started import start
 from hisa.tasks.task_context import Context, host_file
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
 from hisa.tasks.windows import Named, await_window
+from hisa.text.counts import all_of
 from hisa.text.validation import explain
 
 __all__ = [
@@ -228,7 +229,7 @@ class HisaFormat(TaskFormat):
         partial = partial_score([one for one, _ in graded])
         lowest, why = min(graded, key=lambda pair: pair[0].score)
         if lowest.score == 1.0:
-            why = f"all {len(graded)} checks hold"
+            why = all_of(len(graded), "check", "holds", "hold")
         return Grade(lowest.score, why, partial)
 
 
