@@ -16,6 +16,7 @@ from hisa.testing import FakeEnvironment, ScriptedModel
 from hisa.text.counts import all_of, counted
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution
+from hisa.tools.offer import offered_text
 from hisa.tools.registry import ToolRegistry
 
 ROOT = Path(__file__).parents[1]
@@ -62,16 +63,6 @@ def test_a_command_that_is_none_brings_the_nearest(
     assert near in capsys.readouterr().err
 
 
-def test_a_place_that_cannot_be_written_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(SystemExit) as ended:
-        main(["data", "collect", str(tmp_path), "-o", str(tmp_path / "file" / "out")])
-    assert ended.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
-
-
 def test_one_thing_is_not_all_of_them() -> None:
     assert all_of(1, "check", "holds", "hold") == "the check holds"
     assert all_of(2, "check", "holds", "hold") == "all 2 checks hold"
@@ -90,7 +81,7 @@ async def test_a_run_is_read_by_the_text_of_its_path(tmp_path: Path) -> None:
     model = ScriptedModel(['{"thought": "t", "tool": "termination", "input": "done"}'])
     result = await hisa.run(
         "Do nothing.", model=model, environment=FakeEnvironment(),
-        settings=Settings(run={"folder": tmp_path}, patterns={"learn": False}),
+        settings=Settings(run={"folder": tmp_path}),
     )  # fmt: skip
     run = hisa.load_run(str(result.folder))
     assert run.folder == result.folder
@@ -116,3 +107,22 @@ def test_every_row_of_what_to_change_leads_somewhere() -> None:
         for name in names:
             assert hasattr(value, name), setting
             value = getattr(value, name)
+
+
+def test_a_tool_of_ones_own_comes_with_its_first_line() -> None:
+    async def weigh_parcel(name: str) -> str:
+        """Weigh a parcel by its name."""
+        return name
+
+    tools = [Tool(weigh_parcel), *(_made_tool(number) for number in range(41))]
+    text = offered_text(tools, room=400, singled_out=False)
+    assert "Weigh a parcel by its name" in text
+
+
+def _made_tool(number: int) -> Tool:
+    async def made(cell: str) -> str:
+        """Write a cell."""
+        return cell
+
+    made.__module__, made.__name__ = "hisa.made", f"made_{number}"
+    return Tool(made)
