@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,17 @@ _KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM", "HISA_WITHOU
 _connect = socket.socket.connect
 _UNLISTED_SECONDS = 5.0
 """Taken for a file that the table does not know: a new one may be long and must not come last."""
+_STARTS = frozenset(
+    {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
+)
 _QUICK = {"tesseract", "uname"}
 """Done in a moment, once for each picture or process: which test starts them hangs on the order."""
+_STARTING = ("process", "desktop", "browser", "vm", "llm")
+"""Marks of tests that may start processes."""
 _started: list[str] = []
 """Processes that the current test started."""
+_older: set[int | None] = set()
+"""Threads that were there before the current test: what they start is another's."""
 
 
 def longest_first(items: list[pytest.Item], table: str) -> list[pytest.Item]:
@@ -60,28 +68,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _STARTS and threading.get_ident() not in _older:
+        _note_start(event, arguments)
+
+
+def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "subprocess.Popen" and Path(os.fsdecode(arguments[0])).name not in _QUICK:
         _started.append(" ".join(map(str, arguments[1])))
-    elif event in ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"):
+    elif event != "subprocess.Popen":
         _started.append(event)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """A run without the tests that start processes finds those that are not marked so."""
-    if "not process" in config.option.markexpr:
-        sys.addaudithook(_note_process)
+def pytest_configure() -> None:
+    """Every run finds the tests that start processes and are not marked so."""
+    sys.addaudithook(_note_process)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """What was started before is another test's."""
+    _older.clear()
+    _older.update(thread.ident for thread in threading.enumerate())
+    _older.discard(threading.get_ident())
     _started.clear()
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown() -> None:
-    """Fails a test that started a process in a run of those that start none."""
-    if _started:
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fails a test that started a process and has no mark that announces it."""
+    if _started and not any(map(item.get_closest_marker, _STARTING)):
         command = _started[0]
         pytest.fail(f"mark it with @pytest.mark.process: it started {command}", pytrace=False)
 

@@ -59,11 +59,12 @@ def in_a_run(folder: Path, body: str, chosen: str) -> str:
          "1 passed, 1 error"),
         ("def test_a(): os.system('true')", "not process", "1 passed, 1 error"),
         ("@pytest.mark.process\ndef test_a(): os.system('true')", "not process", "1 deselected"),
-        ("def test_a(): os.system('true')", "not desktop", "1 passed"),
+        ("def test_a(): os.system('true')", "not vm", "1 passed, 1 error"),
+        ("@pytest.mark.process\ndef test_a(): os.system('true')", "not vm", "1 passed"),
         ("def test_a(): pass", "not process", "1 passed"),
     ],
 )  # fmt: skip
-def test_a_process_that_no_mark_announces_fails_a_run_without_processes(
+def test_a_process_that_no_mark_announces_fails_in_every_run(
     tmp_path: Path, body: str, chosen: str, says: str
 ) -> None:
     printed = in_a_run(tmp_path, body, chosen)

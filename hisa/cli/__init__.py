@@ -8,10 +8,12 @@ run from the terminal's side; `doctor.py` says what works here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import os
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -39,6 +41,14 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
         click.echo(f"hisa {__version__}")
         ctx.exit()
+
+
+_OF_A_PLACE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
+    | {errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
+)
+"""What is wrong with a folder or file that a person named, whichever command writes there; a file
+that is not there may be a defect."""
 
 
 class _Refused(SimpleNamespace):
@@ -92,6 +102,16 @@ def cli(
         ctx.obj = Settings() if ctx.invoked_subcommand == "settings" else _Refused(error=error)
 
 
+def _say_defect() -> NoReturn:
+    """Print the traceback of the present error, and end."""
+    import traceback
+
+    from hisa.cli.out import say_error
+
+    say_error(traceback.format_exc().rstrip())
+    sys.exit(1)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The console script: prints one line for an operator's error, and ends with its exit code."""
     from hisa.errors import OperatorError, PluginFailed
@@ -118,14 +138,19 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception as error:  # noqa: BLE001 - a defect; its traceback may quote a model
-        import traceback
+    except OSError as error:
+        from hisa.cli.out import say_error
 
+        if error.filename is None or error.errno not in _OF_A_PLACE:
+            _say_defect()
+        say_error(f"hisa: {os.fsdecode(error.filename)}: {error.strerror}")
+        say_error("  try: name another place, or make room and change its owner or mode there")
+        sys.exit(2)
+    except Exception as error:  # noqa: BLE001 - a defect; its traceback may quote a model
         from hisa.cli.out import say_error
 
         if isinstance(error, PluginFailed) and isinstance(error.__cause__, ImportError | None):
             say_error(f"hisa: {error}\n  try: hisa doctor")
             sys.exit(3)
-        say_error(traceback.format_exc().rstrip())
-        sys.exit(1)
+        _say_defect()
     sys.exit(status if isinstance(status, int) else 0)

@@ -10,6 +10,7 @@ import click
 from hisa.errors import HisaError, PluginFailed, UsageError
 from hisa.machine import plugins
 from hisa.machine.plugins import Command
+from hisa.text.validation import close_names
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,6 +40,15 @@ class OpenGroup(click.Group):
         """Keep all words, which tell whether help is asked for."""
         ctx.meta.setdefault("hisa.words", tuple(args))
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; a name that is none is refused with the nearest of the whole list."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            ctx.fail(f"No such command {name!r}.{close_names(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
 
     def _announced(self) -> dict[str, EntryPoint]:
         by_name: dict[str, EntryPoint] = {}

@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hisa.config.presets import preset_file, preset_sources
+from hisa.config.sources import source_of
 from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
 from hisa.machine.plugins import default_name
-from hisa.text.redact import redact
+from hisa.text.validation import explain
 
 __all__ = [
     "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
@@ -522,31 +523,6 @@ def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _siblings(place: Sequence[int | str]) -> list[str]:
-    """The settings beside which an unknown one was given."""
-    section: type[BaseModel] = Settings
-    for name in place[:-1]:
-        if str(name) not in section.model_fields:
-            continue  # the name of an entry, or its number
-        kind = section.model_fields[str(name)].annotation
-        kinds = [kind, *get_args(kind)]
-        section = next(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
-    return list(section.model_fields)
-
-
-def _explain(error: ValidationError) -> str:
-    lines = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden":
-            lines.append(f"{where}: no such setting; there are {', '.join(_siblings(item['loc']))}")
-        elif item["type"] == "value_error" and isinstance(item["input"], dict):
-            lines.append(str(item["ctx"]["error"]))  # of a whole section
-        else:
-            lines.append(f"{where} = {item['input']!r}: {item['msg']}")
-    return redact("; ".join(lines))
-
-
 def load(
     file: Path | None = None,
     assignments: Iterable[str] = (),
@@ -565,8 +541,8 @@ def load(
     Raises:
         ConfigError: a bad file, an unknown key or a bad value, each named.
     """
-    tree: dict[str, Any] = {}
     path = file or Path("hisa.toml")
+    from_file: dict[str, Any] = {}
     if file is not None or path.is_file():
         if file is None and written_by_agents(path):
             raise ConfigError(
@@ -574,16 +550,25 @@ def load(
                 "settings there are not taken",
                 fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
             )
-        tree = _from_file(path)
-    variables = _from_environment(os.environ if environ is None else environ)
-    tree = _merge(tree, variables)
-    tree = _merge(tree, _from_assignments(assignments))
-    tree = _merge(tree, overrides or {})
+        from_file = _from_file(path)
+    trees: dict[str, Mapping[str, Any]] = {
+        "option": overrides or {},
+        "--set": _from_assignments(assignments),
+        "variable": _from_environment(os.environ if environ is None else environ),
+        "file": from_file,
+    }
+    tree: dict[str, Any] = {}
+    for given in reversed(trees.values()):
+        tree = _merge(tree, given)
     if name := tree.get("preset"):
         tree = _merge(_from_file(preset_file(str(name))), tree)
-    tree = _without_idle_addresses(tree, variables)
+    tree = _without_idle_addresses(tree, trees["variable"])
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        fix = f"mend it in {path}, HISA_… or --set; hisa settings lists every setting"
-        raise ConfigError(_explain(error), fix=fix) from error
+        reasons = explain(
+            error, Settings, noun="setting", source=lambda place: source_of(place, trees, path)
+        )
+        raise ConfigError(
+            reasons, fix="mend it there; hisa settings lists every setting"
+        ) from error

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
 from hisa.models.connection import by_proxy, headers, open_client, tls_problem
@@ -77,6 +79,8 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
+        self._answered = False
+        """Whether an answer came from this address that could be read."""
         self._client = http_client or open_client(endpoint)
         self._openai: AsyncOpenAI | None = None
 
@@ -183,8 +187,15 @@ class OpenAIModel:
 
         response = await self._posted(body, request)
         try:
-            if not response.headers.get("content-type", "").startswith("text/event-stream"):
-                return self._read(await _whole(response, heard), request)
+            kind = response.headers.get("content-type", "")
+            if not kind.startswith("text/event-stream"):
+                whole = await _whole(response, heard)
+                is_page = kind.startswith("text/html") or whole.lstrip()[:1] == b"<"
+                if is_page and not self._answered and not self._has_version:
+                    raise self._page()
+                read = self._read(whole, request)
+                self._answered = True
+                return read
             async for data in event_data(response.aiter_bytes()):
                 if not stream.done:
                     stream.add(data)
@@ -280,6 +291,23 @@ class OpenAIModel:
             fix=self._fix(status),
         )
 
+    @property
+    def _has_version(self) -> bool:
+        """Whether the address names the version of an API, as in ``/v1``."""
+        return re.search(r"/v\d", urlsplit(self._endpoint.url).path) is not None
+
+    def _page(self) -> TryFailed:
+        """The failure that a web page is at such an address: another try would get it again."""
+        message = f"{self._where()} answered with a web page, not as a model's server does"
+        return TryFailed(message, "refused", fix=self._other_address())
+
+    def _other_address(self) -> str:
+        """What to try where nothing of the API lies at this address."""
+        setting = f"models.{self._section}.base_url"
+        if self._has_version:
+            return f"check --model and {setting}; {self._look()}"
+        return f"--set {setting}={redact(self._endpoint.address('v1'))}"
+
     def _sent_on(self, location: str) -> TryFailed:
         import httpx
 
@@ -297,7 +325,7 @@ class OpenAIModel:
             case 401 | 403:
                 return f"export {variable}=… with a key that {self._where()} takes"
             case 404:
-                return f"check --model and models.{section}.base_url; {self._look()}"
+                return self._other_address()
             case 400 | 422:
                 names = ", ".join(profile.name for profile in BUILT_IN)
                 return (

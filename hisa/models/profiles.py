@@ -14,10 +14,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hisa.config.sources import toml_line
 from hisa.errors import ConfigError
 from hisa.models.announced import announced
 from hisa.models.families import BUILT_IN
 from hisa.models.profile import Price, Profile
+from hisa.text.validation import explain
 
 __all__ = ["BUILT_IN", "Price", "Profile", "find", "load"]
 
@@ -82,16 +84,15 @@ def load(path: Path) -> tuple[Profile, ...]:
         ConfigError: the file cannot be read, is not TOML, or holds an unknown key or bad value.
     """
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _File.model_validate(tree).profile
+        text = path.read_text(encoding="utf-8")
+        return _File.model_validate(tomllib.loads(text)).profile
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}", fix="name an existing file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", fix=f"edit {path}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{path}: {where}: {first['msg']}", fix=f"edit {path}") from error
+        reasons = explain(error, _File, source=lambda place: f"line {toml_line(text, place)}")
+        raise ConfigError(f"{path}: {reasons}", fix=f"edit {path}") from error
 
 
 class _File(BaseModel):

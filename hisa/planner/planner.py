@@ -38,7 +38,7 @@ from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable, sections, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["GlobalPlanner", "Programs", "planned_calls", "told_once"]
+__all__ = ["GlobalPlanner", "Programs", "planned", "planned_calls", "told_once"]
 
 Programs = Callable[[], Awaitable[str]]
 """Tells what is installed."""
@@ -64,6 +64,19 @@ def planned_calls(calls: Iterable[ToolCall]) -> tuple[PlannedCall, ...]:
             description_2=each.description_2,
         )
         for each in calls
+    )
+
+
+def planned(call: ToolCall) -> Planned:
+    """Returns the event of a step's call; every kind of planner has its calls written down so."""
+    return Planned(
+        thought=call.thought,
+        tool=call.tool,
+        input=call.input,
+        description=call.description,
+        description_2=call.description_2,
+        following=planned_calls(call.following),
+        note=call.note,
     )
 
 
@@ -198,17 +211,7 @@ class GlobalPlanner:
 
     def record(self, call: ToolCall) -> None:
         """Write down that this is the step's call."""
-        self._emit(
-            Planned(
-                thought=call.thought,
-                tool=call.tool,
-                input=call.input,
-                description=call.description,
-                description_2=call.description_2,
-                following=planned_calls(call.following),
-                note=call.note,
-            )
-        )
+        self._emit(planned(call))
 
     def _correction(self, error: str, reply: str) -> str:
         if self._form is not None:

@@ -305,13 +305,17 @@ def _readable(folder: Path) -> bool:
 
 
 def load_run(name: str | Path, root: Path | None = None) -> Run:
-    """A run by its folder (a `Path`), or by its name under ``root`` (see `find_run`).
+    """A run by its folder, or by its name under ``root`` (see `find_run`).
+
+    Args:
+        name: a `Path`, or a text with a separator, is a folder.
+        root: where run folders are; None: ``runs``.
 
     Raises:
         UsageError: there is no such run, or its manifest is damaged.
     """
-    if isinstance(name, Path):
-        folder = name
+    if isinstance(name, Path) or "/" in name:
+        folder = Path(name)
     else:
         folder = find_run(name, root if root is not None else Path("runs"))
     manifest = read_manifest(folder)

@@ -20,11 +20,13 @@ import hashlib
 import json
 import math
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from hisa.config import TaskSettings
@@ -44,13 +46,14 @@ from hisa.tasks.partial_credit import (
     read_weight,
     require_all_weights,
 )
-from hisa.tasks.pieces import explain
 from hisa.tasks.place_file import place
 from hisa.tasks.shown_element import ONE_ALONE, Names, ShownElement, why_not_shown
 from hisa.tasks.started import start
 from hisa.tasks.task_context import Context, host_file
 from hisa.tasks.task_format import Grade, NotScored, Problem, TaskFormat
 from hisa.tasks.windows import Named, await_window
+from hisa.text.counts import all_of
+from hisa.text.validation import explain
 
 __all__ = [
     "OWN", "Check", "HisaFormat", "HisaTaskFile", "SetupStep", "check_problems",
@@ -165,8 +168,10 @@ class HisaFormat(TaskFormat):
         try:
             file = HisaTaskFile.model_validate(tree)
         except ValidationError as error:
-            fix = f"the keys are {', '.join(HisaTaskFile.model_fields)}"
-            raise UsageError(f"{path}: {explain(error)}", fix=fix) from error
+            reasons = explain(error, HisaTaskFile, source=partial(_line, path))
+            raise UsageError(
+                f"{path}: {reasons}", fix="mend it there; docs/tasks.md shows every key"
+            ) from error
         checks = [check.model_dump(exclude_defaults=True, by_alias=True) for check in file.check]
         return Task(
             id=file.id or path.stem,
@@ -224,11 +229,29 @@ class HisaFormat(TaskFormat):
         partial = partial_score([one for one, _ in graded])
         lowest, why = min(graded, key=lambda pair: pair[0].score)
         if lowest.score == 1.0:
-            why = f"all {len(graded)} checks hold"
+            why = all_of(len(graded), "check", "holds", "hold")
         return Grade(lowest.score, why, partial)
 
 
 OWN = HisaFormat()
+
+
+def _line(path: Path, place: Sequence[int | str]) -> str:
+    """Returns the line at which the key at a place stands; empty where the file is not there."""
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return ""
+    line = node.start_mark.line if node is not None else 0
+    for name in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(name, int):
+            node = node.value[name]
+            line = node.start_mark.line
+        elif isinstance(node, yaml.MappingNode):
+            pairs = [pair for pair in node.value if pair[0].value == str(name)]
+            key, node = pairs[0] if pairs else (None, None)
+            line = key.start_mark.line if key is not None else line
+    return f"line {line + 1}"
 
 
 def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
@@ -236,7 +259,7 @@ def step_problems(task: Task, raw: Mapping[str, Any]) -> Iterator[Problem]:
     try:
         step = SetupStep.model_validate(raw)
     except ValidationError as error:
-        yield Problem("piece", f"setup: {explain(error)}")
+        yield Problem("piece", f"setup: {explain(error, SetupStep)}")
         return
     if step.copy_file is not None:
         yield from host_file_problems(task, "copy", step.copy_file.source)
@@ -259,7 +282,7 @@ def check_problems(task: Task) -> Iterator[Problem]:
         try:
             check = Check.model_validate(raw)
         except ValidationError as error:
-            yield Problem("piece", f"check: {explain(error)}")
+            yield Problem("piece", f"check: {explain(error, Check)}")
             continue
         weights.append(check.weight)
         if check.python is not None:

@@ -9,23 +9,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import UsageError
+from hisa.text.validation import explain
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context
 
-__all__ = ["GETTERS", "SETUP", "Declared", "Parameters", "Pieces", "Registry", "explain"]
+__all__ = ["GETTERS", "SETUP", "Declared", "Parameters", "Pieces", "Registry"]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=BaseModel)
 C = TypeVar("C", bound="Context")
-
-
-def explain(error: ValidationError) -> str:
-    """Returns the faulty keys and their errors, on one line; at most five."""
-    shown = [
-        f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()
-    ]
-    return "; ".join(shown[:5]) + (f"; and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
 class Registry(Generic[T]):
@@ -94,7 +87,7 @@ class Pieces(Registry[Declared]):
         try:
             known.model.model_validate(given)
         except ValidationError as error:
-            return f"{self.kind} {name}: {explain(error)}"
+            return f"{self.kind} {name}: {explain(error, known.model)}"
         return ""
 
     async def run(self, context: Context, name: str, given: Mapping[str, Any]) -> Any:
@@ -109,7 +102,9 @@ class Pieces(Registry[Declared]):
         try:
             wanted = known.model.model_validate(given)
         except ValidationError as error:
-            raise UsageError(f"task {context.task.id!r}: {name}: {explain(error)}") from error
+            raise UsageError(
+                f"task {context.task.id!r}: {name}: {explain(error, known.model)}"
+            ) from error
         return await known.run(context, wanted)
 
 

@@ -17,6 +17,7 @@ from hisa.errors import ActionRefused, ScreenChanged
 from hisa.protocols import ActsWhereUnchanged, Environment, GroundedCall, Held, Outcome
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
+from hisa.tools.traits import Needs, tool
 
 __all__ = ["bash_execution", "gui_action", "infeasible", "termination", "wait"]
 
@@ -98,6 +99,7 @@ def _released(done: Sequence[Action]) -> Iterator[Action]:
     yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
 
 
+@tool(needs=Needs(frozenset({"execute"})))
 async def bash_execution(command: str, context: ToolContext) -> Outcome:
     """Run a bash command in the home folder, 120 seconds at most.
 

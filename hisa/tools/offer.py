@@ -65,13 +65,17 @@ def offered_text(ranked: Sequence[BaseTool], *, room: int, singled_out: bool = T
     """
     lines = [_HEAD]
     few = len(ranked) <= _WITH_ARGUMENTS
-    for tool in ranked if few or singled_out else ():
+    own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
+    first = ranked if few else [*ranked[:singled_out], *own, *ranked[: singled_out * len(ranked)]]
+    with_summary: list[BaseTool] = []
+    for tool in dict.fromkeys(first):
         line = offered_line(tool)
         whole = room if few else room * _WHOLE
         if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
             break
         lines.append(line)
-    rest = ranked[len(lines) - 1 :]
+        with_summary.append(tool)
+    rest = [tool for tool in ranked if tool not in with_summary]
 
     def told(arguments: int, count: int) -> list[str]:
         named = [_with_arguments(tool) for tool in rest[:arguments]]

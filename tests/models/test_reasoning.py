@@ -174,7 +174,7 @@ def test_what_a_model_does_not_take_is_refused(
     ("assignments", "said"),
     [
         (["models.planner.effort=hard"], "models.planner.effort = 'hard'"),
-        (["models.planner.thinking_tokens=-1"], "should be greater than or equal to 0"),
+        (["models.planner.thinking_tokens=-1"], "must be greater than or equal to 0"),
         (
             ["models.state.model=o3", "models.state.raised_effort=high"],
             "only the planner's requests are raised: set raised_effort and raised_thinking_tokens "

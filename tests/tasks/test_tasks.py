@@ -72,7 +72,7 @@ def test_every_file_of_house_rules_is_found_by_a_text_that_names_its_application
         ("", "mapping"),
         ("- a\n- b", "mapping"),
         ("instruction: [", "not valid YAML"),
-        ("id: x", "instruction: Field required"),
+        ("id: x", "instruction: is missing"),
         ("instruction: x\nsurprise: 1", "surprise"),
         ("instruction: x\nid: ../../etc", "id"),
         ("instruction: x\nsetup: [{run: a, launch: b}]", "exactly one"),

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from hisa.errors import InvalidReply
-from hisa.events import Planned, PlanRejected
+from hisa.events import PlanRejected
 from hisa.planner.call_schema import Functions
-from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, told_once
+from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, planned, told_once
 from hisa.planner.prompt_budget import PromptBudget, PromptRoom
 from hisa.planner.view import state_text
 from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
@@ -82,8 +82,9 @@ class ComputerPlanner:
         self._max_tokens = max_tokens
         self._programs = programs
         self._system = render(
-            "planner", computer=True, sequence=1, teaching="", marks=False, picture=True
-        )
+            "planner", computer=True, sequence=1, teaching="", marks=False, picture=True,
+            tools=toolbox.describe(),
+        )  # fmt: skip
         self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
@@ -149,7 +150,7 @@ class ComputerPlanner:
         return answer
 
     def _record(self, call: ToolCall) -> None:
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input, note=call.note))
+        self._emit(planned(call))
 
 
 def _computer_tool(name: ComputerTool, image: Size) -> Mapping[str, Any]:

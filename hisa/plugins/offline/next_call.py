@@ -16,6 +16,7 @@ from hisa.plugins.offline.moves import next_move
 from hisa.plugins.offline.screen_words import read_screen
 from hisa.plugins.offline.script_progress import Position, history_steps, mark, parts_of, read
 from hisa.plugins.offline.sections import read_sections
+from hisa.text.counts import all_of
 from hisa.text.prompt_text import short
 
 __all__ = ["NAME", "plan"]
@@ -157,12 +158,14 @@ def _ended_badly(instruction: Instruction, wrong: str, history: str) -> dict[str
 def _finished(script: Script) -> dict[str, str]:
     count = len(script.instructions)
     done = "; ".join(phrase(instruction) for instruction in script.instructions[:12])
-    summary = f"All {count} instructions were carried out by the {NAME}: {done}"
+    carried_out = all_of(count, "instruction", "was carried out", "were carried out")
+    summary = f"{carried_out[0].upper()}{carried_out[1:]} by the {NAME}: {done}"
     summary += " and more." if count > 12 else "."
     if script.ignored:
         left = "; ".join(f"“{short(text, 60)}”" for text in script.ignored[:3])
         summary += f" What it took for remarks was left out: {left}."
-    thought = f"All {count} instructions are done, end ({NAME})."
+    over = all_of(count, "instruction", "is done", "are done")
+    thought = f"{over[0].upper()}{over[1:]}, end ({NAME})."
     return {"thought": thought, "tool": "termination", "input": summary}
 
 

@@ -14,8 +14,9 @@ from hisa.actions import Action, Click, parse
 from hisa.actions.action_records import split
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ModelUnavailable
-from hisa.events import Event, Observed, PersonActed, Planned
+from hisa.events import Event, Observed, PersonActed
 from hisa.models.profile import Price, Profile
+from hisa.planner.planner import planned
 from hisa.plugins.synthesis.data.atoms import Atom
 from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
@@ -116,7 +117,7 @@ class _Watcher:
         return self._planned(ToolCall("A person shows how it is done.", "wait", {"seconds": 1}))
 
     def _planned(self, call: ToolCall) -> ToolCall:
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(planned(call))
         return call
 
 

@@ -20,7 +20,7 @@ import hisa
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
-from hisa.events import Decided, Event, Noted, StepFinished
+from hisa.events import Decided, Event, Noted
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.program_player import HALTED, REFUSED, program_name
 from hisa.plugins.replay.program_records import Program, filled
@@ -115,9 +115,7 @@ async def play(
     def listen(event: Event) -> None:
         if isinstance(event, Decided) and not event.allowed:
             refused.append(": ".join(filter(None, (event.rule, event.why))))
-        if isinstance(event, StepFinished):
-            tell(f"step {event.step}")
-        if isinstance(event, Noted) and event.where == "repair":
+        if isinstance(event, Noted) and event.where in ("replay", "repair"):
             tell(event.text)
 
     result = await hisa.run(

@@ -16,7 +16,8 @@ from urllib.parse import parse_qsl, urlencode
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
-from hisa.events import Noted, Planned
+from hisa.events import Noted
+from hisa.planner.planner import planned
 from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
     FORMS,
@@ -37,6 +38,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.state.held_regions import letters
+from hisa.text.counts import all_of
 from hisa.text.prompt_text import one_line
 
 __all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
@@ -135,7 +137,7 @@ class ProgramPlayer:
 
     def announced(self, call: ToolCall) -> ToolCall:
         """Write down that this is the step's call; returns it."""
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(planned(call))
         return call
 
     def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
@@ -166,7 +168,7 @@ class ProgramPlayer:
     def _next(self, look: Observation) -> ToolCall:
         """The next step where its targets are there; a wait, or the end."""
         if self.at >= len(self._program.steps):
-            summary = f"All {self.at} steps were done"
+            summary = all_of(self.at, "step", "was done", "were done").capitalize()
             summary += " and came to what they came to before." if self._program.proof else "."
             return ToolCall(summary, "termination", {"summary": summary})
         step = self._program.steps[self.at]
@@ -214,6 +216,8 @@ class ProgramPlayer:
 
     def _go(self, step: ProgramStep) -> None:
         self.at, self._done, self._waits, self._search = self.at + 1, step, 0, Search()
+        progress = f"step {self.at} of {len(self._program.steps)}"
+        self._emit(Noted(where="replay", text=progress))
 
     def _wait(self, reason: str) -> ToolCall:
         self._waits += 1

@@ -54,7 +54,7 @@ async def test_a_count_that_alone_tells_must_change_whatever_it_was() -> None:
     assert [e.name for e in shown.steps[0].effects if e.what == "came"] == ["{{#}} open"]
     grown = page([ANN, BO, CY], "11 open")
     done = await end_of(shown, grown, page([ANN, BO, CY], "10 open"))
-    assert done.startswith("All 1 steps were done")
+    assert done.startswith("The step was done")
     same = await end_of(shown, grown, grown)
     assert same.startswith("effect unknown: step 1 of 1"), "it reads as it did before"
 

@@ -57,7 +57,7 @@ async def calls(
 @pytest.mark.parametrize(
     ("after", "end"),
     [
-        ([PAGE, REMOVE], "All 1 steps were done"),
+        ([PAGE, REMOVE], "The step was done"),
         ([PAGE, REMOVE, PORTO], "effect unknown: step 1"),
         ([PAGE, thing("dialog", "Sure?", (200, 200, 300, 100), 0, "modal")], "effect unknown"),
         ([thing("frame", "Orders", (0, 0, 1000, 700)),

@@ -87,6 +87,7 @@ def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
     assert [file.path.name for file in load_folder(tmp_path / "tasks")] == ["task.yaml"]
 
 
+@pytest.mark.process
 def test_osworlds_file_is_read_by_the_plugin_of_benchmarks(tmp_path: Path) -> None:
     write_task(tmp_path, exploration(tmp_path / "of"), candidate(*CHECKS), PROOF)
     task = load_task(tmp_path / "wrap-1" / "osworld.json")
@@ -163,6 +164,7 @@ def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
     assert (tmp_path / "wrap-1" / "after.png").exists()
 
 
+@pytest.mark.process
 def test_a_check_of_the_screen_is_left_out_of_osworlds_file(tmp_path: Path) -> None:
     looks = {"element": {"role": "dialog", "name": "Find"}}
     write_task(tmp_path, exploration(tmp_path / "of"), candidate(looks), PROOF)

@@ -117,6 +117,7 @@ def _always(act: Act, _look: Look) -> Act:
     return act
 
 
+@pytest.mark.browser
 def test_an_episode_ends_at_the_limit_of_steps_or_when_the_policy_is_done(
     pages: PageRollouts,
 ) -> None:

@@ -138,6 +138,7 @@ def test_policies_that_are_named_play_by_strata(
     assert "steps by pool of pointer" in printed
 
 
+@pytest.mark.process
 def test_help_imports_no_torch() -> None:
     code = (
         "import sys; from hisa.cli import cli\n"

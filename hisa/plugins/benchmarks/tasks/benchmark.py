@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from hisa.errors import UsageError
 from hisa.protocols import Task
 from hisa.tasks.domains import guess_domain
-from hisa.tasks.pieces import explain
+from hisa.text.validation import explain
 
 __all__ = [
     "OSWORLD", "PROXY", "SPIDER2V", "Evaluator", "Part", "RawStep", "evaluator_of", "from_json",
@@ -148,7 +148,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         file = _File.model_validate(tree)
     except ValidationError as error:
         raise UsageError(
-            f"{path}: {explain(error)}",
+            f"{path}: {explain(error, _File)}",
             fix="a benchmark's file has at least id, instruction and evaluator",
         ) from error
     instruction = file.instruction.strip()
@@ -177,7 +177,7 @@ def evaluator_of(task: Task) -> Evaluator:
     try:
         return Evaluator.model_validate(task.check)
     except ValidationError as error:
-        raise UsageError(f"task {task.id!r}: evaluator: {explain(error)}") from error
+        raise UsageError(f"task {task.id!r}: evaluator: {explain(error, Evaluator)}") from error
 
 
 def _benchmark(path: Path, tree: Mapping[str, Any]) -> str:

@@ -18,8 +18,8 @@ from hisa.plugins.benchmarks.tasks.benchmark import RawStep, from_json, looks_li
 from hisa.plugins.gym.gym_format import BROWSERGYM_TASKS, MINIWOB_TASKS
 from hisa.protocols import ExitStatus, Task
 from hisa.tasks.hisa_format import HisaFormat
-from hisa.tasks.pieces import explain
 from hisa.tasks.task_format import Grade, Problem
+from hisa.text.validation import explain
 
 if TYPE_CHECKING:
     from hisa.tasks.task_context import Context
@@ -95,7 +95,7 @@ class BenchmarkFormat(HisaFormat):
         try:
             read = RawStep.model_validate(step)
         except ValidationError as error:
-            raise UsageError(f"task {context.task.id!r}: {explain(error)}") from error
+            raise UsageError(f"task {context.task.id!r}: {explain(error, RawStep)}") from error
         await run_step(context, read)
 
     async def score(self, context: Context, status: ExitStatus) -> Grade:

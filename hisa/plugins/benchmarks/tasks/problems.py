@@ -24,8 +24,8 @@ from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.plugins.benchmarks.tasks.step_context import file_name
 from hisa.protocols import Task
 from hisa.tasks.hisa_format import check_problems, host_file_problems, step_problems
-from hisa.tasks.pieces import explain
 from hisa.tasks.task_format import Problem, ProblemKind
+from hisa.text.validation import explain
 
 __all__ = ["benchmark_problems", "urls"]
 
@@ -74,7 +74,7 @@ def _step(task: Task, raw: Mapping[str, Any] | RawStep) -> Iterator[Problem]:
     try:
         step = raw if isinstance(raw, RawStep) else RawStep.model_validate(raw)
     except ValidationError as error:
-        yield _wrong(f"setup: {explain(error)}")
+        yield _wrong(f"setup: {explain(error, RawStep)}")
         return
     if step.type == PROXY:
         yield _NO_PROXY  # left out again where the settings say what to do
@@ -106,7 +106,7 @@ def _fits(what: str, model: type[BaseModel], value: Mapping[str, Any]) -> Iterat
     try:
         model.model_validate(value)
     except ValidationError as error:
-        yield _wrong(f"{what}: {explain(error)}")
+        yield _wrong(f"{what}: {explain(error, model)}")
 
 
 def _needed_file(task: Task, name: str, config: Mapping[str, Any]) -> Iterator[Problem]:

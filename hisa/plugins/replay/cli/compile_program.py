@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import click
 
 from hisa.cli.out import examples, say
+from hisa.text.counts import counted
 
 __all__ = ["compile_program"]
 
@@ -72,7 +74,7 @@ def compile_program(
             program = of_family([program, *(compile_run(r, name, part / "other") for r in runs)])
             shutil.rmtree(part / "other", ignore_errors=True)
         write_program(program, part)
-        say(f"{len(program.steps)} steps; a second run on a clean machine", err=True)
+        say(f"{counted(len(program.steps), 'step')}; a second run on a clean machine", err=True)
         agree = (lambda _: True) if yes else _ask
         program = asyncio.run(prove(program, part, settings, agree=agree, take=parameters))
         write_program(program, part)
@@ -94,11 +96,12 @@ def _say_program(place: Path) -> None:
     from hisa.plugins.replay.step_risks import remarks
 
     program = read_program(place)
+    name = place.name if place.parent == Path("programs") else shlex.quote(str(place))
     for line in remarks(program.steps):
         say(line, err=True)
-    say(f"{place / 'program.yaml'}: {len(program.steps)} steps")
+    say(f"{place / 'program.yaml'}: {counted(len(program.steps), 'step')}")
     for name, known in program.parameters.items():
         say(f"  --set {name}=…  ({known.value[:60]!r}, {known.origin})")
     for name, known in program.proposed.items():
         say(f"  proposed: {name} ({known.value[:60]!r}, {known.origin}); --parameters takes it")
-    say(f"next: hisa replay {program.name}", err=True)
+    say(f"next: hisa replay {name}", err=True)

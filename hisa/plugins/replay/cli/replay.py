@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
+from hisa.text.counts import counted
 
 if TYPE_CHECKING:
     from hisa.environments.confirm import Ask
@@ -151,20 +153,20 @@ def _asked(repair: str, model: str) -> Ask | None:
 def _say_list(folder: Path, *, as_json: bool) -> None:
     from hisa.plugins.replay.program_records import read_program
 
-    programs = [read_program(place) for place in places_of(folder)]
+    programs = {place.name: read_program(place) for place in places_of(folder)}
     if as_json:
         print_json([
-            {"name": program.name, "instruction": program.instruction, "steps": len(program.steps),
+            {"name": name, "instruction": program.instruction, "steps": len(program.steps),
              "parameters": {key: value.value for key, value in program.parameters.items()},
              "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk}}
-            for program in programs
+            for name, program in programs.items()
         ])  # fmt: skip
         return
-    for program in programs:
+    for name, program in programs.items():
         values = " ".join(
-            f"--set {key}={value.value!r}" for key, value in program.parameters.items()
+            f"--set {key}={shlex.quote(value.value)}" for key, value in program.parameters.items()
         )
         words = program.instruction.splitlines()[0][:80]
-        say(f"{program.name}  {len(program.steps)} steps  {words}  {values}")
+        say(f"{name}  {counted(len(program.steps), 'step')}  {words}  {values}".rstrip())
     if not programs:
         say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)

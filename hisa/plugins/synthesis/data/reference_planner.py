@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from hisa.actions import Action, to_source, to_space
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, ModelUnavailable
-from hisa.events import Planned
 from hisa.models.profile import Price, Profile
+from hisa.planner.planner import planned
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_files import act_in_words
@@ -75,7 +75,7 @@ class ReferencePlayer:
         if call is None:
             thought, action = self._left.popleft()
             call = ToolCall(thought, "gui_action", to_source((action,)), actions=(action,))
-        self._emit(Planned(thought=call.thought, tool=call.tool, input=call.input))
+        self._emit(planned(call))
         return call
 
     def _take(self, acts: deque[Act], look: Observation) -> ToolCall | None:

@@ -74,6 +74,7 @@ async def test_without_roi_nothing_is_asked_where_nothing_changed() -> None:
     assert level.model.requests == []
 
 
+@pytest.mark.process
 async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
     seen = replace(look(), windows=(calc,))

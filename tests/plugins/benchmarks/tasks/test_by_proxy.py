@@ -83,7 +83,7 @@ def test_only_without_a_proxy_the_machine_itself_must_reach_the_pages(
     "address", ["http://ann:0penSesame@p.example:3128", "p.example:3128", "http://p.example:99999"]
 )
 def test_an_address_that_is_none_is_refused_and_no_password_told(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"tasks\.proxy = .*http://HOST:PORT") as caught:
+    with pytest.raises(ConfigError, match=r"tasks\.proxy: .*http://HOST:PORT") as caught:
         load(None, [f"tasks.proxy={address}"], environ={})
     assert "0penSesame" not in str(caught.value)
 

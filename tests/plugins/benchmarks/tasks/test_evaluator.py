@@ -166,10 +166,10 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
     [
         ({"func": ["dance"]}, "no metric 'dance' here, nor in OSWorld's package"),
         ({"result": [{"type": "dance"}]}, "task 't': no getter 'dance' here"),
-        ({"result": [{"type": "vm_file"}]}, "task 't': vm_file: path: Field required"),
+        ({"result": [{"type": "vm_file"}]}, "task 't': vm_file: path: is missing"),
         ({"postconfig": [{"type": "dance"}]}, "task 't': no setup step 'dance' here"),
-        ({"postconfig": [{"type": "sleep"}]}, "task 't': sleep: seconds: Field required"),
-        ({"conj": "xor"}, "task 't': evaluator: conj: Input should be 'and' or 'or'"),
+        ({"postconfig": [{"type": "sleep"}]}, "task 't': sleep: seconds: is missing"),
+        ({"conj": "xor"}, "task 't': evaluator: conj = 'xor': must be 'and' or 'or'"),
     ],
 )
 async def test_what_is_not_known_is_a_failed_check_and_never_0(

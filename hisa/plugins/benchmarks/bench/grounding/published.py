@@ -23,7 +23,7 @@ from hisa.plugins.benchmarks.bench.grounding.targets import (
     size_of,
 )
 from hisa.screen.geometry import BoundingBox
-from hisa.tasks.pieces import explain
+from hisa.text.validation import explain
 
 __all__ = ["list_files", "published_suite"]
 
@@ -158,9 +158,10 @@ def _read(row: Any, where: str) -> tuple[_Read, str]:
                 try:
                     valid = model.model_validate(row)
                     return reader(valid), valid.instruction
-                except (ValidationError, ValueError) as error:
-                    said = explain(error) if isinstance(error, ValidationError) else str(error)
-                    raise UsageError(f"{where}: {said}") from error
+                except ValidationError as error:
+                    raise UsageError(f"{where}: {explain(error, model)}") from error
+                except ValueError as error:
+                    raise UsageError(f"{where}: {error}") from error
     raise UsageError(f"{where}: it has none of the keys {', '.join(_READERS)}")
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.errors import UsageError
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.tasks.pieces import explain
+from hisa.text.validation import explain
 from hisa.text.window_titles import plain_title
 
 __all__ = ["KINDS", "GroundingSuite", "Region", "Screen", "Target", "own_suite", "size_of"]
@@ -210,7 +210,7 @@ def _parsed(model: type[_File], text: str, where: str) -> _File:
     try:
         return model.model_validate(_json(text, where))
     except ValidationError as error:
-        raise UsageError(f"{where}: {explain(error)}") from error
+        raise UsageError(f"{where}: {explain(error, model)}") from error
 
 
 def _json(text: str, where: str) -> Any:

@@ -31,6 +31,7 @@ from hisa.plugins.benchmarks.tasks.metrics.differences import (
 )
 from hisa.plugins.benchmarks.tasks.metrics.value_rules import known_method, matches
 from hisa.plugins.benchmarks.tasks.metrics.workbook import Book, rounded
+from hisa.text.counts import all_of
 
 __all__ = ["RULES"]
 
@@ -313,4 +314,4 @@ def compare_table(result: Any, expected: Any, options: Options) -> Score:
         with reading("result"):
             if why := RULES[kind](books, rule):
                 return 0.0, f"rule {number} ({kind}) does not hold: {why}"
-    return 1.0, f"all {len(options['rules'])} rules hold"
+    return 1.0, all_of(len(options["rules"]), "rule", "holds", "hold")

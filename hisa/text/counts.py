@@ -1,0 +1,15 @@
+"""Counts in a sentence: one thing, or so many of them."""
+
+from __future__ import annotations
+
+__all__ = ["all_of", "counted"]
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns "1 step" or "3 steps"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def all_of(count: int, noun: str, verb: str, verbs: str) -> str:
+    """Returns "the check holds" or "all 3 checks hold"."""
+    return f"the {noun} {verb}" if count == 1 else f"all {count} {noun}s {verbs}"

@@ -1,0 +1,109 @@
+"""What does not fit a form, in HiSA's words: the key, what is wrong, and which keys there are."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from hisa.text.prompt_text import one_line
+from hisa.text.redact import redact
+
+__all__ = ["close_names", "explain", "keys_at"]
+
+Place: TypeAlias = Sequence[int | str]
+"""Of a key: the names and numbers that lead to it from the root."""
+_VALUE_CHARACTERS = 80
+"""Of a value that does not fit; chosen by hand: enough to know it again."""
+
+
+def close_names(name: str, names: Sequence[str]) -> str:
+    """Returns " (did you mean 'x'?)" where a name is near another one; else nothing."""
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def keys_at(form: type[BaseModel], place: Place) -> list[str]:
+    """Returns the keys that stand beside the one at a place of a form, as they are written."""
+    forms = [form]
+    for name in place[:-1]:
+        fields = [field for each in forms if (field := _field(each, name)) is not None]
+        named = [each for each in forms if each.__name__ == name]
+        if fields:
+            forms = [inner for field in fields for inner in _forms(field)]
+        elif named:
+            forms = named  # the form of several that pydantic names
+    names = (field.alias or name for each in forms for name, field in each.model_fields.items())
+    return list(dict.fromkeys(names))
+
+
+def explain(
+    error: ValidationError,
+    form: type[BaseModel],
+    *,
+    noun: str = "key",
+    source: Callable[[Place], str] = lambda _: "",
+    most: int = 5,
+) -> str:
+    """Returns the keys that do not fit and why, on one line.
+
+    Args:
+        error: what pydantic found.
+        form: what was read.
+        noun: what its keys are called.
+        source: returns where the key at a place was given, such as a line of a file.
+        most: of the keys.
+    """
+    faults, items = [], error.errors(include_url=False)
+    deepest = max((item["loc"] for item in items), key=len)
+    for item in items:
+        if item["type"] == "too_short" and item["loc"] == deepest[: len(item["loc"])] != deepest:
+            continue  # only for want of the item that does not fit itself
+        fault, given_at = _fault(item, form, noun), source(item["loc"])
+        faults.append(f"{given_at}: {fault}" if given_at else fault)
+    faults = list(dict.fromkeys(faults))
+    more = f"; and {len(faults) - most} more" if len(faults) > most else ""
+    return redact("; ".join(faults[:most]) + more)
+
+
+def _fault(item: Any, form: type[BaseModel], noun: str) -> str:
+    place = item["loc"]
+    where = ".".join(map(str, place))
+    match item["type"]:
+        case "extra_forbidden":
+            keys = keys_at(form, place)
+            near = close_names(str(place[-1]), keys)
+            return f"{where}: no such {noun}{near}; there are {', '.join(keys)}"
+        case "missing":
+            return f"{where}: is missing"
+        case "value_error":  # HiSA's own words, which name the value where it says something
+            return f"{where}: {item['ctx']['error']}".removeprefix(": ")
+        case _:
+            message = re.sub(r"^Input should be\b", "must be", item["msg"])
+            return f"{where} = {_shown(item['input'])}: {message}".removeprefix(" = ")
+
+
+def _shown(value: object) -> str:
+    try:
+        text = one_line(repr(value))
+    except ValueError:  # a number too large to print
+        return "a number"
+    return text if len(text) <= _VALUE_CHARACTERS else text[: _VALUE_CHARACTERS - 1] + "…"
+
+
+def _field(form: type[BaseModel], name: int | str) -> Any:
+    for own, field in form.model_fields.items():
+        if name in (own, field.alias):
+            return field.annotation
+    return None
+
+
+def _forms(kind: Any) -> Iterator[type[BaseModel]]:
+    """The forms that an annotation holds, at any depth."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for inner in get_args(kind):
+        yield from _forms(inner)
