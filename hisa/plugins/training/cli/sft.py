@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,15 @@ from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.base import Rollouts
     from hisa.plugins.training.cloning import CloningSettings
     from hisa.plugins.training.curve_metrics import MetricsRow
     from hisa.plugins.training.episodes import Episode
-    from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
-__all__ = ["require_device", "run_options", "sft", "training"]
+__all__ = ["page_source", "require_device", "run_options", "sft", "training"]
 
 _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _EXAMPLES = examples(
@@ -61,11 +62,26 @@ def require_device(device: str) -> None:
         raise UsageError("--device cuda: torch sees no GPU here", fix="--device cpu")
 
 
+def page_source(how: dict[str, Any], _out: Path) -> Callable[[], Rollouts]:
+    """Returns what makes the rollouts on pages."""
+    from hisa.plugins.training.page_rollouts import PageRollouts
+
+    return partial(PageRollouts, how["pages"])
+
+
 @contextmanager
 def training(
-    ctx: click.Context, out: Path, how: dict[str, Any], total: str
-) -> Iterator[tuple[TrainingFolder, PageRollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
-    """Yields a run's folder, pages, policy and progress; `how` gets the settings in force.
+    ctx: click.Context,
+    out: Path,
+    how: dict[str, Any],
+    total: str,
+    source: Callable[[dict[str, Any], Path], Callable[[], Rollouts]] = page_source,
+) -> Iterator[
+    tuple[TrainingFolder, Callable[[], Rollouts], Rollouts, PointerPolicy, Callable[[MetricsRow], None]]
+]:
+    """Yields a run's folder, what makes its rollouts, some of them, the policy and progress.
+
+    `how` gets the settings in force; `source` returns what makes the rollouts that these name.
 
     Raises:
         UsageError: there is no torch; or a resumed run is given another setting than `total`.
@@ -75,7 +91,6 @@ def training(
     except ImportError as error:
         fix = install_command("train")
         raise LibraryLacking(f"training needs torch: {error}", fix=fix) from error
-    from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.training_folder import TrainingFolder
 
@@ -89,10 +104,11 @@ def training(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
     policy.network.to(how["device"])
-    rollouts = PageRollouts(how["pages"])
+    make = source(how, out)
+    rollouts = make()
     folder = TrainingFolder(out, how, resume=resume)
     try:
-        yield folder, rollouts, policy, lambda row: say_error(_line(row, how[total]))
+        yield folder, make, rollouts, policy, lambda row: say_error(_line(row, how[total]))
     except KeyboardInterrupt as error:
         say_error(f"stopped; all whole {total} are kept. Go on with:")
         say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
@@ -120,6 +136,8 @@ def _line(row: MetricsRow, total: int) -> str:
     measures = [(name, getattr(row, name)) for name in names]
     line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
     groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
+    if row.groups and row.dropped_groups == row.groups:
+        groups += ": no gradient, nothing was learned"
     return f"{row.phase} {row.update} of {total}: {line}{groups}"
 
 
@@ -143,7 +161,7 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
     strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
     was solved, those never solved by a policy drawn anew for every action.
     """
-    with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
+    with training(ctx, out, how, "epochs") as (folder, _, rollouts, policy, after):
         from hisa.plugins.training.cloning import CloningSettings, adamw, clone
         from hisa.plugins.training.curve_metrics import MetricsRow
         from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy
@@ -172,7 +190,7 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
 
 
 def _shown(
-    rollouts: PageRollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
+    rollouts: Rollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
 ) -> list[Episode]:
     """Demonstrations by rules, or what the policies that were named play, by strata."""
     from hisa.plugins.training.cloning import clone
