@@ -149,7 +149,9 @@ class OtherLooks:
         if self._own is None or self._own[0] is not target.picture:
             self._own = target.picture, _pixels(target.picture)
         own, left, top = self._own[1], int(target.box.left), int(target.box.top)
-        place = np.s_[max(0, top) : int(target.box.bottom) + 1, max(0, left) : int(target.box.right) + 1]
+        place = np.s_[
+            max(0, top) : int(target.box.bottom) + 1, max(0, left) : int(target.box.right) + 1
+        ]
         return [
             box
             for look, pixels in self._looks

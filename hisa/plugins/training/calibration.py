@@ -32,7 +32,7 @@ class Calibration:
         if self.spread.value is None:
             return "no group was played to its end"
         gradient = f"{round(self.spread.value * self.spread.n)} of {self.spread.n} groups"
-        return f"solved {self.solved.value:.2f} ({self.solved.low:.2f} to {self.solved.high:.2f}); a gradient of {gradient}"
+        return f"solved {self.solved}; a gradient of {gradient}"
 
 
 def calibrate(episodes: Iterable[Episode]) -> dict[str, Calibration]:

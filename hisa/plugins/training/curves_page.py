@@ -48,12 +48,22 @@ class Run(NamedTuple):
 
     def numbers(self) -> dict[str, Any]:
         """Counts of lines, and the last point of each measure."""
+        rows = [row for seed in self.seeds for row in seed.rows]
+        tasks = curve_metrics.task_shares(rows)
         last = {name: points[-1]._asdict() for name in _MEASURES if (points := self.points(name))}
         return {
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
             "left_out": sum(seed.left_out for seed in self.seeds),
+            "tasks": {task: share.model_dump() for task, share in tasks.items()},
+            "gradient": _gradient(rows),
         }  # fmt: skip
+
+
+def _gradient(rows: Sequence[MetricsRow]) -> bool | None:
+    """Whether a group of any update had spread; None: no update played groups."""
+    played = [row for row in rows if row.groups and row.dropped_groups is not None]
+    return any(row.groups > (row.dropped_groups or 0) for row in played) if played else None
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:

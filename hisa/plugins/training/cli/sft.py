@@ -77,7 +77,13 @@ def training(
     total: str,
     source: Callable[[dict[str, Any], Path], Callable[[], Rollouts]] = page_source,
 ) -> Iterator[
-    tuple[TrainingFolder, Callable[[], Rollouts], Rollouts, PointerPolicy, Callable[[MetricsRow], None]]
+    tuple[
+        TrainingFolder,
+        Callable[[], Rollouts],
+        Rollouts,
+        PointerPolicy,
+        Callable[[MetricsRow], None],
+    ]
 ]:
     """Yields a run's folder, what makes its rollouts, some of them, the policy and progress.
 
