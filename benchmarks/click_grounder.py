@@ -77,7 +77,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
-        train, dropped = clean(train, drawn_boxes)
+        train, dropped, _ = clean(train, drawn())
         right = sum("planted" not in drop.target.place for drop in dropped)
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)

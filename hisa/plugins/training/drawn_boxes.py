@@ -12,6 +12,7 @@ The numbers here were chosen on the screens of ``benchmarks/grounding`` that are
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,9 +123,9 @@ def _stretches(marked: NDArray[np.bool_], gap: int) -> list[tuple[int, int]]:
 
 def _rooms(stretches: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
     """The room of each stretch, up to halfway to the next one."""
-    between = [(a[1] + b[0]) // 2 for a, b in zip(stretches, stretches[1:], strict=False)]
+    between = [(a[1] + b[0]) // 2 for a, b in itertools.pairwise(stretches)]
     ends = [0, *between, length] if stretches else []
-    return list(zip(ends, ends[1:], strict=False))
+    return list(itertools.pairwise(ends))
 
 
 def _is_icon(piece: _Sides) -> bool:
