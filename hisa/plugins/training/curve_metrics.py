@@ -19,8 +19,7 @@ from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.episodes import Episode
 
 __all__ = [
-    "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics",
-    "TaskShare", "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics",
+    "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics", "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics",
     "task_shares",
 ]  # fmt: skip
 
@@ -225,29 +224,19 @@ def _point(name: str, update: int, value: float, low: float | None, high: float 
     return Point(update, value, max(least, low), min(most, high))
 
 
-class TaskShare(BaseModel):
-    """What sampled episodes of a task came to, over all updates of a run."""
+def task_shares(rows: Iterable[MetricsRow]) -> dict[str, dict[str, stats.Estimate]]:
+    """Returns of each task over all updates the share of episodes solved and of groups with spread.
 
-    solved: stats.Estimate
-    """Share of its episodes, over the episodes."""
-    spread: stats.Estimate
-    """Share of its groups that had spread, over the groups."""
-
-
-def task_shares(rows: Iterable[MetricsRow]) -> dict[str, TaskShare]:
-    """Returns the shares of each task, by name; intervals are Wilson's."""
-    parts = defaultdict[str, list[TaskMetrics]](list)
+    Their keys are "solved" and "spread"; intervals are Wilson's, over episodes and over groups.
+    """
+    counts = defaultdict[str, list[float]](lambda: [0.0] * 4)
     for row in rows:
-        for task, part in row.tasks.items():
-            parts[task].append(part)
+        for task, p in row.tasks.items():
+            own = ((p.reward or 0) * p.n, p.n, p.spread_groups, p.groups)
+            counts[task] = [*map(sum, zip(counts[task], own, strict=True))]
     return {
-        task: TaskShare(
-            solved=stats.share(
-                round(sum((p.reward or 0) * p.n for p in own)), sum(p.n for p in own)
-            ),
-            spread=stats.share(sum(p.spread_groups for p in own), sum(p.groups for p in own)),
-        )
-        for task, own in sorted(parts.items())
+        task: {"solved": stats.share(*own[:2]), "spread": stats.share(*own[2:])}
+        for task, own in sorted(counts.items())
     }
 
 

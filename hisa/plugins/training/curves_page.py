@@ -55,7 +55,7 @@ class Run(NamedTuple):
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
             "left_out": sum(seed.left_out for seed in self.seeds),
-            "tasks": {task: share.model_dump() for task, share in tasks.items()},
+            "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks.items()},
             "gradient": _gradient(rows),
         }  # fmt: skip
 

@@ -23,7 +23,7 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]:
+def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval of a rate (E. B. Wilson, 1927), as fractions.
 
     Args:
@@ -98,13 +98,13 @@ def rate_over_tasks(tasks: Collection[float], *, unknown: int = 0) -> Estimate:
     return share(math.fsum(tasks), len(tasks), unknown=unknown)
 
 
-def share(successes: float, trials: int, *, unknown: int = 0) -> Estimate:
+def share(successes: float, trials: float, *, unknown: int = 0) -> Estimate:
     """Returns successes of trials with Wilson's interval, which lies within 0 and 1."""
     if not trials:
         return Estimate(unknown=unknown)
     low, high = wilson(successes, trials)
     value = successes / trials
-    return Estimate(value=value, low=low, high=high, n=trials, unknown=unknown)
+    return Estimate(value=value, low=low, high=high, n=int(trials), unknown=unknown)
 
 
 def ratio_over_tasks(

@@ -48,20 +48,12 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         for name, at in run["last"].items():
             between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
             say(f"  {name:16} {at['value']:.3g}{between}, update {at['update']}")
-        for task, share in run["tasks"].items():
-            solved, spread = (Estimate.model_validate(share[part]) for part in ("solved", "spread"))
-            say(
-                f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes; {_spread(spread)}"
-            )
+        for task, shares in run["tasks"].items():
+            solved, spread = (Estimate(**shares[part]) for part in ("solved", "spread"))
+            line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
+            say(f"{line}; share of groups with spread {spread} of {spread.n}")
         if run["gradient"] is False:
             say(
                 "  No group of any update had a spread: there was no gradient, nothing was learned."
             )
     return say(path)
-
-
-def _spread(spread: Estimate) -> str:
-    """How many groups of a task had spread; older runs did not count them by task."""
-    if spread.value is None:
-        return "spread of its groups not known"
-    return f"spread in {round(spread.value * spread.n)} of {spread.n} groups"
