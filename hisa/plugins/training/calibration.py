@@ -28,12 +28,6 @@ class Calibration:
         """Whether a group had spread, of those played; None: none was."""
         return None if self.spread.value is None else self.spread.value > 0
 
-    def __str__(self) -> str:
-        if self.spread.value is None:
-            return "no group was played to its end"
-        gradient = f"{round(self.spread.value * self.spread.n)} of {self.spread.n} groups"
-        return f"solved {self.solved}; a gradient of {gradient}"
-
 
 def calibrate(episodes: Iterable[Episode]) -> dict[str, Calibration]:
     """Returns the calibration of each task; raises as `advantages.by_group` does."""

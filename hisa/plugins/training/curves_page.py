@@ -56,14 +56,7 @@ class Run(NamedTuple):
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
             "left_out": sum(seed.left_out for seed in self.seeds),
             "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks.items()},
-            "gradient": _gradient(rows),
         }  # fmt: skip
-
-
-def _gradient(rows: Sequence[MetricsRow]) -> bool | None:
-    """Whether a group of any update had spread; None: no update played groups."""
-    played = [row for row in rows if row.groups and row.dropped_groups is not None]
-    return any(row.groups > (row.dropped_groups or 0) for row in played) if played else None
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:

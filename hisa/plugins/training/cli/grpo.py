@@ -27,13 +27,11 @@ _EXAMPLES = examples(
     "hisa train grpo -o tuned --resume --updates 200",
     "hisa train grpo click-checkboxes -o pulsed --lr 1e-3 --updates 80 --pulse-at 41",
     "hisa train grpo click-link click-tab -o apart --asynchronous --max-age 2 --workers 4",
-    "hisa train grpo own:examples --env desktop --task shopping-list --task packing-list "
-    "--groups 2 --group-size 4 --max-steps 8 --updates 1 --evaluate-every 0 -o desks",
-    "hisa train grpo own:examples --env desktop --task shopping-list --calibrate 3 -o worth",
+    "hisa train grpo own:examples/two_buttons --env desktop "
+    "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
     "hisa train report tuned",
 )
 _COUNT = click.IntRange(1)
-_CALIBRATE = "Play N groups of each task, tell which give a gradient, and end without an update."
 
 
 @click.command(epilog=_EXAMPLES)
@@ -58,15 +56,14 @@ _CALIBRATE = "Play N groups of each task, tell which give a gradient, and end wi
 @click.option("--env", metavar="KIND", help="Machines in place of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option("--max-steps", type=_COUNT, default=15, help="Of an episode on a machine (15).")
-@click.option("--calibrate", type=click.IntRange(0), default=0, metavar="N", help=_CALIBRATE)
 @click.pass_context
 def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
     """Train a policy by step-level GRPO (ComputerRL, 3.2) on PAGES of MiniWoB++.
 
     With --env it is trained on the tasks of one SUITE in place of pages, such as own:DIR, whose
     task files end in .yaml: each episode is a run on a machine of its own, kept in DIR/runs.
-    An episode takes seconds to minutes, so begin with few groups, and with --calibrate: a task that
-    is always or never solved gives no gradient.
+    An episode takes seconds to minutes, so begin with few groups. A task that is always or never
+    solved gives no gradient: hisa train report says of which tasks groups had a spread.
 
     Each group plays one new instance, on seeds below 500,000. Greedy scores are of 20 seeds a page
     from 900,000, or of one episode a task; checkpoints/best.safetensors is the first with the best
@@ -80,29 +77,28 @@ def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
     can be used at most --max-age updates after its first action, and is weighed by truncated
     importance; evaluations are made between updates, as ever.
     """
-    settings = ctx.meta["hisa.settings"]
-
-    def source(how: dict[str, Any], out: Path) -> Callable[[], Rollouts]:
-        return _machines(how, out, settings) if how["env"] else page_source(how, out)
-
-    with training(ctx, out, how, "updates", source) as (folder, make, rollouts, policy, after):
+    source = partial(_source, given=ctx.meta["hisa.settings"])
+    with training(ctx, out, how, "updates", source) as (folder, rollouts, policy, after):
         from hisa.plugins.training.step_training import GrpoSettings, StepTraining
 
         own = {name: how[name] for name in how if name in GrpoSettings.__dataclass_fields__}
         own |= {"evaluation_seeds": 1} if how["env"] else {}  # a machine has no other instances
-        grpo_settings = GrpoSettings(**own)
-        if how["calibrate"]:
-            return _calibrate(rollouts, policy, grpo_settings, how["calibrate"])
-        parts = (folder, policy, rollouts, rollouts.tasks, grpo_settings, after)
-        run = _asynchronous(parts, make, how) if how["asynchronous"] else StepTraining(*parts)
+        parts = (folder, policy, rollouts, rollouts.tasks, GrpoSettings(**own), after)
+        run = (
+            _asynchronous(parts, partial(source, how, out), how)
+            if how["asynchronous"]
+            else StepTraining(*parts)
+        )
         run.run()
         if run.best is None:
             return say(f"{folder.checkpoint('last')}: no greedy score was taken")
         return say(f"{folder.checkpoint('best')}: greedy score {run.best:.2f}, seeds from 900,000")
 
 
-def _machines(how: dict[str, Any], out: Path, given: Any) -> Callable[[], Rollouts]:
-    """What makes the rollouts on machines of the tasks of a suite."""
+def _source(how: dict[str, Any], out: Path, given: Any) -> Rollouts:
+    """Pages, or with --env the tasks of a suite on machines."""
+    if not how["env"]:
+        return page_source(how, out)
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import open_suite
     from hisa.plugins.training.machine_rollouts import MachineRollouts
@@ -113,20 +109,7 @@ def _machines(how: dict[str, Any], out: Path, given: Any) -> Callable[[], Rollou
     settings = load(*given, overrides=changes)
     suite = open_suite(how["pages"][0], how["only"], settings=settings.tasks)
     machines = 1 if how["asynchronous"] else how["workers"]
-    return partial(MachineRollouts, suite, settings, out / "runs", workers=machines)
-
-
-def _calibrate(rollouts: Rollouts, policy: Any, settings: Any, groups: int) -> None:
-    """Play groups of each task and tell which of them give a gradient."""
-    from hisa.plugins.training.calibration import calibrate
-    from hisa.plugins.training.step_training import draw_groups
-
-    few = replace(settings, groups=groups * len(rollouts.tasks))
-    tasks = calibrate(rollouts.play(draw_groups(rollouts.tasks, few, 1), policy))
-    for task, calibration in tasks.items():
-        say(f"{task}: {calibration}")
-    if not any(calibration.gives_gradient for calibration in tasks.values()):
-        say("No task gave a gradient: training on these by this policy would change nothing.")
+    return MachineRollouts(suite, settings, out / "runs", workers=machines)
 
 
 def _asynchronous(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,32 +61,18 @@ def require_device(device: str) -> None:
         raise UsageError("--device cuda: torch sees no GPU here", fix="--device cpu")
 
 
-def page_source(how: dict[str, Any], _out: Path) -> Callable[[], Rollouts]:
-    """Returns what makes the rollouts on pages."""
+def page_source(how: dict[str, Any], _out: Path) -> Rollouts:
+    """Returns the pages that settings name."""
     from hisa.plugins.training.page_rollouts import PageRollouts
 
-    return partial(PageRollouts, how["pages"])
+    return PageRollouts(how["pages"])
 
 
 @contextmanager
 def training(
-    ctx: click.Context,
-    out: Path,
-    how: dict[str, Any],
-    total: str,
-    source: Callable[[dict[str, Any], Path], Callable[[], Rollouts]] = page_source,
-) -> Iterator[
-    tuple[
-        TrainingFolder,
-        Callable[[], Rollouts],
-        Rollouts,
-        PointerPolicy,
-        Callable[[MetricsRow], None],
-    ]
-]:
-    """Yields a run's folder, what makes its rollouts, some of them, the policy and progress.
-
-    `how` gets the settings in force; `source` returns what makes the rollouts that these name.
+    ctx: click.Context, out: Path, how: dict[str, Any], total: str, source: Any = page_source
+) -> Iterator[tuple[TrainingFolder, Rollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
+    """Yields a run's folder, rollouts of `source`, policy and progress; `how` gets the settings.
 
     Raises:
         UsageError: there is no torch; or a resumed run is given another setting than `total`.
@@ -110,11 +95,10 @@ def training(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
     policy.network.to(how["device"])
-    make = source(how, out)
-    rollouts = make()
+    rollouts = source(how, out)
     folder = TrainingFolder(out, how, resume=resume)
     try:
-        yield folder, make, rollouts, policy, lambda row: say_error(_line(row, how[total]))
+        yield folder, rollouts, policy, lambda row: say_error(_line(row, how[total]))
     except KeyboardInterrupt as error:
         say_error(f"stopped; all whole {total} are kept. Go on with:")
         say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
@@ -167,7 +151,7 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
     strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
     was solved, those never solved by a policy drawn anew for every action.
     """
-    with training(ctx, out, how, "epochs") as (folder, _, rollouts, policy, after):
+    with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
         from hisa.plugins.training.cloning import CloningSettings, adamw, clone
         from hisa.plugins.training.curve_metrics import MetricsRow
         from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy

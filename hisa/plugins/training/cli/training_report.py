@@ -52,7 +52,7 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
             solved, spread = (Estimate(**shares[part]) for part in ("solved", "spread"))
             line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
             say(f"{line}; share of groups with spread {spread} of {spread.n}")
-        if run["gradient"] is False:
+        if run["tasks"] and all(t["spread"]["value"] == 0 for t in run["tasks"].values()):
             say(
                 "  No group of any update had a spread: there was no gradient, nothing was learned."
             )
