@@ -56,6 +56,10 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
     dropped.png, a sheet of what went. All is written every 50 steps.
 
+    A detector does not know the annotation: "looks" takes the elements of other looks of the same
+    screen, "drawn" what is drawn, a URL is of a server as OmniParser's. Of what it saw nothing is
+    not judged: that stays, and is counted.
+
     Runs give the named elements of their looks, of which every tenth is held out. Without a cold
     start an entropy bonus of 0.03 is added, or the network collapses on one place. It sees a screen
     as 80x64 pixels: on real ones it does not replace HiSA's own grounder.
