@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,6 @@ from hisa.errors import UsageError
 from hisa.plugins.training.cli.sft import page_source, run_options, training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hisa.plugins.training.asynchronous import AsynchronousTraining
     from hisa.plugins.training.base import Rollouts
 
@@ -84,11 +81,7 @@ def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
         own = {name: how[name] for name in how if name in GrpoSettings.__dataclass_fields__}
         own |= {"evaluation_seeds": 1} if how["env"] else {}  # a machine has no other instances
         parts = (folder, policy, rollouts, rollouts.tasks, GrpoSettings(**own), after)
-        run = (
-            _asynchronous(parts, partial(source, how, out), how)
-            if how["asynchronous"]
-            else StepTraining(*parts)
-        )
+        run = _asynchronous(parts, source, how) if how["asynchronous"] else StepTraining(*parts)
         run.run()
         if run.best is None:
             return say(f"{folder.checkpoint('last')}: no greedy score was taken")
@@ -112,17 +105,16 @@ def _source(how: dict[str, Any], out: Path, given: Any) -> Rollouts:
     return MachineRollouts(suite, settings, out / "runs", workers=machines)
 
 
-def _asynchronous(
-    parts: tuple[Any, ...], make: Callable[[], Rollouts], how: dict[str, Any]
-) -> AsynchronousTraining:
+def _asynchronous(parts: tuple[Any, ...], source: Any, how: dict[str, Any]) -> AsynchronousTraining:
     from hisa.plugins.training.asynchronous import AsynchronousTraining
     from hisa.plugins.training.episode_buffer import Terms
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.rollout_workers import Crew
 
     policy = partial(PointerPolicy.load, parts[0].checkpoint("last"))
-    crew = Crew(make, policy, how["workers"])
     if how["env"]:  # a worker has one machine: what it leased beside would wait for that
-        crew = replace(crew, wave=1)
+        crew = Crew(partial(source, how, parts[0].path), policy, how["workers"], wave=1)
+    else:
+        crew = Crew(partial(type(parts[2]), how["pages"]), policy, how["workers"])
     terms = Terms(how["groups"], how["max_age"])
     return AsynchronousTraining(*parts, crew=crew, terms=terms, ray=how["ray"])
