@@ -26,8 +26,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.plugins.training import box_cleaning
 from hisa.plugins.training import widget_pages as pages
-from hisa.plugins.training.box_cleaning import clean, drawn_boxes
 
 PAGES, TESTED = 4096, 1000
 WAYS = ("updates", "pages", "channels", "batch", "rate", "device")
@@ -77,7 +78,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
-        train, dropped = clean(train, drawn_boxes)
+        train, dropped, _ = box_cleaning.clean(train, box_cleaning.drawn())
         right = sum("planted" not in drop.target.place for drop in dropped)
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)
@@ -124,10 +125,8 @@ def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> l
 
 
 def share(hits: int, of: int) -> str:
-    rate, z = hits / of, 1.959964
-    centre, half = rate + z * z / of / 2, z * math.sqrt(rate * (1 - rate) / of + (z / of) ** 2 / 4)
-    low, high = ((centre + sign * half) / (1 + z * z / of) for sign in (-1, 1))
-    return f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+    low, high = wilson(hits, of)
+    return f"{hits / of:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def tables(rows: list[dict[str, Any]]) -> None:

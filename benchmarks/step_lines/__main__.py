@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import random
 import tempfile
 import time
@@ -36,6 +35,7 @@ from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
 from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
 from hisa.models.client import OpenAIModel
+from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import ModelRequest, Task
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -129,10 +129,8 @@ def _interval(hits: int, of: int) -> str:
     """Wilson's 95% interval."""
     if not of:
         return "-"
-    share, z = hits / of, 1.96
-    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
-    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return f"{hits} of {of} = {share:.1%} ({max(0.0, middle - half):.1%} to {middle + half:.1%})"
+    low, high = wilson(hits, of)
+    return f"{hits} of {of} = {hits / of:.1%} ({low:.1%} to {high:.1%})"
 
 
 def _percentile(values: list[float], share: float) -> float:

@@ -1,8 +1,10 @@
 """The cleaning of annotations (GTA1, eq. 1): a box that no detected box resembles goes.
 
-A detector takes a target and returns the boxes of what it sees on the target's picture, in that
-picture's pixels: by accessibility, drawn shapes or OmniParser. It looks at neither the target's own
-box nor its description.
+A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: what
+other looks' trees tell (`OtherLooks`), what is drawn, or what OmniParser says. None knows the
+annotation, nor the tree that it is from. Not seen is not absent: if a detector saw nothing of a
+picture, or not the place of a box, that box is not judged and stays; only where it looked does the
+paper's rule hold, that a box goes which none of the detected ones resembles.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import base64
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import numpy as np
@@ -21,20 +23,28 @@ from PIL import Image, ImageDraw, ImageOps
 from hisa.errors import UsageError
 from hisa.machine.bounded_http import read_bounded
 from hisa.plugins.training.click_rewards import iou
+from hisa.plugins.training.drawn_boxes import drawn_boxes
 from hisa.plugins.training.widget_pages import Box, Target
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = [
-    "THRESHOLD", "Cleaned", "Detector", "Dropped", "accessible_boxes", "clean", "contact_sheet",
-    "drawn_boxes", "omniparser",
-]  # fmt: skip
+    "THRESHOLD",
+    "Cleaned",
+    "Detector",
+    "Dropped",
+    "OtherLooks",
+    "clean",
+    "contact_sheet",
+    "drawn",
+    "omniparser",
+]
 
 THRESHOLD = 0.3
 """The paper's tau (section 4)."""
 Detector = Callable[[Target], Sequence[Box]]
-_WIDEST = 320
-"""Pixels of a picture that shapes are looked for on; a larger one is made smaller."""
-_SMALLEST = 4
-"""Pixels of a shape's sides there; less is a speck."""
+"""Returns the boxes of a target's picture; none where it saw nothing there."""
 _MOST_BOXES = 5_000
 """In an answer of OmniParser's; a full screen has some hundreds."""
 
@@ -48,37 +58,38 @@ class Dropped(NamedTuple):
 
 
 class Cleaned(NamedTuple):
-    """Targets that stay and those that went."""
+    """Targets that stay, those that went, and how many of those that stay were not judged."""
 
     kept: list[Target]
     dropped: list[Dropped]
+    not_judged: int
 
     def __str__(self) -> str:
-        blank = sum(not drop.boxes for drop in self.dropped)
         total = len(self.kept) + len(self.dropped)
-        return f"{len(self.dropped)} of {total} boxes dropped, {blank} where nothing was detected"
+        return (
+            f"{len(self.dropped)} of {total} boxes dropped, "
+            f"{self.not_judged} not judged: nothing was detected there"
+        )
 
 
 def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESHOLD) -> Cleaned:
     """Drop targets whose largest IoU with a detected box is strictly below the threshold.
 
-    A detector is asked once for each run of targets that share a picture.
+    Where nothing was detected a target stays, and is counted as not judged.
 
     Raises:
         UsageError: the detector fails; nothing is dropped for that.
     """
-    result = Cleaned([], [])
-    picture: Image.Image | None = None
-    boxes: Sequence[Box] = ()
+    kept, dropped, not_judged = list[Target](), list[Dropped](), 0
     for target in targets:
-        if target.picture is not picture:
-            picture, boxes = target.picture, detect(target)
-        overlap = max((iou(target.box, box) for box in boxes), default=0.0)
-        if overlap < threshold:
-            result.dropped.append(Dropped(target, overlap, boxes))
+        boxes = detect(target)
+        overlap = max((iou(target.box, box) for box in boxes), default=None)
+        if overlap is not None and overlap < threshold:
+            dropped.append(Dropped(target, overlap, boxes))
         else:
-            result.kept.append(target)
-    return result
+            kept.append(target)
+            not_judged += overlap is None
+    return Cleaned(kept, dropped, not_judged)
 
 
 def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 48) -> Image.Image:
@@ -100,29 +111,58 @@ def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 4
     return sheet
 
 
-def accessible_boxes(target: Target) -> list[Box]:
-    """Returns the boxes that accessibility tells."""
-    return list(target.elements)
+def _by_picture(boxes_of: Callable[[Image.Image], Sequence[Box]]) -> Detector:
+    """A detector that reads a picture once for all targets in a row that share it."""
+    picture: Image.Image | None = None
+    boxes: Sequence[Box] = ()
+
+    def detect(target: Target) -> Sequence[Box]:
+        nonlocal picture, boxes
+        if target.picture is not picture:
+            picture, boxes = target.picture, boxes_of(target.picture)
+        return boxes
+
+    return detect
 
 
-def drawn_boxes(target: Target) -> list[Box]:
-    """Returns the boxes of connected areas whose colour is not the picture's most frequent one.
+def drawn() -> Detector:
+    """Returns a detector of what is drawn; see `drawn_boxes`."""
+    return _by_picture(drawn_boxes)
 
-    Good for flat pages. On a screen with windows all of a window is one area.
+
+class OtherLooks:
+    """A detector by the trees of other looks that show the same at the place of a box.
+
+    Another look is one of the same size whose tree was taken at another time: in another run, or in
+    the same one with other elements, for a tree that is the same to the byte may be the same one,
+    served again. A target's box says only which looks show its place unchanged, to the pixel; their
+    trees are read whole. If no other look shows it, nothing is detected.
     """
-    from scipy import ndimage
 
-    scale = -(-target.picture.width // _WIDEST)
-    colours = np.asarray(target.picture.convert("RGB").reduce(scale)) @ [65536, 256, 1]
-    numbers, counts = np.unique(colours, return_counts=True)
-    areas, _ = ndimage.label(colours != numbers[counts.argmax()], np.ones((3, 3)))
-    boxes = []
-    for rows, columns in ndimage.find_objects(areas):
-        right, bottom = columns.stop - 1, rows.stop - 1
-        if min(right - columns.start, bottom - rows.start) >= _SMALLEST:
-            sides = (columns.start, rows.start, right, bottom)
-            boxes.append(Box(*(float(side * scale) for side in sides)))
-    return boxes
+    def __init__(self, targets: Iterable[Target]) -> None:
+        looks = {id(look.picture): look for look in targets if look.tree and look.elements}
+        self._looks = [(look, _pixels(look.picture)) for look in looks.values()]
+        self._own: tuple[Image.Image, NDArray[np.uint8]] | None = None
+
+    def __call__(self, target: Target) -> list[Box]:
+        """Returns the boxes of all elements of such looks."""
+        if self._own is None or self._own[0] is not target.picture:
+            self._own = target.picture, _pixels(target.picture)
+        own, left, top = self._own[1], int(target.box.left), int(target.box.top)
+        place = np.s_[
+            max(0, top) : int(target.box.bottom) + 1, max(0, left) : int(target.box.right) + 1
+        ]
+        return [
+            box
+            for look, pixels in self._looks
+            if look.tree != target.tree and pixels.shape == own.shape
+            if np.array_equal(pixels[place], own[place])
+            for box in look.elements
+        ]
+
+
+def _pixels(picture: Image.Image) -> NDArray[np.uint8]:
+    return np.asarray(picture.convert("RGB"))
 
 
 def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -> Detector:
@@ -139,7 +179,7 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
     """
     if not url.startswith(("http://", "https://")):
         raise UsageError(
-            f"--detector {url!r}: allowed are drawn, accessible and an address http://…",
+            f"--detector {url!r}: allowed are drawn, looks and an address http://…",
             fix="--detector drawn",
         )
 
@@ -151,20 +191,20 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
             response.raise_for_status()
             return await read_bounded(response, most_bytes)
 
-    def ask(target: Target) -> list[Box]:
+    def ask(picture: Image.Image) -> list[Box]:
         png = io.BytesIO()
-        target.picture.save(png, "PNG")
+        picture.save(png, "PNG")
         body = {"base64_image": base64.b64encode(png.getvalue()).decode("ascii")}
         try:
             elements = json.loads(asyncio.run(answer(body)))["parsed_content_list"]
             if len(elements) > _MOST_BOXES:
                 raise ValueError(f"{len(elements)} boxes")
-            return [_box(element["bbox"], *target.picture.size) for element in elements]
+            return [_box(element["bbox"], *picture.size) for element in elements]
         except (httpx.HTTPError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             reason = f"{url}: no answer of OmniParser's: {type(error).__name__}: {error!s:.200}"
             raise UsageError(reason, fix="--detector drawn") from error
 
-    return ask
+    return _by_picture(ask)
 
 
 def _box(shares: list[float], width: int, height: int) -> Box:

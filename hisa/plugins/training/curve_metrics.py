@@ -20,7 +20,7 @@ from hisa.plugins.training.episodes import Episode
 
 __all__ = [
     "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics",
-    "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics",
+    "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics", "task_shares",
 ]  # fmt: skip
 
 METRICS_FILE = "metrics.jsonl"
@@ -29,6 +29,8 @@ _TRIALS = {"reward": "groups", "best_of_n": "groups", "truncated": "groups", "gr
 """What the shares are of."""
 _NEAR = 2  # updates on each side make the interval of what is no share; t of five is 2.8
 _SIGNED = frozenset(("ppo_kl", "loss"))
+_SHARES = frozenset((*_TRIALS, "margin", "clipped"))
+"""What is 0 to 1; of the last two the trials are not yes or no."""
 _Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
 
@@ -40,6 +42,8 @@ class TaskMetrics(BaseModel):
     n: _Count = 0  # sampled episodes
     greedy: float | None = None  # share solved on held-out seeds; null between evaluations
     greedy_n: _Count = 0  # greedy episodes
+    groups: _Count = 0  # played, those left out whose machines all failed
+    spread_groups: _Count = 0  # of these, groups with spread of rewards: they give a gradient
 
 
 class MetricsRow(BaseModel):
@@ -216,8 +220,24 @@ def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
 def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
     if low is None or high is None or not math.isfinite(high - low) or low == high:
         return Point(update, value)
-    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _TRIALS else math.inf
+    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
     return Point(update, value, max(least, low), min(most, high))
+
+
+def task_shares(rows: Iterable[MetricsRow]) -> dict[str, dict[str, stats.Estimate]]:
+    """Returns of each task over all updates the share of episodes solved and of groups with spread.
+
+    Their keys are "solved" and "spread"; intervals are Wilson's, over episodes and over groups.
+    """
+    counts = defaultdict[str, list[float]](lambda: [0.0] * 4)
+    for row in rows:
+        for task, p in row.tasks.items():
+            own = ((p.reward or 0) * p.n, p.n, p.spread_groups, p.groups)
+            counts[task] = [*map(sum, zip(counts[task], own, strict=True))]
+    return {
+        task: {"solved": stats.share(*own[:2]), "spread": stats.share(*own[2:])}
+        for task, own in sorted(counts.items())
+    }
 
 
 class PairedDifference(stats.Paired):
@@ -238,5 +258,8 @@ def paired_difference(
     keys = sorted(first.keys() & second.keys())
     test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
     low, high = _student([first[key] - second[key] for key in keys])
-    ends = {"low": -1.0 if low is None else low, "high": 1.0 if high is None else high}
+    ends = {
+        "low": -1.0 if low is None else max(-1.0, low),
+        "high": 1.0 if high is None else min(1.0, high),
+    }
     return PairedDifference(**dict(test), **ends) if test else None

@@ -48,11 +48,14 @@ class Run(NamedTuple):
 
     def numbers(self) -> dict[str, Any]:
         """Counts of lines, and the last point of each measure."""
+        rows = [row for seed in self.seeds for row in seed.rows]
+        tasks = curve_metrics.task_shares(rows)
         last = {name: points[-1]._asdict() for name in _MEASURES if (points := self.points(name))}
         return {
             "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
             "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
             "left_out": sum(seed.left_out for seed in self.seeds),
+            "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks.items()},
         }  # fmt: skip
 
 

@@ -53,4 +53,5 @@ def _of_look(run: Run, look: Observed) -> Iterator[Target]:
         inside = inside and 0 <= box.top < box.bottom <= picture.height
         shows = "showing" in element.states or not element.states
         if element.name.strip() and known[text] == 1 and inside and shows:
-            yield Target(picture, text, box, f"{run.id} {look.image[:8]}: {text}", boxes)
+            place, tree = f"{run.id} {look.image[:8]}: {text}", f"{run.id} {look.elements_sha256}"
+            yield Target(picture, text, box, place, boxes, tree)

@@ -16,6 +16,7 @@ import torch
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.advantages import Advantaged, grouped
 from hisa.plugins.training.base import Rollouts, Trainable
+from hisa.plugins.training.calibration import calibrate
 from hisa.plugins.training.cloning import CloningSettings, adamw, descend, seeded
 from hisa.plugins.training.curve_metrics import MetricsRow, TaskMetrics, episode_metrics
 from hisa.plugins.training.entropulse import DAPO_CLIP_HIGH, Arm, pulse
@@ -205,6 +206,10 @@ class StepTraining:
         facts = episode_metrics(episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version, row.loss = self.policy.version, measures.get("value")
+        for task, calibration in calibrate(episodes).items():
+            spread = calibration.spread
+            row.tasks[task].groups = spread.n
+            row.tasks[task].spread_groups = round((spread.value or 0) * spread.n)
         return row, episodes
 
     def _pulse(self, update: int) -> tuple[MetricsRow, list[Episode]]:

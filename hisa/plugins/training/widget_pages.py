@@ -68,6 +68,7 @@ class Target:
         box: the annotation, which may be wrong, in pixels of the picture.
         place: names page and thing in reports.
         elements: boxes of what accessibility tells of this picture.
+        tree: names the tree that these are from; empty: there is none.
     """
 
     picture: Image.Image
@@ -75,6 +76,7 @@ class Target:
     box: Box
     place: str
     elements: tuple[Box, ...] = ()
+    tree: str = ""
 
 
 def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, Box]]:

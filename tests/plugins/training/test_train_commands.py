@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from hisa.cli import main
 from hisa.plugins.training.base import Policy
-from hisa.plugins.training.curve_metrics import read_metrics
+from hisa.plugins.training.curve_metrics import MetricsRow, read_metrics
 from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.pointer_policy import PointerPolicy
 from hisa.plugins.training.training_folder import read_settings
@@ -149,3 +149,31 @@ def test_help_imports_no_torch() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "hisa train grpo -o tuned --resume --updates 200" in done.stdout
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("apart", [[], ["--asynchronous"]])
+def test_grpo_trains_on_the_tasks_of_a_suite_on_machines(
+    apart: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite = Path(__file__).parents[3] / "examples" / "two_buttons"
+    few = ["--groups", "2", "--group-size", "2", "--max-steps", "2", "--evaluate-every", "0"]
+    words = ["grpo", f"own:{suite}", "--env", "desktop", *few, "--updates", "1", "-o", "desks"]
+    assert hisa(*words, *apart) == 0
+    row = read_metrics(tmp_path / "desks").rows[-1]
+    assert (row.update, row.groups, row.episodes) == (1, 2, 4)
+    assert set(row.tasks) == {"keep-the-draft", "discard-the-draft"}
+    assert len(list((tmp_path / "desks" / "runs").glob("*/run.json"))) >= 4
+
+
+def test_a_run_without_spread_is_reported_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = {"reward": 0.0, "n": 4, "groups": 1, "spread_groups": 0}
+    row = MetricsRow.model_validate({"update": 1, "groups": 1, "tasks": {"page-a": part}})
+    (tmp_path / "metrics.jsonl").write_text(row.model_dump_json() + "\n")
+    assert hisa("report", str(tmp_path)) == 0
+    printed = capsys.readouterr().out
+    assert "page-a: solved 0.00 (0.00 to 0.49) of 4 episodes" in printed
+    assert "no gradient" in printed

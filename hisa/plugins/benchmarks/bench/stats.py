@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 __all__ = [
     "Bucket", "Estimate", "Paired", "length_buckets", "mean", "paired", "pass_hat_k", "quantile",
-    "rate_over_tasks", "ratio_over_tasks", "sign_test", "t95", "wilson",
+    "rate_over_tasks", "ratio_over_tasks", "share", "sign_test", "t95", "wilson",
 ]  # fmt: skip
 
 Z95 = 1.959963984540054
@@ -23,7 +23,7 @@ def mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]:
+def wilson(successes: float, trials: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval of a rate (E. B. Wilson, 1927), as fractions.
 
     Args:
@@ -78,6 +78,12 @@ class Estimate(BaseModel):
     unknown: int = 0
     """Attempts that are left out because the number is not known of them."""
 
+    def __str__(self) -> str:
+        if self.value is None:
+            return "not known"
+        between = "" if self.low is None else f" ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.value:.2f}{between}"
+
 
 def rate_over_tasks(tasks: Collection[float], *, unknown: int = 0) -> Estimate:
     """Returns the mean of a share over tasks, with Wilson's interval.
@@ -89,11 +95,16 @@ def rate_over_tasks(tasks: Collection[float], *, unknown: int = 0) -> Estimate:
         tasks: each task's mean, in 0..1.
         unknown: see `Estimate`.
     """
-    if not tasks:
+    return share(math.fsum(tasks), len(tasks), unknown=unknown)
+
+
+def share(successes: float, trials: float, *, unknown: int = 0) -> Estimate:
+    """Returns successes of trials with Wilson's interval, which lies within 0 and 1."""
+    if not trials:
         return Estimate(unknown=unknown)
-    total = math.fsum(tasks)
-    low, high = wilson(total, len(tasks))
-    return Estimate(value=total / len(tasks), low=low, high=high, n=len(tasks), unknown=unknown)
+    low, high = wilson(successes, trials)
+    value = successes / trials
+    return Estimate(value=value, low=low, high=high, n=int(trials), unknown=unknown)
 
 
 def ratio_over_tasks(

@@ -11,7 +11,7 @@ __all__ = ["train"]
 _PLACE = "hisa.plugins.training.cli"
 _OWN = {
     "sft": Command(f"{_PLACE}.sft:sft", "Clone what rules do on pages."),
-    "grpo": Command(f"{_PLACE}.grpo:grpo", "Train a policy by step-level GRPO on pages."),
+    "grpo": Command(f"{_PLACE}.grpo:grpo", "Step-level GRPO on pages or machines."),
     "grounder": Command(f"{_PLACE}.grounder:grounder", "Train a small grounder by clicks."),
     "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of runs."),
 }
@@ -27,4 +27,4 @@ _EXAMPLES = examples(
 
 @click.group(cls=OpenGroup, own=_OWN, prefix="train.", epilog=_EXAMPLES)
 def train() -> None:
-    """Train small policies on pages and a grounder on clicks, and look at the curves."""
+    """Train small policies, and a grounder on clicks, and look at the curves."""

@@ -16,15 +16,15 @@ from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.base import Rollouts
     from hisa.plugins.training.cloning import CloningSettings
     from hisa.plugins.training.curve_metrics import MetricsRow
     from hisa.plugins.training.episodes import Episode
-    from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
-__all__ = ["require_device", "run_options", "sft", "training"]
+__all__ = ["page_source", "require_device", "run_options", "sft", "training"]
 
 _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _EXAMPLES = examples(
@@ -61,11 +61,18 @@ def require_device(device: str) -> None:
         raise UsageError("--device cuda: torch sees no GPU here", fix="--device cpu")
 
 
+def page_source(how: dict[str, Any], _out: Path) -> Rollouts:
+    """Returns the pages that settings name."""
+    from hisa.plugins.training.page_rollouts import PageRollouts
+
+    return PageRollouts(how["pages"])
+
+
 @contextmanager
 def training(
-    ctx: click.Context, out: Path, how: dict[str, Any], total: str
-) -> Iterator[tuple[TrainingFolder, PageRollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
-    """Yields a run's folder, pages, policy and progress; `how` gets the settings in force.
+    ctx: click.Context, out: Path, how: dict[str, Any], total: str, source: Any = page_source
+) -> Iterator[tuple[TrainingFolder, Rollouts, PointerPolicy, Callable[[MetricsRow], None]]]:
+    """Yields a run's folder, rollouts of `source`, policy and progress; `how` gets the settings.
 
     Raises:
         UsageError: there is no torch; or a resumed run is given another setting than `total`.
@@ -75,7 +82,6 @@ def training(
     except ImportError as error:
         fix = install_command("train")
         raise LibraryLacking(f"training needs torch: {error}", fix=fix) from error
-    from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.training_folder import TrainingFolder
 
@@ -89,7 +95,7 @@ def training(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(how["seed"])
     policy.network.to(how["device"])
-    rollouts = PageRollouts(how["pages"])
+    rollouts = source(how, out)
     folder = TrainingFolder(out, how, resume=resume)
     try:
         yield folder, rollouts, policy, lambda row: say_error(_line(row, how[total]))
@@ -120,6 +126,8 @@ def _line(row: MetricsRow, total: int) -> str:
     measures = [(name, getattr(row, name)) for name in names]
     line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
     groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
+    if row.groups and row.dropped_groups == row.groups:
+        groups += ": no gradient, nothing was learned"
     return f"{row.phase} {row.update} of {total}: {line}{groups}"
 
 
@@ -172,7 +180,7 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
 
 
 def _shown(
-    rollouts: PageRollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
+    rollouts: Rollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
 ) -> list[Episode]:
     """Demonstrations by rules, or what the policies that were named play, by strata."""
     from hisa.plugins.training.cloning import clone

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from hisa.cli.out import json_option, print_json, say
+from hisa.plugins.benchmarks.bench.stats import Estimate
+from hisa.text.safe_text import safe_line
 
 __all__ = ["report"]
 
@@ -19,6 +21,9 @@ _PATH = click.Path(path_type=Path)
 @json_option
 def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write a page of the curves of runs, over each other, and print their last numbers.
+
+    For each page or task it prints the share of sampled episodes solved, over all updates, and how
+    many of its groups had a spread of rewards: the others give no gradient.
 
     A DIR is one run, or holds several seeds of it, a folder each.
 
@@ -43,4 +48,12 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
         for name, at in run["last"].items():
             between = "" if at["low"] is None else f" ({at['low']:.3g} to {at['high']:.3g})"
             say(f"  {name:16} {at['value']:.3g}{between}, update {at['update']}")
+        for task, shares in run["tasks"].items():
+            solved, spread = (Estimate(**shares[part]) for part in ("solved", "spread"))
+            line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
+            say(f"{line}; share of groups with spread {spread} of {spread.n}")
+        if run["tasks"] and all(t["spread"]["value"] == 0 for t in run["tasks"].values()):
+            say(
+                "  No group of any update had a spread: there was no gradient, nothing was learned."
+            )
     return say(path)
