@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -29,14 +30,18 @@ from hisa.plugins.synthesis.model_instructions import (
 )
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
+from hisa.plugins.synthesis.task_files import write_goal
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.protocols import Role
 from hisa.text.redact import redact
 
-__all__ = ["Wish", "Written", "write_all"]
+__all__ = ["Wish", "Written", "failed_ways", "write_all"]
 
+ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
+"""Reasons of proofs that say that a way does not lead to its end."""
 _NO_WAY = "no short way from a fresh start is known"
+_Goals = Iterator[tuple[Triple, tuple[Triple, ...]]]  # acts, and the way to each
 _Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]  # effects and the ways to each
 
 
@@ -45,6 +50,7 @@ class Wish:
     """How much is to be written; see ``hisa synth write --help``."""
 
     limit: int | None = None
+    goal: Literal["effect", "broad"] = "effect"
     chains: int = 0
     references: int = 0
     most_per_menu: float = 15.0
@@ -70,13 +76,16 @@ async def write_all(
     exploration = Exploration.open(folder)
     if wish.references and settings is None:
         raise UsageError("the references are written by a model", fix="--model NAME")
+    if wish.goal == "broad" and settings is None:
+        raise UsageError("broader goals are thought of by a model", fix="--model NAME")
     with working_in(folder / ".write.lock"):
         if settings is None:
             written = _by_rules(exploration, wish)
         else:
             written = await _by_model(settings, exploration, wish, tell)
-        written.add_chains()
-        written.make_candidates()
+        if wish.goal == "effect":
+            written.add_chains()
+            written.make_candidates()
         return written
 
 
@@ -93,11 +102,12 @@ class Written:
         refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
         own = [one for one in refusals if one.writer == writer]
         self.refusals = [one for one in own if one.stage == "instruction"]
+        self._goal_refusals = [one for one in own if one.stage == "goal"]
         self.candidates: list[Candidate] = []
         self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
         self.spent: Mapping[str, int | float] = {}
-        self._failed = _failed(folder)
+        self._failed = failed_ways(folder)
 
     def of_way(self, way: str) -> list[Instruction]:
         """The instructions of one kind: "reverse" are those for an effect each."""
@@ -123,10 +133,27 @@ class Written:
             ways = ways_to(self.exploration, *[of[number] for number in effect.triples])
             yield effect, [way for way in ways if not self._leads_elsewhere(way)]
 
+    def goals_left(self) -> Iterator[tuple[Triple, tuple[Triple, ...]]]:
+        """The acts that changed something and have no broader goal yet, and the way to each.
+
+        Of the same act one is taken, lasting changes first.
+        """
+        done = {number for one in self.of_way("broad") for number in one.triples}
+        done |= {number for one in self._goal_refusals for number in one.triples}
+        acted = [one for one in self.exploration.triples if one.differences and not one.failed]
+        known = {one.act.key for one in acted if one.number in done}
+        acted.sort(key=lambda one: not one.differences.facts)
+        first = {one.act.key: one for one in reversed(acted) if one.act.key not in known}
+        left = [one for one in acted if first.get(one.act.key) is one]
+        for triple in left[: self.wish.limit]:
+            yield triple, next(iter(ways_to(self.exploration, triple)), (triple,))
+
     def add(self, instruction: Instruction) -> None:
         """Write an instruction down."""
         _append(self.exploration.folder / "instructions.jsonl", instruction)
         self.instructions.append(instruction)
+        if instruction.way == "broad":
+            write_goal(self.exploration.folder / "goals", self.exploration, instruction)
 
     def refuse(self, effect: Effect, reason: str) -> None:
         """Write down why there is no instruction for an effect."""
@@ -136,6 +163,14 @@ class Written:
         )  # fmt: skip
         _append(self.exploration.folder / "refused.jsonl", refusal)
         self.refusals.append(refusal)
+
+    def refuse_goal(self, triple: Triple, reason: str) -> None:
+        """Write down why there is no broader goal for an act."""
+        refusal = Refusal(
+            stage="goal", writer=self.writer, triples=(triple.number,), reason=redact(reason)[:500]
+        )
+        _append(self.exploration.folder / "refused.jsonl", refusal)
+        self._goal_refusals.append(refusal)
 
     def add_chains(self) -> None:
         """Write down the chains that are not there yet."""
@@ -148,13 +183,18 @@ class Written:
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
         share = self.wish.most_per_menu / 100
+        kept = [*self._valid(), *(one for one in self.instructions if one.way == "chain")]
         self.candidates, refusals = make_candidates(
-            self.exploration, self._effects, self.instructions, share=share
+            self.exploration, self._effects, kept, share=share
         )
+        known = {one.id for one in self.candidates}
+        before = read_records(self.exploration.folder / "candidates.jsonl", Candidate)
+        own = [one for one in before if one.writer == self.writer and one.id not in known]
+        elsewhere = [one for one in own if one.acts in self._failed]  # a proof speaks of them
         self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
         self.refusals += refusals
-        self._replace("refused.jsonl", Refusal, self.refusals)
-        self._replace("candidates.jsonl", Candidate, self.candidates)
+        self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goal_refusals])
+        self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
 
     def _replace(
         self, name: str, kind: type[Refusal | Candidate], own: Iterable[Refusal | Candidate]
@@ -200,11 +240,14 @@ async def _by_model(
     ledger = Ledger()
     async with open_writer(settings, exploration.folder, ledger) as writer:
         written = Written(exploration, writer.model.name, wish)
-        left = written.left()
+        left, goals = written.left(), written.goals_left()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(wish.at_once):
-                    group.create_task(_ask(writer, written, left, tell))
+                    if wish.goal == "broad":
+                        group.create_task(_ask_for_goals(writer, written, goals, tell))
+                    else:
+                        group.create_task(_ask(writer, written, left, tell))
             await _refer(writer, written)
         except* (BudgetExceeded, ModelUnavailable) as failures:
             written.stopped = redact(str(failures.exceptions[0]))
@@ -226,6 +269,18 @@ async def _ask(
         tell(f"{len(written.of_way('reverse'))} instructions for {written.effects} effects")
 
 
+async def _ask_for_goals(
+    writer: Writer, written: Written, left: _Goals, tell: Callable[[str], object]
+) -> None:
+    for triple, way in left:
+        try:
+            made = await model_instruction(writer, written.exploration, way, broad=True)
+            written.add(made)
+        except InvalidReply as error:
+            written.refuse_goal(triple, f"no usable reply: {error}")
+        tell(f"{len(written.of_way('broad'))} broader goals")
+
+
 async def _refer(writer: Writer, written: Written) -> None:
     """Ask for the paper's two references, as many of each as are wished."""
     wish = written.wish
@@ -243,11 +298,10 @@ async def _refer(writer: Writer, written: Written) -> None:
                 written.add(instruction)
 
 
-def _failed(folder: Path) -> set[tuple[Act, ...]]:
+def failed_ways(folder: Path) -> set[tuple[Act, ...]]:
     """Ways that a proof found to lead elsewhere."""
-    reasons = {"the acts cannot be repeated", "the end fails"}
     proofs = read_records(folder / "proofs.jsonl", Proof)
-    refused = {proof.candidate for proof in proofs if proof.reason in reasons}
+    refused = {proof.candidate for proof in proofs if proof.reason in ELSEWHERE}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
     return {candidate.acts for candidate in candidates if candidate.id in refused}
 
