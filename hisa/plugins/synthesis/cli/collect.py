@@ -28,7 +28,7 @@ __all__ = ["collect"]
 @click.option("--model", metavar="NAME", help="The planner's model, as for hisa bench run.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
-@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, with their grade.")
+@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
 @click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
 @click.option("--sample", type=click.Choice(["reward", "all", "complete"]), help="Draw.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Draws; as many as grades.")
@@ -38,10 +38,10 @@ __all__ = ["collect"]
 def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> int:
     """Run SUITE with any planner, and grade finished runs from 1 to 5.
 
-    SUITE is what "hisa bench run" takes; goals of "hisa synth write --goal broad" have no check, and
-    with --unproved their runs are kept whether they came to an end or not (OS-Genesis, 3.3). Without it and without --from, what DIR holds is graded.
+    SUITE is what "hisa bench run" takes. Without it and without --from, what DIR holds is graded.
     --model reference plays the references of proved tasks. A grade tells how complete and coherent
-    a run is; who gives it does not see the run's score.
+    a run is; who gives it does not see the run's score. Goals of "hisa synth write --goal broad"
+    have no check: with --unproved their runs are kept whether they came to an end or not.
 
     \b
     hisa data collect own:pads/tasks --model reference -o collected

@@ -33,7 +33,7 @@ _SECONDS = 10.0
 @json_option
 @click.pass_context
 def explore(
-    ctx: click.Context, subject: str, minutes: float, workers: int, transitions: int | None,
+    ctx: click.Context, /, subject: str, minutes: float, workers: int, transitions: int | None,
     out: Path, env: str | None, as_json: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Try what an application offers, and keep what each act changed.

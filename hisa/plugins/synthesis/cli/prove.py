@@ -40,8 +40,9 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
     undone, fails for three near misses, passes on a fresh desktop, and passes for another right
-    way. Where the acts lead elsewhere, the next longer way is tried. Proofs go to DIR/proofs.jsonl as they come, tasks to DIR/tasks/ID. The same command goes
-    on where it was stopped; a candidate whose desktop broke is tried again.
+    way. Where the acts lead elsewhere, the next longer way is tried. Proofs go to DIR/proofs.jsonl
+    as they come, tasks to DIR/tasks/ID. The same command goes on where it was stopped; a candidate
+    whose desktop broke is tried again.
 
     \b
     hisa synth prove pads

@@ -41,7 +41,7 @@ class Collection:
         self.stopped = ""  # why grading ended early
 
     def add_runs(self, sources: Sequence[Path], *, unfinished: bool = False) -> None:
-        """Add the finished runs of run folders, folders of them and benches; or cut off ones too."""
+        """Add finished runs of run folders, folders of them and benches; or those cut off too."""
         trajectories, self.left_out = read_trajectories(sources, unfinished=unfinished)
         with closing(AppendOnlyFile(self.folder / "runs.jsonl")) as file:
             for one in trajectories:

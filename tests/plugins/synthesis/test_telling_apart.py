@@ -1,0 +1,121 @@
+"""Controls of equal names in words, scrolls, names in instructions, and where exploring ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import Scroll
+from hisa.config import Settings
+from hisa.machine.storage import AppendOnlyFile
+from hisa.plugins.synthesis.doing import actions_of, find
+from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.explorer import Session
+from hisa.plugins.synthesis.lint import no_task
+from hisa.plugins.synthesis.longer_ways import add_longer_way
+from hisa.plugins.synthesis.make_candidates import names_of
+from hisa.plugins.synthesis.offers import offers
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.subject import load_subject
+from hisa.plugins.synthesis.task_records import Candidate, Proof
+from hisa.plugins.synthesis.telling_apart import told_apart
+from hisa.plugins.synthesis.writing import Wish, failed_ways, write_all
+from hisa.screen.observation import Element
+from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
+from tests.plugins.synthesis.test_writing import LOOKS, unpacked
+
+
+def words(*elements: Element) -> list[str]:
+    same = [one for one in elements if one.role == "push button"]
+    return [told_apart(one, same, elements) for one in same]
+
+
+def test_equal_names_are_told_apart_by_row_then_group_then_order() -> None:
+    rows = [
+        part
+        for row, name in enumerate(("Milk", "Bread"))
+        for part in (
+            element("static", name, row, 0),
+            element("push button", "Delete", row, 0, column=100),
+        )
+    ]
+    assert words(FRAME, *rows) == [' in the row "Milk"', ' in the row "Bread"']
+    groups = [element("panel", "Billing", 1, 0), element("panel", "Delivery", 2, 0)]
+    held = [element("push button", "Edit", row, row) for row in (1, 2)]
+    assert words(FRAME, *groups, *held) == [
+        ' in the group "Billing"',
+        ' in the group "Delivery"',
+    ]
+    plain = [element("push button", "More", row, 0) for row in (1, 2, 3)]
+    assert words(FRAME, *plain)[1] == ", number 2 of 3 from the top"
+    assert words(FRAME, plain[0]) == [""]
+
+
+def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
+    pane = element("scroll pane", "", 5, 0)
+    shown = look(FRAME, BAR, pane, element("text", "", 5, 2, "editable", "multi-line"))
+    scrolls = [act for act in offers(shown, PAD) if act.kind == "scroll"]
+    assert [act.text for act in scrolls] == ["down", "up"]
+    assert len({act.key for act in scrolls}) == 1, "they take turns"
+    (action,) = actions_of(scrolls[0], find(scrolls[0], shown))
+    assert isinstance(action, Scroll)
+    assert action.dy < 0
+
+
+@pytest.mark.parametrize("name", ["todo.html", "score.html", "explore.html", "xx.html"])
+def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("<title>Page</title>")
+    subject = load_subject(str(tmp_path / name))
+    exploration = Exploration.create(tmp_path / "explored", subject)
+    exploration.close()
+    text = f"In {subject.title}, turn on Dark."
+    assert no_task(text, names_of(exploration, ())) == []
+    assert no_task("Write TODO into the notes."), "a marker of a gap"
+    score = Act(kind="click", role="push button", name="Score")
+    assert no_task("In the game, click the push button Score.")
+    assert not no_task("In the game, click the push button Score.", names_of(exploration, [score]))
+    assert no_task("In the game, click Cancel.", names_of(exploration, [score]))
+
+
+def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    subject = Exploration.open(folder).subject
+    exploration = Exploration.create(folder, subject)
+    session = Session(exploration, Settings(), minutes=60)
+    acts = 0
+    while not session.over and acts < 500:
+        session.add(exploration.triples[acts % len(exploration.triples)])
+        acts += 1
+    exploration.close()
+    assert session.over
+    assert acts < 100
+    assert session.numbers()["nothing_left"]
+    assert session.transitions == 0
+
+
+async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    written = await write_all(None, folder, Wish(most_per_menu=100), print)
+    exploration = Exploration.open(folder)
+    longer: dict[str, Candidate] = {}
+    for candidate in written.candidates:
+        proof = Proof(candidate=candidate.id, proved=False, reason="the acts cannot be repeated")
+        file = AppendOnlyFile(folder / "proofs.jsonl")
+        append_record(file, proof)
+        file.close()
+        if made := add_longer_way(exploration, candidate):
+            longer[candidate.id] = made
+    assert longer
+    for candidate in written.candidates:
+        if made := longer.get(candidate.id):
+            assert len(made.acts) >= len(candidate.acts)
+            assert made.acts != candidate.acts
+            assert made.effects == candidate.effects
+    again = await write_all(None, folder, Wish(most_per_menu=100), print)
+    assert {one.id for one in longer.values()} <= {one.id for one in again.candidates}
+    kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
+    assert set(longer) <= kept, "what a proof speaks of stays"
+    assert {one.acts for one in written.candidates} <= failed_ways(folder) | {
+        one.acts for one in written.candidates if one.id not in kept
+    }
