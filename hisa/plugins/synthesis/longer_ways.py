@@ -23,12 +23,13 @@ def add_longer_way(exploration: Exploration, candidate: Candidate) -> Candidate 
     stays where it names all that is typed. A chain has no longer way here.
     """
     folder = exploration.folder
-    effects = [one for one in distinct_effects(exploration) if (one.id,) == candidate.effects]
+    effects = distinct_effects(exploration)
     before = read_records(folder / "instructions.jsonl", Instruction)
     same = [one for one in before if one.writer == candidate.writer and one.way == "reverse"]
     old = next((one for one in same if one.high == candidate.instruction), None)
     tried = failed_ways(folder) | {candidate.acts}
-    numbers = {number for effect in effects for number in effect.triples}
+    own = [one for one in effects if (one.id,) == candidate.effects]
+    numbers = {number for effect in own for number in effect.triples}
     for way in ways_to(exploration, *(t for t in exploration.triples if t.number in numbers)):
         if old is None or acts_of(exploration, way) in tried:
             continue

@@ -57,9 +57,9 @@ async def test_broader_goals_take_a_model(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "collected"
-    for replies in ((click("Name field", "pyautogui.write('Ada')"), click("Save button"), done()),):
-        bench = Bench(runs, ScriptedModel(replies))
-        asyncio.run(bench.run())
+    replies = (click("Name field", "pyautogui.write('Ada')"), click("Save button"), done())
+    bench = Bench(runs, ScriptedModel(replies))
+    asyncio.run(bench.run())
     cut_off = runs / "cut-off"
     shutil.copytree(bench.log.folder, cut_off)
     for name in ("run.json", "events.jsonl"):
@@ -80,7 +80,7 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
 
     assert collected() == 1
     assert collected("--unproved", "--sample", "reward") == 2
-    assert {grade["run"] for grade in map(json.loads, (out / "grades.jsonl").open())} == {
+    assert {grade["run"] for grade in map(json.loads, (out / "grades.jsonl").read_text().splitlines())} == {
         "cut-off",
         bench.log.folder.name,
     }

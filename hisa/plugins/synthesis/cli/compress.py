@@ -36,8 +36,8 @@ def compress(
     where the first changes little on the screen and nothing of the second's target. The compressed
     run is then played on a fresh machine, the places of a sequence all found on the look before
     it; what does not end in the same state is marked, and not learned from. With --check
-    model a vision model says yes or no of each target, and what the rules merge is played as well. Steps go to
-    sequences.jsonl as they come; the same command goes on where it was stopped.
+    model a vision model says yes or no of each target, and what the rules merge is played as well.
+    Steps go to sequences.jsonl as they come; the same command goes on where it was stopped.
 
     \b
     hisa data compress collected

@@ -171,7 +171,8 @@ def merge(
 ) -> list[tuple[Atom, ...]]:
     """Merge greedily: an atom joins the sequence before it where no check that is on says no.
 
-    ``most`` is K, the longest sequence; ``without`` are the checks that are off; ``by_model``: see `Pair.no`.
+    ``most`` is K, the longest sequence; ``without`` are the checks that are off. ``by_model``: as
+    for `Pair.no`.
     """
     sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
     for pair, atom in zip(pairs, atoms[1:], strict=True):

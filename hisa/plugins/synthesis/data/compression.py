@@ -89,7 +89,8 @@ async def compress_all(
     """Compress runs one after the other; how many were left because a machine broke.
 
     Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
-    writes the thoughts (None: rules), ``how`` is ``without``, ``most`` and ``by_model``, as for `compress`.
+    writes the thoughts (None: rules), ``how`` is ``without``, ``most`` and ``by_model``, as for
+    `compress`.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
     opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
