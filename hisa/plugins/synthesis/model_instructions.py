@@ -24,7 +24,7 @@ from hisa.plugins.synthesis.records import State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
 from hisa.plugins.synthesis.task_records import Instruction
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
-from hisa.screen.geometry import BoundingBox, convert_box
+from hisa.screen.geometry import convert_box
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
@@ -91,15 +91,10 @@ async def field_text(writer: Writer, title: str, look: Observation, element: Ele
         texts[untrusted("elements")] = element_lines(look.elements or (), element)
     system = render("field_text", pictures=writer.sees)
     fields: dict[str, Any] = {"text": {"type": "string", "maxLength": 80}}
-    at = element.box
-    pictures = [boxed(look.screenshot, *_in_picture(at, look))] if writer.sees else []
+    at = convert_box(element.box, "image", screen=look.screen, image=look.image)
+    pictures = [boxed(look.screenshot, at.left, at.top, at.right, at.bottom)]
     reply, _ = await ask_writer(writer, system, texts, pictures, fields, _Text, fits)
     return one_line(reply.text).strip()
-
-
-def _in_picture(box: BoundingBox, look: Observation) -> tuple[float, float, float, float]:
-    there = convert_box(box, "image", screen=look.screen, image=look.image)
-    return there.left, there.top, there.right, there.bottom
 
 
 async def model_instruction(

@@ -41,7 +41,6 @@ __all__ = ["Wish", "Written", "failed_ways", "write_all"]
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
 _NO_WAY = "no short way from a fresh start is known"
-_Goals = Iterator[tuple[Triple, tuple[Triple, ...]]]  # acts, and the way to each
 _Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]  # effects and the ways to each
 
 
@@ -102,7 +101,7 @@ class Written:
         refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
         own = [one for one in refusals if one.writer == writer]
         self.refusals = [one for one in own if one.stage == "instruction"]
-        self._goal_refusals = [one for one in own if one.stage == "goal"]
+        self._goals_refused = [one for one in own if one.stage == "goal"]
         self.candidates: list[Candidate] = []
         self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
@@ -133,20 +132,17 @@ class Written:
             ways = ways_to(self.exploration, *[of[number] for number in effect.triples])
             yield effect, [way for way in ways if not self._leads_elsewhere(way)]
 
-    def goals_left(self) -> Iterator[tuple[Triple, tuple[Triple, ...]]]:
-        """The acts that changed something and have no broader goal yet, and the way to each.
-
-        Of the same act one is taken, lasting changes first.
-        """
-        done = {number for one in self.of_way("broad") for number in one.triples}
-        done |= {number for one in self._goal_refusals for number in one.triples}
+    def goals_left(self) -> _Left:
+        """The acts that changed something, of the same one the first, without a broader goal."""
+        tried = {number for one in self.of_way("broad") for number in one.triples}
+        tried |= {number for one in self._goals_refused for number in one.triples}
         acted = [one for one in self.exploration.triples if one.differences and not one.failed]
-        known = {one.act.key for one in acted if one.number in done}
         acted.sort(key=lambda one: not one.differences.facts)
+        known = {one.act.key for one in acted if one.number in tried}
         first = {one.act.key: one for one in reversed(acted) if one.act.key not in known}
         left = [one for one in acted if first.get(one.act.key) is one]
-        for triple in left[: self.wish.limit]:
-            yield triple, next(iter(ways_to(self.exploration, triple)), (triple,))
+        for one in left[: self.wish.limit]:
+            yield Effect(id="", triples=(one.number,)), [*ways_to(self.exploration, one), (one,)]
 
     def add(self, instruction: Instruction) -> None:
         """Write an instruction down."""
@@ -158,19 +154,11 @@ class Written:
     def refuse(self, effect: Effect, reason: str) -> None:
         """Write down why there is no instruction for an effect."""
         refusal = Refusal(
-            stage="instruction", writer=self.writer, triples=effect.triples,
-            effects=(effect.id,), reason=redact(reason)[:500],
+            stage="goal" if self.wish.goal == "broad" else "instruction", writer=self.writer,
+            triples=effect.triples, effects=(effect.id,), reason=redact(reason)[:500],
         )  # fmt: skip
         _append(self.exploration.folder / "refused.jsonl", refusal)
         self.refusals.append(refusal)
-
-    def refuse_goal(self, triple: Triple, reason: str) -> None:
-        """Write down why there is no broader goal for an act."""
-        refusal = Refusal(
-            stage="goal", writer=self.writer, triples=(triple.number,), reason=redact(reason)[:500]
-        )
-        _append(self.exploration.folder / "refused.jsonl", refusal)
-        self._goal_refusals.append(refusal)
 
     def add_chains(self) -> None:
         """Write down the chains that are not there yet."""
@@ -193,7 +181,7 @@ class Written:
         elsewhere = [one for one in own if one.acts in self._failed]  # a proof speaks of them
         self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
         self.refusals += refusals
-        self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goal_refusals])
+        self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goals_refused])
         self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
 
     def _replace(
@@ -240,14 +228,11 @@ async def _by_model(
     ledger = Ledger()
     async with open_writer(settings, exploration.folder, ledger) as writer:
         written = Written(exploration, writer.model.name, wish)
-        left, goals = written.left(), written.goals_left()
+        left = written.goals_left() if wish.goal == "broad" else written.left()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(wish.at_once):
-                    if wish.goal == "broad":
-                        group.create_task(_ask_for_goals(writer, written, goals, tell))
-                    else:
-                        group.create_task(_ask(writer, written, left, tell))
+                    group.create_task(_ask(writer, written, left, tell))
             await _refer(writer, written)
         except* (BudgetExceeded, ModelUnavailable) as failures:
             written.stopped = redact(str(failures.exceptions[0]))
@@ -258,27 +243,20 @@ async def _by_model(
 async def _ask(
     writer: Writer, written: Written, left: _Left, tell: Callable[[str], object]
 ) -> None:
+    broad = written.wish.goal == "broad"
     for effect, ways in left:
         try:
             if ways:
-                written.add(await model_instruction(writer, written.exploration, ways[0]))
+                made = await model_instruction(writer, written.exploration, ways[0], broad=broad)
+                written.add(made)
             else:
                 written.refuse(effect, _NO_WAY)
         except InvalidReply as error:
             written.refuse(effect, f"no usable reply: {error}")
-        tell(f"{len(written.of_way('reverse'))} instructions for {written.effects} effects")
-
-
-async def _ask_for_goals(
-    writer: Writer, written: Written, left: _Goals, tell: Callable[[str], object]
-) -> None:
-    for triple, way in left:
-        try:
-            made = await model_instruction(writer, written.exploration, way, broad=True)
-            written.add(made)
-        except InvalidReply as error:
-            written.refuse_goal(triple, f"no usable reply: {error}")
-        tell(f"{len(written.of_way('broad'))} broader goals")
+        count = len(written.of_way("broad" if broad else "reverse"))
+        tell(
+            f"{count} {'broader goals' if broad else f'instructions for {written.effects} effects'}"
+        )
 
 
 async def _refer(writer: Writer, written: Written) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.cli.collect import collect
-from hisa.plugins.synthesis.data.collecting import Collection
+from hisa.plugins.synthesis.data.collecting import Collection, read_grades
 from hisa.plugins.synthesis.data.trajectories import read_trajectories
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.synthesis.task_records import Instruction
@@ -80,10 +80,7 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
 
     assert collected() == 1
     assert collected("--unproved", "--sample", "reward") == 2
-    assert {grade["run"] for grade in map(json.loads, (out / "grades.jsonl").read_text().splitlines())} == {
-        "cut-off",
-        bench.log.folder.name,
-    }
+    assert {grade.run for grade in read_grades(out)} == {"cut-off", bench.log.folder.name}
     trajectories, left_out = read_trajectories([out])
     assert len(trajectories) == 2, left_out
     assert sum(one.truncated for one in trajectories) == 1

@@ -1,8 +1,4 @@
-"""Check 2 by a vision model: whether two cuts of one place show the same thing (OS-Catalyst, 3.2).
-
-The model gets the place of the second action's target on the looks before both actions, and says
-yes or no after its reasons; what it says stands beside what the rules say of "region".
-"""
+"""Check 2 by a vision model: whether two cuts show the same thing (OS-Catalyst, 3.2)."""
 
 from __future__ import annotations
 
@@ -19,6 +15,11 @@ from hisa.text.prompts import render
 
 __all__ = ["ask_about_pairs", "require_eyes"]
 
+_FIELDS: dict[str, Any] = {
+    "reason": {"type": "string", "maxLength": 600},
+    "same": {"type": "string", "enum": ["yes", "no"]},
+}
+
 
 class _Answer(BaseModel):
     reason: str = Field(max_length=2_000)
@@ -29,40 +30,26 @@ def require_eyes(writer: Writer | None) -> Writer:
     """The model that is asked. Raises: UsageError where there is none, or it takes no pictures."""
     if writer is None or not writer.sees:
         name = writer.model.name if writer else "no model"
-        message = f"--check model compares pictures, and {name} sees none"
-        raise UsageError(message, fix="--model NAME, of a model that takes pictures")
+        fix = "--model NAME, of a model that takes pictures"
+        raise UsageError(f"--check model compares pictures, and {name} sees none", fix=fix)
     return writer
 
 
-async def ask_about_pairs(
-    writer: Writer, atoms: Sequence[Atom], pairs: Sequence[Pair]
-) -> list[Pair]:
-    """The pairs with the model's answers; none where there is nothing to cut, or no usable reply.
+async def ask_about_pairs(writer: Writer, atoms: Sequence[Atom], pairs: list[Pair]) -> list[Pair]:
+    """The pairs with the model's answers; none where there is no cut, or no usable reply.
 
-    Raises:
-        BudgetExceeded, ModelUnavailable: from the model.
-        OSError, ValueError: a look is gone or damaged.
+    Raises: BudgetExceeded, ModelUnavailable from the model; OSError, ValueError for a bad look.
     """
-    answered: list[Pair] = []
+    answered, system = list[Pair](), render("same_element")
+    texts = {"task": "Do both pictures show the same element?"}
     for pair, (first, second) in zip(pairs, pairwise(atoms), strict=True):
-        same: bool | None = None
+        cuts = list[Any]()
         if "gap" not in pair.refusals and first.before and second.before:
             cuts = target_cuts(second, first.before, second.before)
-            same = await _says_same(writer, cuts) if cuts else None
+        try:
+            asked = (writer, system, texts, cuts, _FIELDS, _Answer, lambda _: None)
+            same = (await ask_writer(*asked))[0].same == "yes" if cuts else None
+        except InvalidReply:
+            same = None
         answered.append(pair.model_copy(update={"same_by_model": same}))
     return answered
-
-
-async def _says_same(writer: Writer, cuts: Sequence[Any]) -> bool | None:
-    fields: dict[str, Any] = {
-        "reason": {"type": "string", "maxLength": 600},
-        "same": {"type": "string", "enum": ["yes", "no"]},
-    }
-    texts = {"task": "Do both pictures show the same element?"}
-    try:
-        reply, _ = await ask_writer(
-            writer, render("same_element"), texts, cuts, fields, _Answer, lambda _: None
-        )
-    except InvalidReply:
-        return None
-    return reply.same == "yes"
