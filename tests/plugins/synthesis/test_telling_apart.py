@@ -9,24 +9,24 @@ import pytest
 from hisa.actions import Scroll
 from hisa.config import Settings
 from hisa.machine.storage import AppendOnlyFile
+from hisa.plugins.synthesis import make_candidates, writing
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.explorer import Session
 from hisa.plugins.synthesis.lint import no_task
-from hisa.plugins.synthesis.longer_ways import add_longer_way
-from hisa.plugins.synthesis.make_candidates import names_of
 from hisa.plugins.synthesis.offers import offers
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import load_subject
 from hisa.plugins.synthesis.task_records import Candidate, Proof
-from hisa.plugins.synthesis.telling_apart import told_apart
-from hisa.plugins.synthesis.writing import Wish, failed_ways, write_all
+from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.screen.observation import Element
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
 from tests.plugins.synthesis.test_writing import LOOKS, unpacked
 
 
 def words(*elements: Element) -> list[str]:
+    from hisa.plugins.synthesis.telling_apart import told_apart
+
     same = [one for one in elements if one.role == "push button"]
     return [told_apart(one, same, elements) for one in same]
 
@@ -70,12 +70,14 @@ def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_pat
     exploration = Exploration.create(tmp_path / "explored", subject)
     exploration.close()
     text = f"In {subject.title}, turn on Dark."
-    assert no_task(text, names_of(exploration, ())) == []
+    assert no_task(text, make_candidates.names_of(exploration, ())) == []
     assert no_task("Write TODO into the notes."), "a marker of a gap"
     score = Act(kind="click", role="push button", name="Score")
     assert no_task("In the game, click the push button Score.")
-    assert not no_task("In the game, click the push button Score.", names_of(exploration, [score]))
-    assert no_task("In the game, click Cancel.", names_of(exploration, [score]))
+    assert not no_task(
+        "In the game, click the push button Score.", make_candidates.names_of(exploration, [score])
+    )
+    assert no_task("In the game, click Cancel.", make_candidates.names_of(exploration, [score]))
 
 
 def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_p
         file = AppendOnlyFile(folder / "proofs.jsonl")
         append_record(file, proof)
         file.close()
-        if made := add_longer_way(exploration, candidate):
+        if made := writing.add_longer_way(exploration, candidate):
             longer[candidate.id] = made
     assert longer
     for candidate in written.candidates:
@@ -116,6 +118,3 @@ async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_p
     assert {one.id for one in longer.values()} <= {one.id for one in again.candidates}
     kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
     assert set(longer) <= kept, "what a proof speaks of stays"
-    assert {one.acts for one in written.candidates} <= failed_ways(folder) | {
-        one.acts for one in written.candidates if one.id not in kept
-    }

@@ -53,8 +53,6 @@ def compress(
     from hisa.plugins.synthesis.exploration import read_records, run_alone
 
     settings = model_settings(ctx.obj, how) if how["model"] else None
-    if how["check"] == "model" and settings is None:
-        raise UsageError("--check model compares pictures by a model", fix="--model NAME")
     trajectories, unusable = read_trajectories([folder])
     if not trajectories:
         raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")

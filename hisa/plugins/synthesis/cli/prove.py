@@ -167,14 +167,12 @@ class Queue:
 
     def _longer(self, candidate: Candidate) -> Candidate | None:
         """The candidate of the next longer way, where this one leads elsewhere."""
-        from hisa.plugins.synthesis.longer_ways import add_longer_way
-        from hisa.plugins.synthesis.writing import ELSEWHERE
+        from hisa.plugins.synthesis.writing import ELSEWHERE, add_longer_way
 
         own = [proof for proof in self.proofs if proof.candidate == candidate.id]
         if not own or own[-1].reason not in ELSEWHERE:
             return None
-        longer = add_longer_way(self._exploration, candidate)
-        if longer is not None:
+        if (longer := add_longer_way(self._exploration, candidate)) is not None:
             self.candidates[longer.id] = longer
         return longer
 

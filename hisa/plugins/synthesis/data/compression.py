@@ -198,19 +198,6 @@ async def _sequences(
     return records
 
 
-def _by_model(runs: Sequence[CompressedRun]) -> dict[str, Any]:
-    """What a model said of check 2 beside the rules; nothing where none was asked."""
-    asked = [pair for run in runs for pair in run.pairs if pair.same_by_model is not None]
-    if not asked:
-        return {}
-    rules = Counter[str]()
-    for run in runs:
-        rules.update(run.replayed_by_rules)
-    alike = sum(pair.same_by_model == ("region" not in pair.refusals) for pair in asked)
-    answers = {"asked": len(asked), "yes": sum(bool(p.same_by_model) for p in asked)}
-    return {"model": answers | {"as_the_rules": alike}, "replayed_by_rules": dict(rules)}
-
-
 def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
     """Table 1, figure 3, and what became of pairs and merged sequences.
 
@@ -220,6 +207,8 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
     merged = [sequence for sequence in sequences if sequence.count > 1]
     lengths = [n for s in sequences for n in ([s.count] if s.kept else [1] * s.count)]
     refused = [check for run in runs for pair in run.pairs for check in pair.refusals]
+    asked = [pair for run in runs for pair in run.pairs if pair.same_by_model is not None]
+    by_rules = sum((Counter(run.replayed_by_rules) for run in runs), Counter())
     return {
         "trajectories": sum(bool(run.sequences) for run in runs),
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
@@ -230,5 +219,8 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "lengths": dict(sorted(Counter(lengths).items())),
         "pairs": sum(len(run.pairs) for run in runs), "refused": dict(Counter(refused)),
         "merged": len(merged), "replayed": dict(Counter(one.replayed for one in merged)),
-        **_by_model(runs), "plays": sum(run.plays for run in runs),
+        "plays": sum(run.plays for run in runs), "asked_of_the_model": len(asked),
+        "model_says_same": sum(bool(pair.same_by_model) for pair in asked),
+        "model_as_the_rules": sum(p.same_by_model == ("region" not in p.refusals) for p in asked),
+        "replayed_by_rules": dict(by_rules),
     }  # fmt: skip
