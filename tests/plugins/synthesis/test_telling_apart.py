@@ -15,6 +15,7 @@ from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.explorer import Session
 from hisa.plugins.synthesis.lint import no_task
+from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.plugins.synthesis.offers import offers
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
@@ -23,6 +24,7 @@ from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
 from hisa.plugins.synthesis.ways_there import ways_to
 from hisa.plugins.synthesis.writing import Wish, write_all
 from hisa.screen.observation import Element
+from hisa.testing.scripted import ScriptedModel
 from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
 from tests.plugins.synthesis.test_writing import LOOKS, unpacked
 
@@ -145,3 +147,21 @@ async def test_a_control_with_a_namesake_below_it_gives_a_task(tmp_path: Path) -
     made = rule_instruction(explored, ways_to(explored, step)[0])
     assert isinstance(made, Instruction), made
     assert '"Match case", number 1 of 2' in made.high
+
+
+async def test_a_model_says_what_is_typed_and_the_subjects_words_stay_where_it_cannot(
+    tmp_path: Path,
+) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    exploration = Exploration.create(folder, Exploration.open(folder).subject)
+    session = Session(exploration, Settings(), minutes=1)
+    field = element("text", "Search for", 5, 0, "editable")
+    shown = look(FRAME, BAR, field)
+    act = next(one for one in offers(shown, PAD) if one.kind == "type")
+    assert (await session.text_for(act, field, shown)).text == "Berlin"
+    model = ScriptedModel([json.dumps({"text": "quarterly report"}), "no", "no"])
+    session.writer = Writer(model, sees=False)
+    assert (await session.text_for(act, field, shown)).text == "quarterly report"
+    assert "Search for" in model.requests[0].text
+    assert (await session.text_for(act, field, shown)).text == "Berlin", "its reply is of no use"
+    exploration.close()
