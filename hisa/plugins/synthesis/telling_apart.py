@@ -24,9 +24,9 @@ def told_apart(element: Element, same: Sequence[Element], look: Sequence[Element
     others = [one for one in same if one is not element]
     if not others:
         return ""
-    row = _row(element, look)
-    if row and all(_row(one, look) != row for one in others):
-        return f' in the row "{row}"'
+    for row in _row(element, look):
+        if all(row not in _row(one, look) for one in others):
+            return f' in the row "{row}"'
     for group in _groups(element, look):
         if all(group not in _groups(one, look) for one in others):
             return f' in the group "{group}"'
@@ -35,18 +35,18 @@ def told_apart(element: Element, same: Sequence[Element], look: Sequence[Element
     return f", number {at} of {len(ordered)} from the top"
 
 
-def _row(element: Element, look: Sequence[Element]) -> str:
-    """The first text that stands left of an element at its height, in the same window."""
+def _row(element: Element, look: Sequence[Element]) -> list[str]:
+    """The texts that stand left of an element at its height, in the same window, from the left."""
     at = element.box
     beside = [
         one
         for one in look
         if one.role in _SAYS and "showing" in one.states and one.window == element.window
         if one.box.right <= at.left and one.box.top <= at.centre.y <= one.box.bottom
-        if called(one) or one.text
     ]
-    first = min(beside, key=lambda one: one.box.left, default=None)
-    return _said(called(first) or first.text) if first else ""
+    beside.sort(key=lambda one: one.box.left)
+    texts = [_said(called(one) or one.text) for one in beside]
+    return [text for text in texts if any(letter.isalnum() for letter in text)]
 
 
 def _groups(element: Element, look: Sequence[Element]) -> list[str]:

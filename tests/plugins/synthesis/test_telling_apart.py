@@ -41,6 +41,7 @@ def test_equal_names_are_told_apart_by_row_then_group_then_order() -> None:
         part
         for row, name in enumerate(("Milk", "Bread"))
         for part in (
+            element("static", "•", row, 0, column=-100),
             element("static", name, row, 0),
             element("push button", "Delete", row, 0, column=100),
         )
