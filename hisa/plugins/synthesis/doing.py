@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from hisa.actions import Action, Button, Click, Hotkey, Press, Write
+from hisa.actions import Action, Button, Click, Hotkey, Press, Scroll, Write
 from hisa.errors import ModelFacingError
 from hisa.machine.patience import Deadline
 from hisa.plugins.synthesis.records import Act
@@ -27,6 +27,8 @@ _HOLDERS = frozenset(
 _DRAWN_IN = frozenset({"static", "label", "image", "icon"})
 SETTLE = 0.6
 """Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
+_WHEEL = 5
+"""Clicks of the wheel for an act: a part of a page or list. Chosen by hand."""
 _PATIENCE = 4.0  # seconds for an element to come; dialogs of a busy office program take that long
 
 
@@ -61,13 +63,18 @@ def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
     return tuple(reversed(names))
 
 
-def usable(element: Element, look: Observation) -> bool:
-    """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top."""
+def usable(element: Element, look: Observation, kind: str = "click") -> bool:
+    """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top.
+
+    A wheel that is turned there (``kind`` is "scroll") moves what holds the thing on top as well.
+    """
     box, centre = element.box, element.box.centre
     drawn = {"showing", "visible"} & element.states and min(box.width, box.height) >= 2
     inside = 0 <= centre.x < look.screen.width and 0 <= centre.y < look.screen.height
     if not drawn or not inside or not {"sensitive", "enabled"} & element.states:
         return False
+    if kind == "scroll":
+        return True
     if element.role == "menu":  # an open menu lies over everything
         return True
     top = element_at(centre, look)
@@ -90,8 +97,9 @@ def find(act: Act, look: Observation) -> Element | None:
     """
     same = alike(act.role, act.name, act.within, look)
     if act.nth < len(same):
-        return same[act.nth] if usable(same[act.nth], look) else None
-    alone = [one for one in alike(act.role, act.name, None, look) if usable(one, look)]
+        return same[act.nth] if usable(same[act.nth], look, act.kind) else None
+    same = alike(act.role, act.name, None, look)
+    alone = [one for one in same if usable(one, look, act.kind)]
     return alone[0] if len(alone) == 1 else None
 
 
@@ -125,6 +133,8 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"
         yield Click(at, button=button, count=2 if act.kind == "double_click" else 1)
+    elif act.kind == "scroll" and at:
+        yield Scroll(dy=_WHEEL if act.text == "up" else -_WHEEL, at=at)
     elif act.kind == "type":
         if at and element:
             yield Click(at)

@@ -25,13 +25,19 @@ _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'
 _UNSAID = {"true", "false", "on", "off", "yes", "no", "none", "null", "uint32", "int32", "double"}
 
 
-def no_task(instruction: str) -> list[str]:
-    """Reasons why an instruction is no task at all, such as an end that passes by itself."""
-    return _matches(instruction, "refused")
+def no_task(instruction: str, names: Collection[str] = ()) -> list[str]:
+    """Reasons why an instruction is no task at all, such as an end that passes by itself.
+
+    ``names`` are those of things that it is about: their words are none of its own.
+    """
+    return _matches(instruction, "refused", names)
 
 
-def _matches(instruction: str, kind: str) -> list[str]:
+def _matches(instruction: str, kind: str, names: Collection[str]) -> list[str]:
+    own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
     bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words
+    if own:
+        bare = re.sub(rf"(?<!\w)({own})(?!\w)", lambda name: "n" * len(name[0]), bare)
     reasons = []
     for reason, rule in _RULES[kind].items():
         if match := re.search(rule, bare, re.I | re.S):
@@ -40,14 +46,18 @@ def _matches(instruction: str, kind: str) -> list[str]:
 
 
 def lint(
-    instruction: str, *, changes: Iterable[Change] = (), documents: Collection[str] = ()
+    instruction: str,
+    *,
+    changes: Iterable[Change] = (),
+    documents: Collection[str] = (),
+    names: Collection[str] = (),
 ) -> list[str]:
     """Reasons why an instruction is no good one for a task; empty where none is found.
 
     Of ``changes``, what its check asks for, each value must be named, and each file that is one of
-    ``documents``, which a person knows by name.
+    ``documents``, which a person knows by name. ``names`` as for `no_task`.
     """
-    reasons = no_task(instruction) + _matches(instruction, "marked")
+    reasons = no_task(instruction, names) + _matches(instruction, "marked", names)
     named = _words(instruction)
     for change in changes:
         name = change.fact.place.rpartition("/")[2]

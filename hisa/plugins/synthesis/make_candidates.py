@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.lint import no_task
+from hisa.plugins.synthesis.offers import LEAVES
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of
 
-__all__ = ["make_candidates", "menu_of"]
+__all__ = ["make_candidates", "menu_of", "names_of"]
 
 
 def menu_of(exploration: Exploration, acts: Sequence[Act]) -> str:
@@ -28,6 +29,15 @@ def menu_of(exploration: Exploration, acts: Sequence[Act]) -> str:
         return f"window {act.window}"
     before = "".join(f" after {leading.name}" for leading in controls[-2:-1])
     return act.within[0] if act.within else act.role + before
+
+
+def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
+    """The names that an instruction for some acts may hold, whatever their words mean.
+
+    A button that leaves a dialog stays a word: a click on it is no task.
+    """
+    controls = {act.name for act in acts if not LEAVES.fullmatch(act.name)}
+    return {*exploration.subject.names, *controls, *(act.text for act in acts)}
 
 
 def make_candidates(
@@ -115,12 +125,14 @@ def _candidate(
     unasked = () if whole.changes else filled - {(e.role, e.name) for e in whole.elements}
     if changed - {change.fact for change in whole.changes} or unasked:
         return "a step on the way changes what the check does not ask for"
-    if reasons := no_task(one.high):
+    acts = acts_of(exploration, way_of(exploration, one.steps))
+    if reasons := no_task(one.high, names_of(exploration, acts)):
         return f"no task: {reasons[0].partition(':')[0]}"
-    name = hashlib.sha256("\n".join((one.writer, one.high, *ids)).encode()).hexdigest()[:10]
+    parts = [one.writer, one.high, *ids]
+    parts += [str(number) for number in one.steps if one.writer != "rules"]  # rules tell each step
+    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
     return Candidate(
         id=f"{exploration.subject.name}-{name}", subject=exploration.subject.name, effects=ids,
         triples=one.triples, instruction=one.high, writer=one.writer, check=check,
-        acts=acts_of(exploration, way_of(exploration, one.steps)), changes=whole.changes,
-        elements=whole.elements,
+        acts=acts, changes=whole.changes, elements=whole.elements,
     )  # fmt: skip

@@ -13,7 +13,16 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
 from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
 
-__all__ = ["ESCAPE", "MENU_ITEMS", "TEXTS", "at_rest", "confirms", "in_front", "is_left_alone"]
+__all__ = [
+    "ESCAPE",
+    "LEAVES",
+    "MENU_ITEMS",
+    "TEXTS",
+    "at_rest",
+    "confirms",
+    "in_front",
+    "is_left_alone",
+]
 __all__ += ["offered_keys", "offers"]
 
 ESCAPE = Act(kind="press", keys=("esc",))
@@ -32,6 +41,7 @@ _RIGHT = frozenset({"icon", "table cell", "list item", "tree item", "page tab", 
 """Have a menu of their own. One of a kind is enough: the menu is the kind's."""
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
 """Take what was typed only with Enter."""
+_SCROLLED = frozenset({"scroll pane", "document web", "document text", "document spreadsheet"})
 _MANY = TEXTS | {"table cell", "list item", "tree item", "icon", "option", "link"}
 _MOST_ALIKE = 4
 """Of cells or items of one holder; the others do the same. Chosen by hand."""
@@ -42,7 +52,7 @@ _CONFIRM = re.compile(
     r"|filter|search|done|sort)\b",
     re.IGNORECASE,
 )
-_CANCEL = re.compile(r"_?(cancel|close)", re.IGNORECASE)
+LEAVES = re.compile(r"_?(cancel|close)", re.IGNORECASE)
 _DANGEROUS = re.compile(
     r"(quit|exit|log ?out|shut ?down|restart|suspend"
     r"|close|close (all|tab|window|document|file)s?|detach( tab)?|(open in (a )?)?new window"
@@ -65,7 +75,7 @@ _EFFECTS = frozenset({"pay", "send", "install", "security"})
 
 
 def offers(look: Observation, subject: Subject) -> list[Act]:
-    """The acts that a look offers: texts, clicks, menus of things, and what ends a dialog.
+    """The acts that a look offers: texts, clicks, menus, the wheel, and what ends a dialog.
 
     Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
     entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
@@ -100,9 +110,13 @@ def _of_open_menus(
 
 
 def _rank(act: Act) -> int:
-    if act.role in _BUTTONS and _CANCEL.fullmatch(act.name):
-        return 5
-    return 4 if confirms(act) else ("type", "click", "double_click", "right_click").index(act.kind)
+    if act.role in _BUTTONS and LEAVES.fullmatch(act.name):
+        return 6
+    return (
+        5
+        if confirms(act)
+        else ("type", "click", "double_click", "right_click", "scroll").index(act.kind)
+    )
 
 
 def confirms(act: Act) -> bool:
@@ -178,6 +192,9 @@ def _few_alike(elements: Iterable[Element]) -> Iterator[Element]:
 
 
 def _acts_on(element: Element, look: Observation, subject: Subject) -> Iterator[Act]:
+    if element.role in _SCROLLED and usable(element, look, "scroll"):
+        for way in ("down", "up"):
+            yield act_on(element, look, "scroll", text=way)
     if not usable(element, look) or is_left_alone(element, subject):
         return
     page = is_app(BROWSER_APPS, [element.app.casefold()])

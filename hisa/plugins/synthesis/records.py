@@ -42,7 +42,8 @@ class Act(_Record):
     within: tuple[str, ...] = ()
     nth: int = 0
     window: str = ""  # the title of its window, as it was
-    text: str = ""  # what is typed; in place of what a field of one line holds
+    text: str = ""
+    """What is typed, in place of what a field of one line holds; of a scroll: "down" or "up"."""
     keys: tuple[str, ...] = ()
     """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
     tool: str = ""

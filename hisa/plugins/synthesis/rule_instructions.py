@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hisa.plugins.synthesis.doing import above, called, holders
+from hisa.plugins.synthesis.doing import above, called
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.task_records import Instruction
+from hisa.plugins.synthesis.telling_apart import told_apart
 from hisa.plugins.synthesis.ways_there import CELL, ITEMS, selected
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS, MULTI_LINE
@@ -27,6 +28,7 @@ _VERBS = {
     "page tab": "choose the tab", "link": "follow the link", "combo box": "open the list",
     "push button": "click", "radio button": "select the option", "radio menu item": "choose",
 }  # fmt: skip
+_ON = frozenset({"checked", "pressed"})
 _WAYS_OUT = (("esc",), ("alt", "f4"))
 _LONGEST = 80  # characters of a name or text that an instruction repeats
 
@@ -41,6 +43,8 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
     Raises: OSError, ValueError where the elements of a look are gone or damaged.
     """
     last = way[-1]
+    if last.act.kind == "scroll":
+        return "what only scrolls is no task"
     try:
         parts = clauses(exploration, way)
         sub = clauses(exploration, [last.model_copy(update={"saved": False})])
@@ -137,6 +141,8 @@ class _Step:
             raise _Untold("the control is not on the look before")
         if kind == "type":
             return self._typed(self.element)
+        if kind == "scroll":
+            return f"scroll {self.act.text}{self._place()}"
         thing = self._thing(self.element)
         if kind == "click":
             return self._clicked(self.element, thing)
@@ -153,7 +159,7 @@ class _Step:
             listed = any(one.role == "combo box" for one in around)
             menu = " > ".join(reversed(menus)) or "context"
             where = " in the list" if listed else f" in the {menu} menu"
-        if role in _TOGGLES:
+        if role in _TOGGLES and not (role == "toggle button" and self._springs_back(element)):
             return f"turn {'on' if self._turned_on(element) else 'off'} {thing}{where}"
         if role == "menu item":
             return f"{'open' if self.windows[1] > self.windows[0] else 'choose'} {thing}{where}"
@@ -161,11 +167,17 @@ class _Step:
             return f"select cell {element.name}"
         return f"{_VERBS.get(role, f'click the {role}')} {thing}{where}"
 
+    def _springs_back(self, element: Element) -> bool:
+        """Whether a toggle is as before, and something else changed: it is a button to press."""
+        after = same_place(element, self.after)
+        still = after is not None and _ON & after.states == _ON & element.states
+        return still and self.before != self.after
+
     def _turned_on(self, element: Element) -> bool:
-        on, after = frozenset({"checked", "pressed"}), same_place(element, self.after)
-        if after and bool(on & after.states) == bool(on & element.states):
+        after = same_place(element, self.after)
+        if after and bool(_ON & after.states) == bool(_ON & element.states):
             raise _Untold("the act left the control as it was")
-        return not on & element.states
+        return not _ON & element.states
 
     def _typed(self, element: Element) -> str:
         text, after = self.act.text, same_place(element, self.after)
@@ -187,14 +199,12 @@ class _Step:
 
     def _thing(self, element: Element) -> str:
         """The name of an element; raises `_Untold` where it has none, or several are called so."""
-        name, within = _name(element, self.before), holders(element, self.before)
-        if not re.search(r"\w", name) or len(name) > _LONGEST:
+        name = _name(element, self.before)
+        if not name or len(name) > _LONGEST:
             raise _Untold(f"a {element.role} without a name that can be said")
-        shown = (one for one in self.before if "showing" in one.states)
-        others = (one for one in shown if one.role == element.role and one is not element)
-        if any(_name(o, self.before) == name and holders(o, self.before) == within for o in others):
-            raise _Untold(f"a {element.role} that is called like another one")
-        return _shown(name)
+        shown = [one for one in self.before if "showing" in one.states]
+        same = [e for e in shown if e.role == element.role and _name(e, self.before) == name]
+        return _shown(name) + told_apart(element, same, self.before)
 
     def _place(self) -> str:
         """Names the dialog that an act is in."""
@@ -250,7 +260,7 @@ def _only_field(element: Element, elements: Sequence[Element]) -> bool:
 
 
 def _bare(name: str) -> str:
-    return one_line(name).rstrip(" .…:")
+    return one_line(name).rstrip(" .…:") or one_line(name)
 
 
 def _shown(name: str) -> str:

@@ -55,6 +55,11 @@ class Subject(BaseModel):
     """Names of controls that are left alone here, besides those that are dangerous anywhere."""
     folder: str = ""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How its application and its documents are called."""
+        return self.title, self.main, *(path.rpartition("/")[2] for path in self.documents)
+
     def task(self) -> Task:
         """The start as a task, to be set up by `hisa.tasks.scorer.TaskScorer`."""
         instruction = f"Explore {self.title}."

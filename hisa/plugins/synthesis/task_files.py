@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -24,8 +25,13 @@ from hisa.tasks.task_context import host_file
 from hisa.text.safe_text import encodable
 from hisa.version import __version__
 
-__all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_task"]
+__all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_goal", "write_task"]
 
+_WRITTEN = frozenset(
+    {"task.yaml", "setup.sh", "check.sh", "provenance.json", "reference.json", "osworld.json"}
+    | {"before.png", "after.png", "instruction.json"}
+)
+"""Files that are written beside a task: none of its own may be called so."""
 _DEEDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press", "tool": "Call",
@@ -78,14 +84,36 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
             state = exploration.states.get(key)
             if state and (picture := exploration.picture(state)).exists():
                 shutil.copyfile(picture, part / f"{name}.png")
-    for name in dict.fromkeys(step["copy"]["source"] for step in tree["setup"] if "copy" in step):
+    _copy_setup(task, part)
+    shutil.rmtree(there, ignore_errors=True)
+    part.rename(there)
+
+
+def write_goal(folder: Path, exploration: Exploration, instruction: Instruction) -> None:
+    """Write a broader goal as ``folder/ID/``: a task without a check, and where it is from.
+
+    Raises: as `write_task`.
+    """
+    subject = exploration.subject
+    digest = hashlib.sha256(f"{instruction.writer}\n{instruction.high}".encode()).hexdigest()[:10]
+    tree = {"id": f"{subject.name}-goal-{digest}", "domain": subject.domain}
+    plain = json.loads(json.dumps(tree | {"instruction": instruction.high, "setup": subject.setup}))
+    task = OWN.read(Path(subject.folder or exploration.folder) / "task.yaml", plain)
+    there = folder / plain["id"]
+    there.mkdir(parents=True, exist_ok=True)
+    _copy_setup(task, there)
+    (there / "instruction.json").write_text(instruction.model_dump_json(indent=1) + "\n", "utf-8")
+    (there / "task.yaml").write_text(as_yaml(plain), "utf-8")
+
+
+def _copy_setup(task: Task, part: Path) -> None:
+    """Copy the files of a task's setup to beside it."""
+    for name in dict.fromkeys(step["copy"]["source"] for step in task.setup if "copy" in step):
         target = part / name
-        if target.exists() or not target.resolve().is_relative_to(part.resolve()):
+        if not target.resolve().is_relative_to(part.resolve()) or name in _WRITTEN:
             raise UsageError(f"task {task.id!r}: a file of its setup cannot be named {name!r}")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(host_file(task.folder, name), target)
-    shutil.rmtree(there, ignore_errors=True)
-    part.rename(there)
 
 
 class _Readable(yaml.SafeDumper):

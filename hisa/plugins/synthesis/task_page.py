@@ -14,6 +14,7 @@ from hisa.plugins.synthesis.checks import in_words
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.graph_page import write_page
 from hisa.plugins.synthesis.lint import lint
+from hisa.plugins.synthesis.make_candidates import names_of
 from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.task_files import main_triple
 from hisa.plugins.synthesis.task_records import Candidate, Proof
@@ -43,7 +44,9 @@ def candidates_shown(exploration: Exploration) -> list[Shown]:
     known = []
     for key, written in candidates.items():
         candidate = (key in proofs and proofs[key].completed) or written
-        marks = lint(candidate.instruction, changes=candidate.changes, documents=documents)
+        names = names_of(exploration, candidate.acts)
+        text, changes = candidate.instruction, candidate.changes
+        marks = lint(text, changes=changes, documents=documents, names=names)
         main = main_triple(exploration, candidate)
         known.append(Shown(candidate, proofs.get(key), main, marks))
     return sorted(known, key=lambda one: (one.proof is None, one.proof and not one.proof.proved))

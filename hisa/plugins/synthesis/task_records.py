@@ -38,7 +38,7 @@ class Instruction(_Record):
     triples: tuple[int, ...]
     writer: str
     """"rules", or the name of a model."""
-    way: Literal["reverse", "chain", "task_driven", "self_instruct"] = "reverse"
+    way: Literal["reverse", "chain", "task_driven", "self_instruct", "broad"] = "reverse"
     sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
     high: str  # the task: High-Level-Instruction
@@ -51,7 +51,7 @@ class Instruction(_Record):
 class Refusal(_Record):
     """Why something became no instruction or no candidate: a line of ``refused.jsonl``."""
 
-    stage: Literal["instruction", "candidate"]
+    stage: Literal["instruction", "goal", "candidate"]
     writer: str
     triples: tuple[int, ...]
     effects: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -29,13 +30,16 @@ from hisa.plugins.synthesis.model_instructions import (
 )
 from hisa.plugins.synthesis.records import Act, Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
+from hisa.plugins.synthesis.task_files import write_goal
 from hisa.plugins.synthesis.task_records import Candidate, Effect, Instruction, Proof, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.protocols import Role
 from hisa.text.redact import redact
 
-__all__ = ["Wish", "Written", "write_all"]
+__all__ = ["ELSEWHERE", "Wish", "Written", "add_longer_way", "write_all"]
 
+ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
+"""Reasons of proofs that say that a way does not lead to its end."""
 _NO_WAY = "no short way from a fresh start is known"
 _Left = Iterator[tuple[Effect, list[tuple[Triple, ...]]]]  # effects and the ways to each
 
@@ -45,6 +49,7 @@ class Wish:
     """How much is to be written; see ``hisa synth write --help``."""
 
     limit: int | None = None
+    goal: Literal["effect", "broad"] = "effect"
     chains: int = 0
     references: int = 0
     most_per_menu: float = 15.0
@@ -70,13 +75,16 @@ async def write_all(
     exploration = Exploration.open(folder)
     if wish.references and settings is None:
         raise UsageError("the references are written by a model", fix="--model NAME")
+    if wish.goal == "broad" and settings is None:
+        raise UsageError("broader goals are thought of by a model", fix="--model NAME")
     with working_in(folder / ".write.lock"):
         if settings is None:
             written = _by_rules(exploration, wish)
         else:
             written = await _by_model(settings, exploration, wish, tell)
-        written.add_chains()
-        written.make_candidates()
+        if wish.goal == "effect":
+            written.add_chains()
+            written.make_candidates()
         return written
 
 
@@ -93,6 +101,7 @@ class Written:
         refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
         own = [one for one in refusals if one.writer == writer]
         self.refusals = [one for one in own if one.stage == "instruction"]
+        self._goals_refused = [one for one in own if one.stage == "goal"]
         self.candidates: list[Candidate] = []
         self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
@@ -123,16 +132,30 @@ class Written:
             ways = ways_to(self.exploration, *[of[number] for number in effect.triples])
             yield effect, [way for way in ways if not self._leads_elsewhere(way)]
 
+    def goals_left(self) -> _Left:
+        """The acts that changed something, of the same one the first, without a broader goal."""
+        tried = {number for one in self.of_way("broad") for number in one.triples}
+        tried |= {number for one in self._goals_refused for number in one.triples}
+        acted = [one for one in self.exploration.triples if one.differences and not one.failed]
+        acted.sort(key=lambda one: not one.differences.facts)
+        known = {one.act.key for one in acted if one.number in tried}
+        first = {one.act.key: one for one in reversed(acted) if one.act.key not in known}
+        left = [one for one in acted if first.get(one.act.key) is one]
+        for one in left[: self.wish.limit]:
+            yield Effect(id="", triples=(one.number,)), [*ways_to(self.exploration, one), (one,)]
+
     def add(self, instruction: Instruction) -> None:
         """Write an instruction down."""
         _append(self.exploration.folder / "instructions.jsonl", instruction)
         self.instructions.append(instruction)
+        if instruction.way == "broad":
+            write_goal(self.exploration.folder / "goals", self.exploration, instruction)
 
     def refuse(self, effect: Effect, reason: str) -> None:
         """Write down why there is no instruction for an effect."""
         refusal = Refusal(
-            stage="instruction", writer=self.writer, triples=effect.triples,
-            effects=(effect.id,), reason=redact(reason)[:500],
+            stage="goal" if self.wish.goal == "broad" else "instruction", writer=self.writer,
+            triples=effect.triples, effects=(effect.id,), reason=redact(reason)[:500],
         )  # fmt: skip
         _append(self.exploration.folder / "refused.jsonl", refusal)
         self.refusals.append(refusal)
@@ -148,13 +171,18 @@ class Written:
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
         share = self.wish.most_per_menu / 100
+        kept = [*self._valid(), *(one for one in self.instructions if one.way == "chain")]
         self.candidates, refusals = make_candidates(
-            self.exploration, self._effects, self.instructions, share=share
+            self.exploration, self._effects, kept, share=share
         )
+        known = {one.id for one in self.candidates}
+        before = read_records(self.exploration.folder / "candidates.jsonl", Candidate)
+        own = [one for one in before if one.writer == self.writer and one.id not in known]
+        elsewhere = [one for one in own if one.acts in self._failed]  # a proof speaks of them
         self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
         self.refusals += refusals
-        self._replace("refused.jsonl", Refusal, self.refusals)
-        self._replace("candidates.jsonl", Candidate, self.candidates)
+        self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goals_refused])
+        self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
 
     def _replace(
         self, name: str, kind: type[Refusal | Candidate], own: Iterable[Refusal | Candidate]
@@ -200,7 +228,7 @@ async def _by_model(
     ledger = Ledger()
     async with open_writer(settings, exploration.folder, ledger) as writer:
         written = Written(exploration, writer.model.name, wish)
-        left = written.left()
+        left = written.goals_left() if wish.goal == "broad" else written.left()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(wish.at_once):
@@ -215,15 +243,20 @@ async def _by_model(
 async def _ask(
     writer: Writer, written: Written, left: _Left, tell: Callable[[str], object]
 ) -> None:
+    broad = written.wish.goal == "broad"
     for effect, ways in left:
         try:
             if ways:
-                written.add(await model_instruction(writer, written.exploration, ways[0]))
+                made = await model_instruction(writer, written.exploration, ways[0], broad=broad)
+                written.add(made)
             else:
                 written.refuse(effect, _NO_WAY)
         except InvalidReply as error:
             written.refuse(effect, f"no usable reply: {error}")
-        tell(f"{len(written.of_way('reverse'))} instructions for {written.effects} effects")
+        count = len(written.of_way("broad" if broad else "reverse"))
+        tell(
+            f"{count} {'broader goals' if broad else f'instructions for {written.effects} effects'}"
+        )
 
 
 async def _refer(writer: Writer, written: Written) -> None:
@@ -243,11 +276,44 @@ async def _refer(writer: Writer, written: Written) -> None:
                 written.add(instruction)
 
 
+def add_longer_way(exploration: Exploration, candidate: Candidate) -> Candidate | None:
+    """Write down the candidate of the shortest way that was not tried; None: there is none.
+
+    Rules tell the acts of the way anew; a model's instruction says what is to be in the end, so it
+    stays where it names all that is typed. A chain has no longer way here.
+    """
+    folder = exploration.folder
+    effects = distinct_effects(exploration)
+    before = read_records(folder / "instructions.jsonl", Instruction)
+    same = [one for one in before if one.writer == candidate.writer and one.way == "reverse"]
+    old = next((one for one in same if one.high == candidate.instruction), None)
+    tried = _failed(folder) | {candidate.acts}
+    own = [one for one in effects if (one.id,) == candidate.effects]
+    numbers = {number for effect in own for number in effect.triples}
+    for way in ways_to(exploration, *(t for t in exploration.triples if t.number in numbers)):
+        if old is None or acts_of(exploration, way) in tried:
+            continue
+        steps = tuple(step.number for step in way)
+        made = old.model_copy(update={"triples": steps[-1:], "steps": steps})
+        if old.writer == "rules":
+            told = rule_instruction(exploration, way)
+            if isinstance(told, str):
+                continue
+            made = told
+        elif any(step.act.text.casefold() not in old.high.casefold() for step in way):
+            continue
+        candidates, _ = make_candidates(exploration, effects, [made], share=1.0)
+        if candidates:
+            _append(folder / "instructions.jsonl", made)
+            _append(folder / "candidates.jsonl", candidates[0])
+            return candidates[0]
+    return None
+
+
 def _failed(folder: Path) -> set[tuple[Act, ...]]:
     """Ways that a proof found to lead elsewhere."""
-    reasons = {"the acts cannot be repeated", "the end fails"}
     proofs = read_records(folder / "proofs.jsonl", Proof)
-    refused = {proof.candidate for proof in proofs if proof.reason in reasons}
+    refused = {proof.candidate for proof in proofs if proof.reason in ELSEWHERE}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
     return {candidate.acts for candidate in candidates if candidate.id in refused}
 

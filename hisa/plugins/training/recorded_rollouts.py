@@ -92,6 +92,9 @@ class RecordedRollouts:
         reader, folders = _of_run, [folder]
         if (folder / "triples.jsonl").is_file():
             reader, folders = _of_proof, sorted((folder / "tasks").glob("*/"))
+        elif (collected := folder / "runs.jsonl").is_file():  # of hisa data collect
+            lines = collected.read_text("utf-8").splitlines()
+            folders = [Path(json.loads(line)["folder"]) for line in lines]
         elif not (folder / "run.json").is_file():
             bench = (folder / "bench.json").is_file()
             folders = list_runs(folder / "runs" if bench else folder)[::-1]

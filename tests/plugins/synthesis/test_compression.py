@@ -14,9 +14,14 @@ import hisa
 from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
 from hisa.actions.action_records import split
 from hisa.config import Settings
-from hisa.errors import EnvironmentFailed
+from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, whole_task
-from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
+from hisa.plugins.synthesis.data.compression import (
+    CompressedRun,
+    compress,
+    compress_all,
+    summary,
+)
 from hisa.plugins.synthesis.data.thoughts import names_target, rule_thought, seen_in_between
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
 from hisa.plugins.synthesis.model_instructions import Writer
@@ -290,3 +295,26 @@ def _called(command: list[str]) -> dict[str, Any]:
     )
     numbers: dict[str, Any] = json.loads(done.stdout)
     return numbers
+
+
+async def test_a_vision_models_yes_or_no_decides_check_2_and_the_rules_are_played_beside(
+    tmp_path: Path,
+) -> None:
+    """The button moves: the rules refuse the pair; a model that says yes is found out by a play."""
+    form = Form(pushes=True)
+    trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
+    reply = json.dumps({"reason": "Both are blue.", "same": "yes"})
+    thoughts = [json.dumps({"thought": "I will go on."})] * 8
+    model = ScriptedModel([reply, *thoughts], name="eyes")
+    run = await compress(
+        trajectory, tmp_path, Writer(model, sees=True), by_model=True, environment=form
+    )
+    assert model.requests[0].images == 2
+    assert [pair.same_by_model for pair in run.pairs] == [True]
+    assert [one.replayed for one in run.sequences] == ["other"]
+    numbers = summary([run])
+    assert (numbers["asked_of_the_model"], numbers["model_says_same"]) == (1, 1)
+    assert numbers["model_as_the_rules"] == 0
+    assert numbers["replayed_by_rules"] == {}
+    with pytest.raises(UsageError, match="compares pictures"):
+        await compress_all([trajectory], [], None, tmp_path, print, by_model=True, environment=form)

@@ -28,6 +28,7 @@ __all__ = ["collect"]
 @click.option("--model", metavar="NAME", help="The planner's model, as for hisa bench run.")
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
+@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
 @click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
 @click.option("--sample", type=click.Choice(["reward", "all", "complete"]), help="Draw.")
 @click.option("--count", type=click.IntRange(1), metavar="N", help="Draws; as many as grades.")
@@ -39,11 +40,13 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
 
     SUITE is what "hisa bench run" takes. Without it and without --from, what DIR holds is graded.
     --model reference plays the references of proved tasks. A grade tells how complete and coherent
-    a run is; who gives it does not see the run's score.
+    a run is; who gives it does not see the run's score. Goals of "hisa synth write --goal broad"
+    have no check: with --unproved their runs are kept whether they came to an end or not.
 
     \b
     hisa data collect own:pads/tasks --model reference -o collected
     hisa data collect --from benches/miniwob -o collected
+    hisa data collect own:pads/goals --unproved --model gpt-5 -o collected
     hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
     hisa data collect -o collected --sample reward --count 200
 
@@ -99,7 +102,7 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
     collection, settings = Collection(out), None
-    collection.add_runs([*how["sources"], *out.glob("benches/*/")])
+    collection.add_runs([*how["sources"], *out.glob("benches/*/")], unfinished=how["unproved"])
     if not collection.runs:
         raise UsageError(f"{out}: no finished runs", fix="--from DIR, or a SUITE")
     if how["judge"]:  # no other model is opened

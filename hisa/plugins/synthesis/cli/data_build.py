@@ -34,8 +34,9 @@ _DRAWS = click.Choice(("reward", "all", "complete"))
 @click.option("--ocr", is_flag=True, help="Read pictures to check them; seconds for each.")
 @json_option
 def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) -> None:
-    """Build a data set of the runs in DIR...: folders of runs, or benches.
+    """Build a data set of the runs in DIR...: folders of runs, benches, collections.
 
+    A collection is what "hisa data collect" made; it has the grades that --sample draws by.
     Each step with a thought becomes a sample: its picture, visible elements, thought and action,
     with licence and provenance. Steps that replay as one (DIR/sequences.jsonl) are merged. Samples
     that hold a secret or disagree with themselves are left out, and counted.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say
+from hisa.plugins.synthesis.cli.write import model_options, model_settings
 
 if TYPE_CHECKING:
+    from hisa.config import Settings
     from hisa.plugins.synthesis.explorer import Session
 
 __all__ = ["explore"]
@@ -26,12 +28,13 @@ _SECONDS = 10.0
 @click.option("--transitions", type=click.IntRange(1), help="End after so many new ones.")
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
               metavar="DIR", help="Where to write; goes on with what is there.")  # fmt: skip
+@model_options("Thinks of what is typed into fields; without one, the subject's words are.")
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @json_option
 @click.pass_context
 def explore(
-    ctx: click.Context, subject: str, minutes: float, workers: int, transitions: int | None,
-    out: Path, env: str | None, as_json: bool,
+    ctx: click.Context, /, subject: str, minutes: float, workers: int, transitions: int | None,
+    out: Path, env: str | None, as_json: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Try what an application offers, and keep what each act changed.
 
@@ -40,11 +43,13 @@ def explore(
     own (subject.yaml). A private desktop reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
-    elements, files and settings. What was tried least comes first. Dangerous controls (quit, print,
+    elements, files and settings. What was tried least comes first; it ends where nothing
+    is left. Dangerous controls (quit, print,
     send, help) are left alone. Ctrl-C ends it at any time; the same command goes on from there.
 
     \b
     hisa explore mousepad --minutes 10 -o pads
+    hisa explore mousepad --model gguf:coder-1.5b -o pads
     hisa explore page.html --transitions 40 --workers 1 -o page
     hisa synth write pads
     """
@@ -66,7 +71,7 @@ def explore(
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, settings, minutes, transitions), False
     try:
-        asyncio.run(_explore(session, workers, quiet=as_json))
+        asyncio.run(_explore_with(session, workers, settings, how, quiet=as_json))
     except KeyboardInterrupt:
         stopped = True
     finally:
@@ -79,6 +84,21 @@ def explore(
         _say_numbers(numbers)
         say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
     return int(stopped)
+
+
+async def _explore_with(
+    session: Session, workers: int, settings: Settings, how: dict[str, Any], *, quiet: bool
+) -> None:
+    """Explore, with a model that thinks of texts where one is named."""
+    from hisa.models.spending import Ledger
+    from hisa.plugins.synthesis.writing import open_writer
+
+    if not how["model"]:
+        await _explore(session, workers, quiet=quiet)
+        return
+    settings, folder = model_settings(settings, how), session.exploration.folder
+    async with open_writer(settings, folder, Ledger()) as session.writer:
+        await _explore(session, workers, quiet=quiet)
 
 
 async def _explore(session: Session, workers: int, *, quiet: bool) -> None:

@@ -24,6 +24,7 @@ _EXAMPLES = examples(
     "hisa synth write pads --chains 10",
     "hisa synth write pads --model gpt-5 --budget-usd 2",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
+    "hisa synth write pads --goal broad --model gpt-5 --limit 20",
 )
 _COUNT = click.IntRange(0, 10_000)
 
@@ -49,6 +50,10 @@ def model_options(use: str) -> Callable[[_Command], _Command]:
 @model_options("Writes the instructions; without one, rules do.")
 @click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
+@click.option(
+    "--goal", type=click.Choice(["effect", "broad"]), default="effect", show_default=True,
+    help="What each act shows it can do, or a wider task that it is a step of (takes a model).",
+)  # fmt: skip
 @click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")
 @click.option(
     "--references", type=_COUNT, default=0, metavar="N",
@@ -67,6 +72,9 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     For each distinct effect, an instruction is written from an act and the screens before and after
     it. Apart from that, a check is made from the files and settings that changed: who writes the
     one never sees the other. A candidate is not a task yet; "hisa synth prove" executes it.
+
+    --goal broad asks a model for a wider task that each act is a step of. Such a goal has no check
+    and is never proved: it goes to DIR/goals/ID, for "hisa data collect own:DIR/goals --unproved".
 
     DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl (what became nothing, and why),
     and calls.jsonl (the model's turns).
@@ -100,12 +108,17 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
         return
     kinds = ", ".join(f"{count} {way.replace('_', '-')}" for way, count in ways.items())
     say(f"{written.effects} distinct effects; instructions by {written.writer}: {kinds or 'none'}")
-    say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
+    if written.wish.goal == "broad":
+        say(f"{len(written.of_way('broad'))} broader goals in {folder / 'goals'}")
+    else:
+        say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
     for menu, count in written.menus.most_common(1):
         say(f"most are from one menu or dialog: {count / written.menus.total():.0%}, {menu}")
     for reason, count in reasons.most_common():
         say(f"  {count:4} refused: {reason}")
     if written.stopped:
         say(f"ended early: {written.stopped}")
-    if written.candidates:
+    if written.wish.goal == "broad" and written.of_way("broad"):
+        say(f"next:\n  hisa data collect own:{folder}/goals --unproved --model NAME -o collected")
+    elif written.candidates:
         say(f"next:\n  hisa synth prove {folder} --workers 2")

@@ -7,29 +7,22 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
-from hisa.plugins.synthesis.data.trajectories import read_trajectories, trajectory_of
+from hisa.plugins.synthesis.data.trajectories import (
+    CollectedRun,
+    read_trajectories,
+    trajectory_of,
+)
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, Grade, grade
 from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.writing import open_writer
 from hisa.runs.read import load_run
 from hisa.text.redact import redact
 
-__all__ = ["CollectedRun", "Collection", "read_grades"]
-
-
-class CollectedRun(BaseModel):
-    """A run of a collection; ``folder`` is absolute."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    run: str
-    folder: str
-    task: str
+__all__ = ["Collection", "read_grades"]
 
 
 def read_grades(folder: Path, judge: str = RULES) -> list[Grade]:
@@ -47,9 +40,9 @@ class Collection:
         self.left_out: Counter[str] = Counter()
         self.stopped = ""  # why grading ended early
 
-    def add_runs(self, sources: Sequence[Path]) -> None:
-        """Add the finished runs of run folders, folders of them and benches."""
-        trajectories, self.left_out = read_trajectories(sources)
+    def add_runs(self, sources: Sequence[Path], *, unfinished: bool = False) -> None:
+        """Add finished runs of run folders, folders of them and benches; or those cut off too."""
+        trajectories, self.left_out = read_trajectories(sources, unfinished=unfinished)
         with closing(AppendOnlyFile(self.folder / "runs.jsonl")) as file:
             for one in trajectories:
                 if one.id not in self.runs:
@@ -73,7 +66,7 @@ class Collection:
                 waiting = [run for run in self.runs.values() if run.run not in graded][:limit]
                 for number, run in enumerate(waiting, 1):
                     try:
-                        trajectory = trajectory_of(load_run(Path(run.folder)))
+                        trajectory = trajectory_of(load_run(Path(run.folder)), unfinished=True)
                         graded[run.run] = await grade(trajectory, judge)
                         append_record(file, graded[run.run])
                     except (BudgetExceeded, ModelUnavailable) as error:

@@ -9,17 +9,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from hisa.actions import Action, parse, points, slots, to_space
 from hisa.errors import HisaError, UsageError
 from hisa.events import Acted, Observed
+from hisa.plugins.synthesis.exploration import read_records
 from hisa.runs.kept_elements import read_elements
 from hisa.runs.read import ELEMENTS, Run, list_runs, load_run
 from hisa.runs.step_records import StepRecord
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Element, Screenshot
 
-__all__ = ["Look", "Trajectory", "TrajectoryStep", "look_of", "read_trajectories"]
+__all__ = ["CollectedRun", "Look", "Trajectory", "TrajectoryStep", "look_of", "read_trajectories"]
 __all__ += ["trajectory_of"]
+
+
+_ENDED = frozenset({"succeeded", "infeasible", "ended", "max_steps"})
+_CUT_OFF = frozenset({"max_steps", "budget", "model_error", "stopped"})
+"""Statuses of runs that did not come to an end of their own."""
+
+
+class CollectedRun(BaseModel):
+    """A run of a collection, a line of ``runs.jsonl``; ``folder`` is absolute."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    run: str
+    folder: str
+    task: str
 
 
 @dataclass(frozen=True)
@@ -97,22 +114,22 @@ class Trajectory:
     score: float | None
     success: bool
     status: str
-    """How the run ended; "max_steps" where it was cut off."""
+    """How the run ended."""
     by_person: int = 0
     """How many steps were left out, since a person acted in them or right before."""
 
     @property
     def truncated(self) -> bool:
-        """Whether its steps ran out."""
-        return self.status == "max_steps"
+        """Whether it was cut off: by its steps, a budget, its model or a person."""
+        return self.status in _CUT_OFF
 
 
-def trajectory_of(run: Run) -> Trajectory:
-    """The trajectory of a run that ended.
+def trajectory_of(run: Run, *, unfinished: bool = False) -> Trajectory:
+    """The trajectory of a run that ended; ``unfinished``: also of one that was cut off.
 
     Raises: UsageError where it did not end, its machine or model failed, or it has no usable step.
     """
-    if not run.ended or run.status not in ("succeeded", "infeasible", "ended", "max_steps"):
+    if not run.ended or run.status not in (_ENDED | _CUT_OFF if unfinished else _ENDED):
         raise UsageError(f"{run.id}: its run is {run.status}", fix="hisa runs ls")
     own = [r for r in run.steps if not any(act.did == "acted" for act in r.person)]
     steps = tuple(step for record in own if (step := _step(run, record)) is not None)
@@ -127,25 +144,36 @@ def trajectory_of(run: Run) -> Trajectory:
     )  # fmt: skip
 
 
-def read_trajectories(folders: Sequence[Path]) -> tuple[list[Trajectory], Counter[str]]:
-    """Trajectories of run folders, of folders of them and of benches, oldest first.
+def read_trajectories(
+    folders: Sequence[Path], *, unfinished: bool = False
+) -> tuple[list[Trajectory], Counter[str]]:
+    """Trajectories of run folders, of folders of them, of benches and collections, oldest first.
 
-    The second value counts what could not be used, by the reason.
+    ``unfinished`` takes those that were cut off as well; a collection has them only where they were
+    collected so. The second value counts what could not be used, by the reason.
     """
     trajectories: list[Trajectory] = []
     left_out: Counter[str] = Counter()
     for folder in folders:
-        bench = (folder / "bench.json").is_file()
-        inside = list_runs(folder / "runs" if bench else folder)[::-1]
-        for place in [folder] if (folder / "run.json").is_file() else inside:
+        collected = read_records(folder / "runs.jsonl", CollectedRun)
+        for place in _run_folders(folder, collected):
             try:
-                trajectories.append(trajectory_of(load_run(place)))
+                cut_off = unfinished or bool(collected)
+                trajectories.append(trajectory_of(load_run(place), unfinished=cut_off))
                 left_out.update(["a person acted in its step"] * trajectories[-1].by_person)
             except UsageError as error:
                 left_out[str(error).partition(": ")[2] or str(error)] += 1
             except (HisaError, ValueError, OSError, LookupError, TypeError):
                 left_out["it is damaged"] += 1
     return trajectories, left_out
+
+
+def _run_folders(folder: Path, collected: Sequence[CollectedRun]) -> list[Path]:
+    if (folder / "run.json").is_file():
+        return [folder]
+    if collected:
+        return [Path(run.folder) for run in collected]
+    return list_runs(folder / "runs" if (folder / "bench.json").is_file() else folder)[::-1]
 
 
 def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:

@@ -1,0 +1,168 @@
+"""Controls of equal names in words, scrolls, names in instructions, and where exploring ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import Scroll
+from hisa.config import Settings
+from hisa.machine.storage import AppendOnlyFile
+from hisa.plugins.synthesis import make_candidates, writing
+from hisa.plugins.synthesis.doing import actions_of, find
+from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
+from hisa.plugins.synthesis.explorer import Session
+from hisa.plugins.synthesis.lint import no_task
+from hisa.plugins.synthesis.model_instructions import Writer
+from hisa.plugins.synthesis.offers import offers
+from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.rule_instructions import rule_instruction
+from hisa.plugins.synthesis.subject import load_subject
+from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
+from hisa.plugins.synthesis.ways_there import ways_to
+from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.screen.observation import Element
+from hisa.testing.scripted import ScriptedModel
+from tests.plugins.synthesis.test_frontier import BAR, FRAME, PAD, element, look
+from tests.plugins.synthesis.test_writing import LOOKS, unpacked
+
+
+def words(*elements: Element) -> list[str]:
+    from hisa.plugins.synthesis.telling_apart import told_apart
+
+    same = [one for one in elements if one.role == "push button"]
+    return [told_apart(one, same, elements) for one in same]
+
+
+def test_equal_names_are_told_apart_by_row_then_group_then_order() -> None:
+    rows = [
+        part
+        for row, name in enumerate(("Milk", "Bread"))
+        for part in (
+            element("static", "•", row, 0, column=-100),
+            element("static", name, row, 0),
+            element("push button", "Delete", row, 0, column=100),
+        )
+    ]
+    assert words(FRAME, *rows) == [' in the row "Milk"', ' in the row "Bread"']
+    groups = [element("panel", "Billing", 1, 0), element("panel", "Delivery", 2, 0)]
+    held = [element("push button", "Edit", row, row) for row in (1, 2)]
+    assert words(FRAME, *groups, *held) == [
+        ' in the group "Billing"',
+        ' in the group "Delivery"',
+    ]
+    plain = [element("push button", "More", row, 0) for row in (1, 2, 3)]
+    assert words(FRAME, *plain)[1] == ", number 2 of 3 from the top"
+    assert words(FRAME, plain[0]) == [""]
+
+
+def test_a_scrollable_area_is_scrolled_though_a_text_lies_over_it() -> None:
+    pane = element("scroll pane", "", 5, 0)
+    shown = look(FRAME, BAR, pane, element("text", "", 5, 2, "editable", "multi-line"))
+    scrolls = [act for act in offers(shown, PAD) if act.kind == "scroll"]
+    assert [act.text for act in scrolls] == ["down", "up"]
+    assert len({act.key for act in scrolls}) == 1, "they take turns"
+    (action,) = actions_of(scrolls[0], find(scrolls[0], shown))
+    assert isinstance(action, Scroll)
+    assert action.dy < 0
+
+
+@pytest.mark.parametrize("name", ["todo.html", "score.html", "explore.html", "xx.html"])
+def test_the_words_of_a_name_are_not_those_of_the_instruction(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("<title>Page</title>")
+    subject = load_subject(str(tmp_path / name))
+    exploration = Exploration.create(tmp_path / "explored", subject)
+    exploration.close()
+    text = f"In {subject.title}, turn on Dark."
+    assert no_task(text, make_candidates.names_of(exploration, ())) == []
+    assert no_task("Write TODO into the notes."), "a marker of a gap"
+    score = Act(kind="click", role="push button", name="Score")
+    assert no_task("In the game, click the push button Score.")
+    assert not no_task(
+        "In the game, click the push button Score.", make_candidates.names_of(exploration, [score])
+    )
+    assert no_task("In the game, click Cancel.", make_candidates.names_of(exploration, [score]))
+
+
+def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    subject = Exploration.open(folder).subject
+    exploration = Exploration.create(folder, subject)
+    session = Session(exploration, Settings(), minutes=60)
+    acts = 0
+    while not session.over and acts < 500:
+        session.add(exploration.triples[acts % len(exploration.triples)])
+        acts += 1
+    exploration.close()
+    assert session.over
+    assert acts < 100
+    assert session.numbers()["nothing_left"]
+    assert session.transitions == 0
+
+
+async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    written = await write_all(None, folder, Wish(most_per_menu=100), print)
+    exploration = Exploration.open(folder)
+    longer: dict[str, Candidate] = {}
+    for candidate in written.candidates:
+        proof = Proof(candidate=candidate.id, proved=False, reason="the acts cannot be repeated")
+        file = AppendOnlyFile(folder / "proofs.jsonl")
+        append_record(file, proof)
+        file.close()
+        if made := writing.add_longer_way(exploration, candidate):
+            longer[candidate.id] = made
+    assert longer
+    for candidate in written.candidates:
+        if made := longer.get(candidate.id):
+            assert len(made.acts) >= len(candidate.acts)
+            assert made.acts != candidate.acts
+            assert made.effects == candidate.effects
+    again = await write_all(None, folder, Wish(most_per_menu=100), print)
+    assert {one.id for one in longer.values()} <= {one.id for one in again.candidates}
+    kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
+    assert set(longer) <= kept, "what a proof speaks of stays"
+
+
+async def test_a_page_called_todo_gives_tasks(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    subject = json.loads((folder / "subject.json").read_text())
+    (folder / "subject.json").write_text(json.dumps(subject | {"title": "the page todo.html"}))
+    written = await write_all(None, folder, Wish(most_per_menu=100), print)
+    assert len(written.candidates) >= 3
+    assert not [one for one in written.refusals if "gap" in one.reason]
+
+
+async def test_a_control_with_a_namesake_below_it_gives_a_task(tmp_path: Path) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    for file in (folder / "elements").glob("*.json"):
+        elements = json.loads(file.read_text())
+        for one in [one for one in elements if one.get("name") == "Match case"]:
+            left, top, right, bottom = one["box"]
+            elements.append(one | {"box": [left, top + 90, right, bottom + 90]})
+        file.write_text(json.dumps(elements))
+    explored = Exploration.open(folder)
+    step = next(one for one in explored.triples if one.number == 19)
+    made = rule_instruction(explored, ways_to(explored, step)[0])
+    assert isinstance(made, Instruction), made
+    assert '"Match case", number 1 of 2' in made.high
+
+
+async def test_a_model_says_what_is_typed_and_the_subjects_words_stay_where_it_cannot(
+    tmp_path: Path,
+) -> None:
+    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
+    exploration = Exploration.create(folder, Exploration.open(folder).subject)
+    session = Session(exploration, Settings(), minutes=1)
+    field = element("text", "Search for", 5, 0, "editable")
+    shown = look(FRAME, BAR, field)
+    act = next(one for one in offers(shown, PAD) if one.kind == "type")
+    assert (await session.text_for(act, field, shown)).text == "Berlin"
+    model = ScriptedModel([json.dumps({"text": "quarterly report"}), "no", "no"])
+    session.writer = Writer(model, sees=False)
+    assert (await session.text_for(act, field, shown)).text == "quarterly report"
+    assert "Search for" in model.requests[0].text
+    assert (await session.text_for(act, field, shown)).text == "Berlin", "its reply is of no use"
+    exploration.close()
