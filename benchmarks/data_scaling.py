@@ -24,7 +24,8 @@ import torch
 from benchmarks.machine import machine
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.plugins.synthesis.data.collecting import CollectedRun, read_grades
+from hisa.plugins.synthesis.data.collecting import read_grades
+from hisa.plugins.synthesis.data.trajectories import CollectedRun
 from hisa.plugins.synthesis.data.trajectory_rewards import How, sample
 from hisa.plugins.synthesis.exploration import read_records
 from hisa.plugins.training.cloning import CloningSettings, clone

@@ -23,8 +23,7 @@ from statistics import StatisticsError, correlation
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from hisa.plugins.synthesis.data.collecting import CollectedRun
-from hisa.plugins.synthesis.data.trajectories import Trajectory, read_trajectories
+from hisa.plugins.synthesis.data.trajectories import CollectedRun, Trajectory, read_trajectories
 from hisa.plugins.synthesis.data.trajectory_rewards import Grade, looks, step_lines
 from hisa.plugins.synthesis.exploration import read_records
 

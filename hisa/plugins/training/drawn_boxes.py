@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -111,8 +111,8 @@ def _cells(ink: NDArray[np.bool_], area: _Sides) -> Iterator[_Sides]:
             yield _Sides(left + start, top + above, left + stop, top + below)
 
 
-def _stretches(marked: NDArray[np.bool_], gap: int) -> list[tuple[int, int]]:
-    """Where a line is marked, from start to stop, over gaps of so many places."""
+def _stretches(marked: Any, gap: int) -> list[tuple[int, int]]:
+    """Returns the marked parts of a line of truths, joined over gaps of so many."""
     places = np.flatnonzero(marked)
     if not len(places):
         return []

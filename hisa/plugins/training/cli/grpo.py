@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,9 @@ def _source(how: dict[str, Any], out: Path, given: Any) -> Rollouts:
     return MachineRollouts(suite, settings, out / "runs", workers=machines)
 
 
-def _asynchronous(parts: tuple[Any, ...], source: Any, how: dict[str, Any]) -> AsynchronousTraining:
+def _asynchronous(
+    parts: tuple[Any, ...], source: Callable[..., Any], how: dict[str, Any]
+) -> AsynchronousTraining:
     from hisa.plugins.training.asynchronous import AsynchronousTraining
     from hisa.plugins.training.episode_buffer import Terms
     from hisa.plugins.training.pointer_policy import PointerPolicy
