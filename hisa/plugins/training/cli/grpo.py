@@ -118,6 +118,7 @@ def _asynchronous(
     if how["env"]:  # a worker has one machine: what it leased beside would wait for that
         crew = Crew(partial(source, how, parts[0].path), policy, how["workers"], wave=1)
     else:
-        crew = Crew(partial(type(parts[2]), how["pages"]), policy, how["workers"])
+        pages: Callable[..., Any] = type(parts[2])
+        crew = Crew(partial(pages, how["pages"]), policy, how["workers"])
     terms = Terms(how["groups"], how["max_age"])
     return AsynchronousTraining(*parts, crew=crew, terms=terms, ray=how["ray"])
