@@ -181,7 +181,11 @@ async def induce(
         )
         for item in reply.patterns
     )
-    new = {one.lesson: one for one in made if one.lesson and not _repeats(one, task)}
+    new = {
+        pattern.lesson: pattern
+        for pattern in made
+        if pattern.lesson and not _repeats(pattern, task)
+    }
     return tuple(new.values())
 
 

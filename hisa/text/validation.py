@@ -30,13 +30,13 @@ def keys_at(form: type[BaseModel], place: Place) -> list[str]:
     """Returns the keys that stand beside the one at a place of a form, as they are written."""
     forms = [form]
     for name in place[:-1]:
-        fields = [field for each in forms if (field := _field(each, name)) is not None]
-        named = [each for each in forms if each.__name__ == name]
+        fields = [field for form in forms if (field := _field(form, name)) is not None]
+        named = [form for form in forms if form.__name__ == name]
         if fields:
             forms = [inner for field in fields for inner in _forms(field)]
         elif named:
             forms = named  # the form of several that pydantic names
-    names = (field.alias or name for each in forms for name, field in each.model_fields.items())
+    names = (field.alias or name for form in forms for name, field in form.model_fields.items())
     return list(dict.fromkeys(names))
 
 

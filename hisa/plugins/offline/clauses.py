@@ -118,13 +118,15 @@ def _items(text: str) -> Iterator[tuple[str, bool]]:
 
 def _list_in_lines(line: str) -> str:
     """Puts each item of a list that is written in one line on a line of its own."""
-    found = [*_MARKER_IN_LINE.finditer(line)]
-    numbers = [int(number) for one in found if (number := one["dotted"] or one["closed"])]
-    bullets = {one.group() for one in found if not (one["dotted"] or one["closed"])}
+    markers = [*_MARKER_IN_LINE.finditer(line)]
+    numbers = [
+        int(number) for marker in markers if (number := marker["dotted"] or marker["closed"])
+    ]
+    bullets = {marker.group() for marker in markers if not (marker["dotted"] or marker["closed"])}
     counted = not bullets and numbers == [*range(1, len(numbers) + 1)]
-    if len(found) < 2 or not (counted or (len(bullets) == 1 and not numbers)):
+    if len(markers) < 2 or not (counted or (len(bullets) == 1 and not numbers)):
         return line
-    places = [one.start() for one in found]
+    places = [marker.start() for marker in markers]
     pieces = (line[at:end] for at, end in pairwise([0, *places, len(line)]))
     return "\n".join(piece.rstrip(" ,") for piece in pieces if piece)
 

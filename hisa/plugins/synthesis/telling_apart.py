@@ -21,17 +21,17 @@ def told_apart(element: Element, same: Sequence[Element], look: Sequence[Element
     The first of row, group and order that none of the others shares. ``same`` are all of its role
     and name on the look, itself among them.
     """
-    others = [one for one in same if one is not element]
+    others = [control for control in same if control is not element]
     if not others:
         return ""
     for row in _row(element, look):
-        if all(row not in _row(one, look) for one in others):
+        if all(row not in _row(control, look) for control in others):
             return f' in the row "{row}"'
     for group in _groups(element, look):
-        if all(group not in _groups(one, look) for one in others):
+        if all(group not in _groups(control, look) for control in others):
             return f' in the group "{group}"'
-    ordered = sorted(same, key=lambda one: (one.box.top, one.box.left))
-    at = next(number for number, one in enumerate(ordered, 1) if one is element)
+    ordered = sorted(same, key=lambda control: (control.box.top, control.box.left))
+    at = next(number for number, control in enumerate(ordered, 1) if control is element)
     return f", number {at} of {len(ordered)} from the top"
 
 
@@ -39,22 +39,28 @@ def _row(element: Element, look: Sequence[Element]) -> list[str]:
     """The texts that stand left of an element at its height, in the same window, from the left."""
     at = element.box
     beside = [
-        one
-        for one in look
-        if one.role in _SAYS and "showing" in one.states and one.window == element.window
-        if one.box.right <= at.left and one.box.top <= at.centre.y <= one.box.bottom
+        control
+        for control in look
+        if control.role in _SAYS
+        and "showing" in control.states
+        and control.window == element.window
+        if control.box.right <= at.left and control.box.top <= at.centre.y <= control.box.bottom
     ]
-    beside.sort(key=lambda one: one.box.left)
-    texts = [_said(called(one) or one.text) for one in beside]
+    beside.sort(key=lambda control: control.box.left)
+    texts = [_quoted(called(control) or control.text) for control in beside]
     return [text for text in texts if any(letter.isalnum() for letter in text)]
 
 
 def _groups(element: Element, look: Sequence[Element]) -> list[str]:
     """The names of what holds an element, innermost first, windows left out."""
-    holding = [one for one in above(element, look) if one.parent != -1]
-    return [_said(one.name or one.label) for one in holding if one.name or one.label]
+    holding = [control for control in above(element, look) if control.parent != -1]
+    return [
+        _quoted(control.name or control.label)
+        for control in holding
+        if control.name or control.label
+    ]
 
 
-def _said(text: str) -> str:
+def _quoted(text: str) -> str:
     words = one_line(text).replace('"', "'").rstrip(" .…:")
     return words[:_LONGEST]

@@ -97,11 +97,13 @@ class Written:
         self.effects = len(self._effects)
         folder = exploration.folder
         instructions = read_records(folder / "instructions.jsonl", Instruction)
-        self.instructions = [one for one in instructions if one.writer == writer]
+        self.instructions = [
+            instruction for instruction in instructions if instruction.writer == writer
+        ]
         refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
-        own = [one for one in refusals if one.writer == writer]
-        self.refusals = [one for one in own if one.stage == "instruction"]
-        self._goals_refused = [one for one in own if one.stage == "goal"]
+        own = [refusal for refusal in refusals if refusal.writer == writer]
+        self.refusals = [refusal for refusal in own if refusal.stage == "instruction"]
+        self._goals_refused = [refusal for refusal in own if refusal.stage == "goal"]
         self.candidates: list[Candidate] = []
         self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
@@ -110,7 +112,7 @@ class Written:
 
     def of_way(self, way: str) -> list[Instruction]:
         """The instructions of one kind: "reverse" are those for an effect each."""
-        return [one for one in self.instructions if one.way == way]
+        return [instruction for instruction in self.instructions if instruction.way == way]
 
     def _leads_elsewhere(self, way: Iterable[Triple]) -> bool:
         """Whether a proof refused a way."""
@@ -118,14 +120,17 @@ class Written:
 
     def _valid(self) -> list[Instruction]:
         """The instructions for an effect each, but for those whose way leads elsewhere."""
-        ways = [(one, way_of(self.exploration, one.steps)) for one in self.of_way("reverse")]
-        return [one for one, way in ways if not self._leads_elsewhere(way)]
+        ways = [
+            (instruction, way_of(self.exploration, instruction.steps))
+            for instruction in self.of_way("reverse")
+        ]
+        return [instruction for instruction, way in ways if not self._leads_elsewhere(way)]
 
     def left(self) -> _Left:
         """The effects without an instruction or refusal, lasting ones first, and ways to each."""
-        done = {number for one in self._valid() for number in one.triples}
-        done |= {number for one in self.refusals for number in one.triples}
-        left = [one for one in self._effects if done.isdisjoint(one.triples)]
+        done = {number for instruction in self._valid() for number in instruction.triples}
+        done |= {number for refusal in self.refusals for number in refusal.triples}
+        left = [effect for effect in self._effects if done.isdisjoint(effect.triples)]
         left.sort(key=lambda effect: not effect.lasting)
         of = {triple.number: triple for triple in self.exploration.triples}
         for effect in left[: self.wish.limit]:
@@ -134,15 +139,24 @@ class Written:
 
     def goals_left(self) -> _Left:
         """The acts that changed something, of the same one the first, without a broader goal."""
-        tried = {number for one in self.of_way("broad") for number in one.triples}
-        tried |= {number for one in self._goals_refused for number in one.triples}
-        acted = [one for one in self.exploration.triples if one.differences and not one.failed]
-        acted.sort(key=lambda one: not one.differences.facts)
-        known = {one.act.key for one in acted if one.number in tried}
-        first = {one.act.key: one for one in reversed(acted) if one.act.key not in known}
-        left = [one for one in acted if first.get(one.act.key) is one]
-        for one in left[: self.wish.limit]:
-            yield Effect(id="", triples=(one.number,)), [*ways_to(self.exploration, one), (one,)]
+        tried = {number for instruction in self.of_way("broad") for number in instruction.triples}
+        tried |= {number for refusal in self._goals_refused for number in refusal.triples}
+        acted = [
+            triple
+            for triple in self.exploration.triples
+            if triple.differences and not triple.failed
+        ]
+        acted.sort(key=lambda triple: not triple.differences.facts)
+        known = {triple.act.key for triple in acted if triple.number in tried}
+        first = {
+            triple.act.key: triple for triple in reversed(acted) if triple.act.key not in known
+        }
+        left = [triple for triple in acted if first.get(triple.act.key) is triple]
+        for triple in left[: self.wish.limit]:
+            yield (
+                Effect(id="", triples=(triple.number,)),
+                [*ways_to(self.exploration, triple), (triple,)],
+            )
 
     def add(self, instruction: Instruction) -> None:
         """Write an instruction down."""
@@ -162,7 +176,7 @@ class Written:
 
     def add_chains(self) -> None:
         """Write down the chains that are not there yet."""
-        known = {one.triples for one in self.of_way("chain")}
+        known = {instruction.triples for instruction in self.of_way("chain")}
         count, seed = self.wish.chains, self.wish.seed
         for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
             if chain.triples not in known and len(self.of_way("chain")) < count:
@@ -171,15 +185,26 @@ class Written:
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
         share = self.wish.most_per_menu / 100
-        kept = [*self._valid(), *(one for one in self.instructions if one.way == "chain")]
+        kept = [
+            *self._valid(),
+            *(instruction for instruction in self.instructions if instruction.way == "chain"),
+        ]
         self.candidates, refusals = make_candidates(
             self.exploration, self._effects, kept, share=share
         )
-        known = {one.id for one in self.candidates}
+        known = {candidate.id for candidate in self.candidates}
         before = read_records(self.exploration.folder / "candidates.jsonl", Candidate)
-        own = [one for one in before if one.writer == self.writer and one.id not in known]
-        elsewhere = [one for one in own if one.acts in self._failed]  # a proof speaks of them
-        self.menus.update(menu_of(self.exploration, one.acts) for one in self.candidates)
+        own = [
+            candidate
+            for candidate in before
+            if candidate.writer == self.writer and candidate.id not in known
+        ]
+        elsewhere = [
+            candidate for candidate in own if candidate.acts in self._failed
+        ]  # a proof speaks of them
+        self.menus.update(
+            menu_of(self.exploration, candidate.acts) for candidate in self.candidates
+        )
         self.refusals += refusals
         self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goals_refused])
         self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
@@ -188,8 +213,8 @@ class Written:
         self, name: str, kind: type[Refusal | Candidate], own: Iterable[Refusal | Candidate]
     ) -> None:
         path = self.exploration.folder / name
-        others = [one for one in read_records(path, kind) if one.writer != self.writer]
-        lines = [one.model_dump_json(exclude_defaults=True) + "\n" for one in (*others, *own)]
+        others = [record for record in read_records(path, kind) if record.writer != self.writer]
+        lines = [record.model_dump_json(exclude_defaults=True) + "\n" for record in (*others, *own)]
         replace_file(path, "".join(lines).encode())
 
 
@@ -197,7 +222,7 @@ def _by_rules(exploration: Exploration, wish: Wish) -> Written:
     written = Written(exploration, "rules", wish)
     for effect, ways in written.left():
         tries = [rule_instruction(exploration, way) for way in ways]
-        good = [one for one in tries if isinstance(one, Instruction)]
+        good = [attempt for attempt in tries if isinstance(attempt, Instruction)]
         if good:
             written.add(good[0])
         else:
@@ -264,7 +289,9 @@ async def _refer(writer: Writer, written: Written) -> None:
     wish = written.wish
     for way in REFERENCES:
         while (left := wish.references - len(written.of_way(way))) > 0:
-            there = [one for one in written.instructions if one.way in REFERENCES]
+            there = [
+                instruction for instruction in written.instructions if instruction.way in REFERENCES
+            ]
             try:
                 batch = await reference_batch(
                     writer, written.exploration, way, there, seed=wish.seed
@@ -288,7 +315,7 @@ def add_longer_way(exploration: Exploration, candidate: Candidate) -> Candidate 
     same = [one for one in before if one.writer == candidate.writer and one.way == "reverse"]
     old = next((one for one in same if one.high == candidate.instruction), None)
     tried = _failed(folder) | {candidate.acts}
-    own = [one for one in effects if (one.id,) == candidate.effects]
+    own = [effect for effect in effects if (effect.id,) == candidate.effects]
     numbers = {number for effect in own for number in effect.triples}
     for way in ways_to(exploration, *(t for t in exploration.triples if t.number in numbers)):
         if old is None or acts_of(exploration, way) in tried:
