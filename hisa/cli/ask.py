@@ -52,10 +52,7 @@ def read_answer(text: str) -> Answer:
 
 
 def person(settings: Settings) -> Ask | None:
-    """Asks the person at the terminal; None where standard input is none, or nobody is to be asked.
-
-    ``run.confirm = "never"`` asks nobody: what the policy would ask about is refused.
-    """
+    """Asks the person at the terminal; None where there is none, or ``run.confirm`` is "never"."""
     return terminal_ask if settings.run.confirm != "never" and sys.stdin.isatty() else None
 
 

@@ -53,7 +53,7 @@ def toml_line(text: str, place: Sequence[int | str]) -> int:
 
 
 def _depth(tree: Any, place: Sequence[int | str]) -> int:
-    """How many names of a place there are in a tree, from its root."""
+    """Returns how many names of a place there are in a tree, from its root."""
     for depth, name in enumerate(place):
         if isinstance(tree, Mapping) and str(name) in tree:
             tree = tree[str(name)]

@@ -302,7 +302,7 @@ class OpenAIModel:
         return TryFailed(message, "refused", fix=self._other_address())
 
     def _other_address(self) -> str:
-        """What to try where nothing of the API lies at this address."""
+        """Returns what to try where nothing of the API lies at this address."""
         setting = f"models.{self._section}.base_url"
         if self._has_version:
             return f"check --model and {setting}; {self._look()}"

@@ -181,11 +181,7 @@ async def induce(
         )
         for item in reply.patterns
     )
-    new = {
-        pattern.lesson: pattern
-        for pattern in made
-        if pattern.lesson and not _repeats(pattern, task)
-    }
+    new = {new.lesson: new for new in made if new.lesson and not _repeats(new, task)}
     return tuple(new.values())
 
 

@@ -57,7 +57,7 @@ class Subject(BaseModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How its application and its documents are called."""
+        """Returns the names of its application and its documents."""
         return self.title, self.main, *(path.rpartition("/")[2] for path in self.documents)
 
     def task(self) -> Task:

@@ -97,9 +97,7 @@ class Written:
         self.effects = len(self._effects)
         folder = exploration.folder
         instructions = read_records(folder / "instructions.jsonl", Instruction)
-        self.instructions = [
-            instruction for instruction in instructions if instruction.writer == writer
-        ]
+        self.instructions = [entry for entry in instructions if entry.writer == writer]
         refusals = read_records(folder / "refused.jsonl", Refusal) if writer != "rules" else []
         own = [refusal for refusal in refusals if refusal.writer == writer]
         self.refusals = [refusal for refusal in own if refusal.stage == "instruction"]
@@ -112,7 +110,7 @@ class Written:
 
     def of_way(self, way: str) -> list[Instruction]:
         """The instructions of one kind: "reverse" are those for an effect each."""
-        return [instruction for instruction in self.instructions if instruction.way == way]
+        return [entry for entry in self.instructions if entry.way == way]
 
     def _leads_elsewhere(self, way: Iterable[Triple]) -> bool:
         """Whether a proof refused a way."""
@@ -120,15 +118,12 @@ class Written:
 
     def _valid(self) -> list[Instruction]:
         """The instructions for an effect each, but for those whose way leads elsewhere."""
-        ways = [
-            (instruction, way_of(self.exploration, instruction.steps))
-            for instruction in self.of_way("reverse")
-        ]
-        return [instruction for instruction, way in ways if not self._leads_elsewhere(way)]
+        ways = [(entry, way_of(self.exploration, entry.steps)) for entry in self.of_way("reverse")]
+        return [entry for entry, way in ways if not self._leads_elsewhere(way)]
 
     def left(self) -> _Left:
         """The effects without an instruction or refusal, lasting ones first, and ways to each."""
-        done = {number for instruction in self._valid() for number in instruction.triples}
+        done = {number for entry in self._valid() for number in entry.triples}
         done |= {number for refusal in self.refusals for number in refusal.triples}
         left = [effect for effect in self._effects if done.isdisjoint(effect.triples)]
         left.sort(key=lambda effect: not effect.lasting)
@@ -139,24 +134,15 @@ class Written:
 
     def goals_left(self) -> _Left:
         """The acts that changed something, of the same one the first, without a broader goal."""
-        tried = {number for instruction in self.of_way("broad") for number in instruction.triples}
+        tried = {number for entry in self.of_way("broad") for number in entry.triples}
         tried |= {number for refusal in self._goals_refused for number in refusal.triples}
-        acted = [
-            triple
-            for triple in self.exploration.triples
-            if triple.differences and not triple.failed
-        ]
-        acted.sort(key=lambda triple: not triple.differences.facts)
-        known = {triple.act.key for triple in acted if triple.number in tried}
-        first = {
-            triple.act.key: triple for triple in reversed(acted) if triple.act.key not in known
-        }
-        left = [triple for triple in acted if first.get(triple.act.key) is triple]
-        for triple in left[: self.wish.limit]:
-            yield (
-                Effect(id="", triples=(triple.number,)),
-                [*ways_to(self.exploration, triple), (triple,)],
-            )
+        acted = [step for step in self.exploration.triples if step.differences and not step.failed]
+        acted.sort(key=lambda step: not step.differences.facts)
+        known = {step.act.key for step in acted if step.number in tried}
+        first = {step.act.key: step for step in reversed(acted) if step.act.key not in known}
+        left = [step for step in acted if first.get(step.act.key) is step]
+        for step in left[: self.wish.limit]:
+            yield Effect(id="", triples=(step.number,)), [*ways_to(self.exploration, step), (step,)]
 
     def add(self, instruction: Instruction) -> None:
         """Write an instruction down."""
@@ -176,7 +162,7 @@ class Written:
 
     def add_chains(self) -> None:
         """Write down the chains that are not there yet."""
-        known = {instruction.triples for instruction in self.of_way("chain")}
+        known = {entry.triples for entry in self.of_way("chain")}
         count, seed = self.wish.chains, self.wish.seed
         for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
             if chain.triples not in known and len(self.of_way("chain")) < count:
@@ -185,26 +171,15 @@ class Written:
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
         share = self.wish.most_per_menu / 100
-        kept = [
-            *self._valid(),
-            *(instruction for instruction in self.instructions if instruction.way == "chain"),
-        ]
+        current = [*self._valid(), *self.of_way("chain")]
         self.candidates, refusals = make_candidates(
-            self.exploration, self._effects, kept, share=share
+            self.exploration, self._effects, current, share=share
         )
-        known = {candidate.id for candidate in self.candidates}
+        known = {entry.id for entry in self.candidates}
         before = read_records(self.exploration.folder / "candidates.jsonl", Candidate)
-        own = [
-            candidate
-            for candidate in before
-            if candidate.writer == self.writer and candidate.id not in known
-        ]
-        elsewhere = [
-            candidate for candidate in own if candidate.acts in self._failed
-        ]  # a proof speaks of them
-        self.menus.update(
-            menu_of(self.exploration, candidate.acts) for candidate in self.candidates
-        )
+        own = [entry for entry in before if entry.writer == self.writer and entry.id not in known]
+        elsewhere = [entry for entry in own if entry.acts in self._failed]  # a proof speaks of them
+        self.menus.update(menu_of(self.exploration, entry.acts) for entry in self.candidates)
         self.refusals += refusals
         self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goals_refused])
         self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
@@ -289,9 +264,7 @@ async def _refer(writer: Writer, written: Written) -> None:
     wish = written.wish
     for way in REFERENCES:
         while (left := wish.references - len(written.of_way(way))) > 0:
-            there = [
-                instruction for instruction in written.instructions if instruction.way in REFERENCES
-            ]
+            there = [entry for entry in written.instructions if entry.way in REFERENCES]
             try:
                 batch = await reference_batch(
                     writer, written.exploration, way, there, seed=wish.seed
@@ -342,7 +315,7 @@ def _failed(folder: Path) -> set[tuple[Act, ...]]:
     proofs = read_records(folder / "proofs.jsonl", Proof)
     refused = {proof.candidate for proof in proofs if proof.reason in ELSEWHERE}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
-    return {candidate.acts for candidate in candidates if candidate.id in refused}
+    return {entry.acts for entry in candidates if entry.id in refused}
 
 
 def _append(path: Path, record: BaseModel) -> None:

@@ -27,7 +27,7 @@ class _Answer(BaseModel):
 
 
 def require_eyes(writer: Writer | None) -> Writer:
-    """The model that is asked. Raises: UsageError where there is none, or it takes no pictures."""
+    """The judging model. Raises: UsageError where there is none, or it takes no pictures."""
     if writer is None or not writer.sees:
         name = writer.model.name if writer else "no model"
         fix = "--model NAME, of a model that takes pictures"
