@@ -28,7 +28,7 @@ _UNLISTED_SECONDS = 5.0
 _STARTS = frozenset(
     {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 )
-_QUICK = {"tesseract", "uname"}
+_QUICK = {"tesseract", "uname", "describe.py"}
 """Done in a moment, once for each picture or process: which test starts them hangs on the order."""
 _STARTING = ("process", "desktop", "browser", "vm", "llm")
 """Marks of tests that may start processes."""
@@ -73,9 +73,12 @@ def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "subprocess.Popen" and Path(os.fsdecode(arguments[0])).name not in _QUICK:
-        _started.append(" ".join(map(str, arguments[1])))
-    elif event != "subprocess.Popen":
+    if event == "subprocess.Popen":
+        words = arguments[1] if isinstance(arguments[1], list | tuple) else [arguments[1]]
+        names = {Path(os.fsdecode(word)).name for word in (arguments[0], *words)}
+        if not names & _QUICK:
+            _started.append(" ".join(map(str, words)))
+    else:
         _started.append(event)
 
 
