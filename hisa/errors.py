@@ -26,6 +26,8 @@ Exceptions are inert: constructing one logs nothing and touches nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "ActionRefused",
     "BudgetExceeded",
@@ -177,3 +179,11 @@ class PluginFailed(DeveloperError):
 
 class ScriptExhausted(DeveloperError):
     """A scripted model or guest was asked for more than its script holds."""
+
+
+def close_names(name: str, names: Sequence[str]) -> str:
+    """Returns " (did you mean 'x'?)" where a name is near another one; else nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.errors import HisaError, PluginFailed, UsageError
+from hisa.errors import HisaError, PluginFailed, UsageError, close_names
 from hisa.machine import plugins
 from hisa.machine.plugins import Command
-from hisa.text.validation import close_names
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

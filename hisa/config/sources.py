@@ -35,11 +35,7 @@ def source_of(
 
 
 def toml_line(text: str, place: Sequence[int | str]) -> int:
-    """Returns the line of a TOML document with which the key at a place is there, from 1.
-
-    The document is read from its beginning line by line, so that every way to write a key counts:
-    under a heading, with dots, in a table on one line.
-    """
+    """Returns the line of a TOML document that gives a key, from 1, however it is written."""
     lines = text.splitlines(keepends=True)
     wanted, depth = len(lines), 0
     for number in range(1, len(lines) + 1):

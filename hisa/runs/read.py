@@ -308,13 +308,13 @@ def load_run(name: str | Path, root: Path | None = None) -> Run:
     """A run by its folder, or by its name under ``root`` (see `find_run`).
 
     Args:
-        name: a `Path`, or a text with a separator, is a folder.
+        name: a `Path` is a folder, as is a text with a separator where no root is given.
         root: where run folders are; None: ``runs``.
 
     Raises:
         UsageError: there is no such run, or its manifest is damaged.
     """
-    if isinstance(name, Path) or "/" in name:
+    if isinstance(name, Path) or (root is None and "/" in name):
         folder = Path(name)
     else:
         folder = find_run(name, root if root is not None else Path("runs"))

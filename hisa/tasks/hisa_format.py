@@ -169,9 +169,7 @@ class HisaFormat(TaskFormat):
             file = HisaTaskFile.model_validate(tree)
         except ValidationError as error:
             reasons = explain(error, HisaTaskFile, source=partial(_line, path))
-            raise UsageError(
-                f"{path}: {reasons}", fix="mend it there; docs/tasks.md shows every key"
-            ) from error
+            raise UsageError(f"{path}: {reasons}", fix="mend it there") from error
         checks = [check.model_dump(exclude_defaults=True, by_alias=True) for check in file.check]
         return Task(
             id=file.id or path.stem,

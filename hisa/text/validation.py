@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from hisa.errors import close_names
 from hisa.text.prompt_text import one_line
 from hisa.text.redact import redact
 
-__all__ = ["close_names", "explain", "keys_at"]
+__all__ = ["explain", "keys_at"]
 
 Place: TypeAlias = Sequence[int | str]
 """Of a key: the names and numbers that lead to it from the root."""
 _VALUE_CHARACTERS = 80
 """Of a value that does not fit; chosen by hand: enough to know it again."""
-
-
-def close_names(name: str, names: Sequence[str]) -> str:
-    """Returns " (did you mean 'x'?)" where a name is near another one; else nothing."""
-    close = difflib.get_close_matches(name, names, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def keys_at(form: type[BaseModel], place: Place) -> list[str]:

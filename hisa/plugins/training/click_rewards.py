@@ -1,4 +1,4 @@
-"""Rewards of a grounder's reply: click, IoU, format, and their sums (GTA1, eq. 2 and table 6).
+"""Rewards of a grounder's reply: click, IoU and format (GTA1, eq. 2 and table 6).
 
 Boxes are (x_min, y_min, x_max, y_max) in the point's unit. The paper leaves open its IoU reward and
 how table 6 combines rewards: here it is the IoU itself, and the plain sum.
@@ -10,7 +10,7 @@ import math
 import re
 from typing import Literal
 
-__all__ = ["Box", "Variant", "click_reward", "combined_reward", "format_reward", "iou"]
+__all__ = ["Box", "Variant", "click_reward", "format_reward", "iou"]
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -40,12 +40,3 @@ def iou(first: Box, second: Box) -> float:
 def format_reward(reply: str, variant: Variant) -> float:
     """Returns 1.0 for exactly what the variant's prompt asks (tables 15 to 17), else 0.0."""
     return float(bool(re.fullmatch(_BEFORE[variant] + _ANSWER, reply.strip(), re.DOTALL)))
-
-
-def combined_reward(
-    variant: Variant, box: Box, point: Point | None, bbox: Box | None = None, reply: str = ""
-) -> float:
-    """Returns the sum of a row of table 6, for a reply's point and bounding box; None adds 0."""
-    overlap = iou(bbox, box) if bbox and variant in ("click+iou", "all") else 0.0
-    well_formed = format_reward(reply, variant) if variant in ("click+format", "all") else 0.0
-    return click_reward(point, box) + overlap + well_formed

@@ -62,6 +62,7 @@ def test_programs_installed_for_one_user_are_readable_inside(tmp_path: Path) -> 
     assert modes == [0o755, 0o755, 0o644]
 
 
+@pytest.mark.process
 def test_a_program_that_builds_a_system_makes_files_that_others_read(
     umask: int, tmp_path: Path
 ) -> None:

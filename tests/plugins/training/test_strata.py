@@ -12,7 +12,6 @@ from hisa.plugins.training.base import Policy
 from hisa.plugins.training.calibration import calibrate
 from hisa.plugins.training.click_rewards import (
     click_reward,
-    combined_reward,
     format_reward,
     iou,
 )
@@ -169,14 +168,6 @@ def test_formats_are_exactly_those_of_the_prompts() -> None:
     for reply in (answer, bbox + answer, think * 2 + answer, think + answer + "!", think + bbox):
         assert format_reward(reply, "click+format") == 0
     assert format_reward("<think>" * 20_000 + answer, "click+format") == 0
-
-
-def test_table_6_sums_its_rewards() -> None:
-    reply = "<think>there</think><answer>(20,30)</answer>"
-    assert combined_reward("click", BOX, (20, 30), BOX, reply) == 1
-    assert combined_reward("click+iou", BOX, (20, 30), (10, 20, 20, 40)) == 1.5
-    assert combined_reward("click+format", BOX, (0, 0), None, reply) == 1
-    assert combined_reward("all", BOX, None, BOX, "gibberish") == 1
 
 
 def test_calibration_tells_which_tasks_give_a_gradient() -> None:

@@ -34,6 +34,9 @@ RUNS = "runs"
 MAX_TRIES = 3
 """Tries after which a slot whose machine, worker or first step keeps failing is given up."""
 
+_FORMER = {"collection": "hisa_patterns", "dedup": 0.7, "threshold": 0.5}
+"""Defaults of settings of patterns until 2026-11-27."""
+
 
 @dataclass
 class Attempt:
@@ -289,6 +292,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
     path = folder / PLAN
     if path.exists():
         begun = _filled(read_plan(folder))
+        plan = _as_begun(plan, begun)
         differs = [
             name
             for name in ("suite", "variants", "tasks", "independent")
@@ -315,6 +319,16 @@ def _filled(plan: Plan) -> Plan:
         }
         return plan.model_copy(update={"variants": variants})
     return plan
+
+
+def _as_begun(plan: Plan, begun: Plan) -> Plan:
+    """The plan with former defaults of patterns where the bench was begun with them."""
+    variants: dict[str, Any] = {**plan.variants}
+    for name in variants.keys() & begun.variants.keys():
+        now, old = (dict(owner.variants[name]) for owner in (plan, begun))
+        former = {k: v for k, v in _FORMER.items() if old.get("patterns", {}).get(k) == v}
+        variants[name] = now | {"patterns": now.get("patterns", {}) | former}
+    return plan.model_copy(update={"variants": variants})
 
 
 def _what_differs(begun: Plan, plan: Plan) -> str:

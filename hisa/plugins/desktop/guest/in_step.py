@@ -116,9 +116,7 @@ class Pinger:
     def settle_press(self) -> None:
         """Wait until the program under the pointer has read a press and sleeps again.
 
-        A program may read its events and work on them later; while it works it is awake. Without
-        the wait 1 of 65 presses of LibreOffice's new-sheet button was lost on busy cores, with it
-        none of 79.
+        One may read its events and work on them later, as LibreOffice does on busy cores.
         """
         self.glance()
         with self._lock:

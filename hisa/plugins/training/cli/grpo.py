@@ -25,7 +25,7 @@ _EXAMPLES = examples(
     "hisa train grpo -o tuned --resume --updates 200",
     "hisa train grpo click-checkboxes -o pulsed --lr 1e-3 --updates 80 --pulse-at 41",
     "hisa train grpo click-link click-tab -o apart --asynchronous --max-age 2 --workers 4",
-    "hisa train grpo own:examples/two_buttons --env desktop "
+    "hisa train grpo own:tasks --env desktop "
     "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
     "hisa train report tuned",
 )
@@ -98,7 +98,7 @@ def _source(how: dict[str, Any], out: Path, given: Any) -> Rollouts:
     from hisa.plugins.training.machine_rollouts import MachineRollouts
 
     if len(how["pages"]) != 1:
-        raise UsageError(f"--env {how['env']}: one SUITE, such as own:examples, not pages")
+        raise UsageError(f"--env {how['env']}: one SUITE, such as own:DIR, not pages")
     changes = {"run": {"max_steps": how["max_steps"]}, "environment": {"kind": how["env"]}}
     settings = load(*given, overrides=changes)
     suite = open_suite(how["pages"][0], how["only"], settings=settings.tasks)

@@ -397,7 +397,10 @@ def test_a_bad_line_is_named(
         (lambda home: (home / "targets.jsonl").write_text("\n\n{"), "targets.jsonl:3: no JSON"),
         (lambda home: (home / "targets.jsonl").write_text("\n"), "there are no targets"),
         (lambda home: (home / "screens/form.json").write_text('{\n"a": }'), "form.json: no JSON"),
-        (lambda home: (home / "screens/form.json").write_text("{}"), "form.json: screen: is missing"),
+        (
+            lambda home: (home / "screens/form.json").write_text("{}"),
+            "form.json: screen: is missing",
+        ),
         (lambda home: (home / "screens/form.png").write_text("no"), "form.png cannot be read"),
         (lambda home: draw(home / "screens/form.png", {}, (9, 9)), "is not the size of form.png"),
     ],
