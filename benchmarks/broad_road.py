@@ -76,9 +76,11 @@ class Script:
             return tool_call("termination", "Done.")
         match = re.search(r'"([^"]+)"', goal)
         return tool_call(
-            "gui_action", "pyautogui.click(X_COORD, Y_COORD)", match[1] if match else "menu",
+            "gui_action",
+            "pyautogui.click(X_COORD, Y_COORD)",
+            match[1] if match else "menu",
             thought=f"I will click {match[1] if match else 'on'}.",
-        )  # fmt: skip
+        )
 
 
 def write_goals(folder: Path, out: Path, line: list[str]) -> Path:
@@ -109,11 +111,15 @@ def row(folder: Path, own: Path, embedder: Embedder) -> str:
     runs, _ = read_trajectories([own / "collected"]) if (own / "collected").exists() else ([], {})
     marks = Counter(grade.reward for grade in read_grades(own / "collected"))
     cells = [
-        folder.name, len(done), sum(one.act.kind == "scroll" for one in done), len(goals),
-        len(runs), sum(run.truncated for run in runs),
+        folder.name,
+        len(done),
+        sum(one.act.kind == "scroll" for one in done),
+        len(goals),
+        len(runs),
+        sum(run.truncated for run in runs),
         " ".join(str(marks[mark]) for mark in range(5, 0, -1)),
         *(_distance(texts, embedder) for texts in ([one.high for one in goals], proved)),
-    ]  # fmt: skip
+    ]
     return " | ".join(map(str, cells))
 
 

@@ -94,13 +94,22 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
             curve.append((step, trainer.hits(tests["plain"])))
             print(f"{arm} {seed}: {step} {curve[-1][1] / TESTED:.3f}", file=sys.stderr, flush=True)
     return {
-        "arm": arm, "seed": seed, "updates": updates, "cold": cold, "counts": counts, "of": TESTED,
-        "curve": curve, "hits": {style: trainer.hits(test) for style, test in tests.items()},
-        "entropy": row["entropy"], "settings": str(trainer.settings),
-        "styles": options.styles, "steps a second": round(step / (time.perf_counter() - ready), 1),
-        "render_s": round(ready - started, 1), "seconds": round(time.perf_counter() - started, 1),
+        "arm": arm,
+        "seed": seed,
+        "updates": updates,
+        "cold": cold,
+        "counts": counts,
+        "of": TESTED,
+        "curve": curve,
+        "hits": {style: trainer.hits(test) for style, test in tests.items()},
+        "entropy": row["entropy"],
+        "settings": str(trainer.settings),
+        "styles": options.styles,
+        "steps a second": round(step / (time.perf_counter() - ready), 1),
+        "render_s": round(ready - started, 1),
+        "seconds": round(time.perf_counter() - started, 1),
         "torch": torch.__version__,
-    }  # fmt: skip
+    }
 
 
 def run_all(arms: list[str], seeds: list[int], options: argparse.Namespace) -> list[dict[str, Any]]:

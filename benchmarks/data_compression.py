@@ -85,29 +85,34 @@ def report(lines: list[dict[str, Any]]) -> dict[str, Any]:
         came = [word for way in ways for word, _ in way["replayed"]]
         lengths = [n for way in ways for n in way["lengths"]]
         arms[name if name == "all checks" else f"without {name}"] = {
-            "steps": len(lengths), "steps a trajectory": round(len(lengths) / len(used), 2),
+            "steps": len(lengths),
+            "steps a trajectory": round(len(lengths) / len(used), 2),
             "actions a step": round(atoms / len(lengths), 2),
             "lengths": dict(sorted(Counter(lengths).items())),
             "kinds": Counter(", ".join(k) for way in ways for k in way["kinds"]).most_common(8),
-            "merged": len(came), "replayed": Counter(came),
+            "merged": len(came),
+            "replayed": Counter(came),
             "same": f"{came.count('same')} of {len(came)}",
             "over-compression": f"{sum(c in ('other', 'halted') for c in came)} of {len(came)}",
             "wrong location": sum(way["moved"] for way in ways),
-        }  # fmt: skip
+        }
     alone = [pair for one in used for pair in one["alone"]]
     return {
-        "runs": len(lines), "left out": Counter(one["error"] for one in lines if "error" in one),
+        "runs": len(lines),
+        "left out": Counter(one["error"] for one in lines if "error" in one),
         "without actions": sum(one.get("actions") == [] for one in lines),
         "end otherwise when played again": sum(one.get("reproduced") is False for one in lines),
-        "trajectories": len(used), "actions a trajectory": round(atoms / len(used), 2),
-        "pairs": sum(len(one["pairs"]) for one in used), "arms": arms,
+        "trajectories": len(used),
+        "actions a trajectory": round(atoms / len(used), 2),
+        "pairs": sum(len(one["pairs"]) for one in used),
+        "arms": arms,
         "refused": Counter(by for one in used for p in one["pairs"] for by in p["refusals"]),
         "under-compression": f"{sum(p['came'][0] == 'same' for p in alone)} of {len(alone)}",
         "under-compression, by check": Counter(
             f"{'+'.join(p['by'])}: {p['came'][0]}" for p in alone
         ),
         "plays": sum(one.get("plays", 0) for one in lines),
-    }  # fmt: skip
+    }
 
 
 async def measure(args: argparse.Namespace) -> list[dict[str, Any]]:

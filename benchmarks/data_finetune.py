@@ -115,9 +115,11 @@ def main() -> None:
     took, whole = time.monotonic() - loaded, time.monotonic() - started
     size = sum(p.numel() for p in model.parameters()) / 1e6
     print(f"{gguf}: {size:.0f} million parameters, float32; pictures left out")
-    print(f"loss {before:.4f} before, {after:.4f} after one step at {options.lr:g}; "
-          f"{loaded - started:.1f} s to load, {took:.1f} s for step and loss, "
-          f"{whole / 60:.1f} min in all, {options.threads} threads")  # fmt: skip
+    print(
+        f"loss {before:.4f} before, {after:.4f} after one step at {options.lr:g}; "
+        f"{loaded - started:.1f} s to load, {took:.1f} s for step and loss, "
+        f"{whole / 60:.1f} min in all, {options.threads} threads"
+    )
 
 
 if __name__ == "__main__":

@@ -78,8 +78,12 @@ def main() -> None:
     episodes, left_out = readable(options.folder)
     pages = sorted({episode.draw.task for episode in episodes.values()})
     solved = sum(episode.solved for episode in episodes.values())
-    print(machine(), f"{len(episodes)} runs of {len(pages)} pages, {solved} of them solved; "
-          f"left out: {dict(left_out)}; {', '.join(pages)}", sep="\n")  # fmt: skip
+    print(
+        machine(),
+        f"{len(episodes)} runs of {len(pages)} pages, {solved} of them solved; "
+        f"left out: {dict(left_out)}; {', '.join(pages)}",
+        sep="\n",
+    )
     grades = [one for one in read_grades(options.folder, options.judge) if one.run in episodes]
     rollouts = PageRollouts(pages)
     draws = evaluation_draws(pages, options.instances, HELD_OUT)

@@ -45,8 +45,12 @@ async def held(profile: str) -> dict[str, float]:
         for desktop in desktops:
             await desktop.__aenter__()
             await desktop.observe(elements=True, settle=5.0)
-            found.append([await asyncio.to_thread(memory, each.handle["pid"])
-                          for each in desktops[: len(found) + 1]])  # fmt: skip
+            found.append(
+                [
+                    await asyncio.to_thread(memory, each.handle["pid"])
+                    for each in desktops[: len(found) + 1]
+                ]
+            )
     finally:
         for desktop in desktops:
             await desktop.__aexit__()

@@ -30,8 +30,10 @@ def first_act(folder: Path, environment: dict[str, str]) -> dict[str, float]:
     begun = time.time()
     subprocess.run(
         [sys.executable, "-m", "hisa", "run", TASK, "--runs", str(folder / "runs"), "--no-report"],
-        env=environ, check=True, capture_output=True,
-    )  # fmt: skip
+        env=environ,
+        check=True,
+        capture_output=True,
+    )
     (log,) = folder.glob("runs/*/events.jsonl")
     seen: dict[str, float] = {}
     for line in log.read_text("utf-8").splitlines():

@@ -59,8 +59,10 @@ def main() -> None:
         checks = [s for look in looks for s in seconds(program, file.parent, look)]
         every += checks
         most = max(len(look.elements or ()) for look in looks)
-        print(f"{program.name:18} median {statistics.median(checks):.4f}, most {max(checks):.4f}, "
-              f"n={len(checks)}, up to {most} elements")  # fmt: skip
+        print(
+            f"{program.name:18} median {statistics.median(checks):.4f}, most {max(checks):.4f}, "
+            f"n={len(checks)}, up to {most} elements"
+        )
     print(f"all: median {statistics.median(every):.4f}, most {max(every):.4f}, n={len(every)}")
 
 

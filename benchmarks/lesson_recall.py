@@ -52,9 +52,14 @@ def recalled(
         store = EdgeStore(Path(folder), embedder)
         for name, (lesson, condition, _) in application["lessons"].items():
             one = Pattern(
-                name, domain, "success", lesson, condition=condition, scope="application",
+                name,
+                domain,
+                "success",
+                lesson,
+                condition=condition,
+                scope="application",
                 embedder=embedder.name,
-            )  # fmt: skip
+            )
             store.put(one, *embedder.embed([condition]))
         for instruction, *bearing in application["tasks"]:
             if threshold == -1.0:

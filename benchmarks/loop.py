@@ -89,12 +89,15 @@ async def _answer(scope: Any, receive: Callable[[], Awaitable[Any]], send: Any) 
         more = (await receive()).get("more_body", False)
     text = PLAN if planner else "Succeeded. A region changed."
     body = {
-        "id": "x", "object": "chat.completion", "created": 0, "model": "instant",
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "instant",
         "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-    }  # fmt: skip
+    }
     headers = [(b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -104,10 +104,13 @@ class _Models(_Handler):
         text = _ANSWERS.get(headers.get("x-component", ""), "Succeeded. A region changed.")
         message = {"role": "assistant", "content": text}
         body = {
-            "id": "x", "object": "chat.completion", "created": 0, "model": "instant",
+            "id": "x",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "instant",
             "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }  # fmt: skip
+        }
         return _JSON, json.dumps(body).encode()
 
 
@@ -115,9 +118,14 @@ def _look(pixels: bytes) -> bytes:
     """The body of a look, made before it is asked for."""
     window = {"id": "1", "title": "Sheet", "app": "calc", "box": None, "active": True}
     header = {
-        "screen": [SIZE.width, SIZE.height], "format": "raw", "cursor": [1, 1],
-        "windows": [window], "elements": None, "complete": False, "settled": True,
-    }  # fmt: skip
+        "screen": [SIZE.width, SIZE.height],
+        "format": "raw",
+        "cursor": [1, 1],
+        "windows": [window],
+        "elements": None,
+        "complete": False,
+        "settled": True,
+    }
     text = json.dumps(header).encode()
     return struct.pack(">I", len(text)) + text + pixels
 
@@ -163,12 +171,33 @@ def served(handler: type[_Handler]) -> Iterator[str]:
 def run_cli(folder: Path, steps: int, models: str, guest: str) -> Path:
     """Run ``hisa`` on a terminal; returns the run's folder."""
     line = [
-        sys.executable, "-m", "hisa", "run", "Open every cell.", "--env", f"guest={guest}",
-        "--model", "instant", "--max-steps", str(steps), "--confirm", "never", "--no-report",
-        "--runs", str(folder), "--set", "patterns.enabled=false",
-        "--set", "models.grounder.model=instant", "--set", f"models.grounder.base_url={models}/v1",
-        "--set", "grounder.kind=vision", "--set", "policy.defaults=never",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "hisa",
+        "run",
+        "Open every cell.",
+        "--env",
+        f"guest={guest}",
+        "--model",
+        "instant",
+        "--max-steps",
+        str(steps),
+        "--confirm",
+        "never",
+        "--no-report",
+        "--runs",
+        str(folder),
+        "--set",
+        "patterns.enabled=false",
+        "--set",
+        "models.grounder.model=instant",
+        "--set",
+        f"models.grounder.base_url={models}/v1",
+        "--set",
+        "grounder.kind=vision",
+        "--set",
+        "policy.defaults=never",
+    ]
     environment = {**os.environ, "OPENAI_BASE_URL": f"{models}/v1", "OPENAI_API_KEY": "x"}
     master, slave = pty.openpty()
     drain = threading.Thread(target=_drain, args=(master,), daemon=True)

@@ -121,14 +121,22 @@ def _memory(folder: Path, settings: Settings, task: Task) -> PatternMemory:
     if store.meta() is None:
         for number in range(5):
             pattern = Pattern(
-                id=f"p{number}", kind="failure", lesson=_LESSON.format(number), domain=task.domain,
-                condition="all", scope="application",
-            )  # fmt: skip
+                id=f"p{number}",
+                kind="failure",
+                lesson=_LESSON.format(number),
+                domain=task.domain,
+                condition="all",
+                scope="application",
+            )
             store.put(pattern, embedder.embed(["all"])[0])
     return PatternMemory(
-        store, embedder, model=FunctionModel(lambda r: _lessons()), settings=settings,
-        emit=lambda event: None, sops=open_sops(settings),
-    )  # fmt: skip
+        store,
+        embedder,
+        model=FunctionModel(lambda r: _lessons()),
+        settings=settings,
+        emit=lambda event: None,
+        sops=open_sops(settings),
+    )
 
 
 def _budget(settings: Settings) -> dict[str, Any]:

@@ -135,8 +135,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Facts that the prompt of step 100 still has.")
     parser.add_argument("--split", choices=("tune", "report"), default="report")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--every", type=int, nargs="+", default=[3, 5, 7, 9, WHOLE], metavar="N",
-                        help="intervals; 0: the whole history")  # fmt: skip
+    parser.add_argument(
+        "--every",
+        type=int,
+        nargs="+",
+        default=[3, 5, 7, 9, WHOLE],
+        metavar="N",
+        help="intervals; 0: the whole history",
+    )
     parser.add_argument("--base-url", default="", help="of an OpenAI-compatible server")
     parser.add_argument("--model", default="", help="its name there; none: the offline rules")
     parser.add_argument("--out", type=Path, help="file that keeps what was measured")

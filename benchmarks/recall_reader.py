@@ -78,13 +78,29 @@ _FACTS: dict[Split, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 _BEFORE: dict[Split, tuple[str, ...]] = {
-    "tune": ("Row {} is done as wanted.", "The dialog closed and the sheet is in front again.", "The last click had its effect."),
-    "report": ("That worked, the panel came up.", "Page {} has loaded completely now.", "The filter took, fewer lines are left."),
-}  # fmt: skip
+    "tune": (
+        "Row {} is done as wanted.",
+        "The dialog closed and the sheet is in front again.",
+        "The last click had its effect.",
+    ),
+    "report": (
+        "That worked, the panel came up.",
+        "Page {} has loaded completely now.",
+        "The filter took, fewer lines are left.",
+    ),
+}
 _AFTER: dict[Split, tuple[str, ...]] = {
-    "tune": ("I go on with the next row in the same way.", "Next I open the menu Data to sort by the second column.", "I scroll down to see what else there is."),
-    "report": ("Now I turn to the entry below it.", "I use the arrow at the top to get back to the overview.", "Then the next page has to be opened."),
-}  # fmt: skip
+    "tune": (
+        "I go on with the next row in the same way.",
+        "Next I open the menu Data to sort by the second column.",
+        "I scroll down to see what else there is.",
+    ),
+    "report": (
+        "Now I turn to the entry below it.",
+        "I use the arrow at the top to get back to the overview.",
+        "Then the next page has to be opened.",
+    ),
+}
 _RESULTS: dict[Split, tuple[str, ...]] = {
     "tune": (
         "Succeeded. Heading “Register of the southern branch” now reads “Register, page {}”. New on the screen: static “Line {}”, static “Open”, link “Next page of the register” and 14 more. Gone: static “Line 2”, static “Closed” and 9 more. The focus is on table “Entries of the day”.",
@@ -96,7 +112,7 @@ _RESULTS: dict[Split, tuple[str, ...]] = {
         "Succeeded. Heading “Shipments of the quarter” now reads “Shipments, part {}”. New on the screen: link “Details”, static “In transit”, static “Customs” and 17 more. Gone: link “Details of the first” and 8 more.",
         "Unexpected. “The list was reloaded, {} lines are new” says the notification that appeared. The focus is on table “Shipments of the quarter”.",
     ),
-}  # fmt: skip
+}
 _LIKE: dict[Split, tuple[str, str, str]] = {
     "tune": ("The pressure of pump {} is {} bar.", "4.{:02d}", "pump"),
     "report": ("Crate {} weighs in at {} kg, which is right.", "1{:02d}.5", "crate"),
@@ -205,9 +221,11 @@ async def play(split: Split, seed: int, *, every: int, notes: bool) -> list[dict
         OfflineModel(ModelSettings(model="offline")), settings.state, emit=events.append
     )
     planner = GlobalPlanner(
-        ScriptedModel([]), ToolRegistry(emit=events.append), emit=events.append,
+        ScriptedModel([]),
+        ToolRegistry(emit=events.append),
+        emit=events.append,
         budget=prompt_budget(settings),
-    )  # fmt: skip
+    )
     look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
     task = Task("recall", drawn.task)
     for step, (thought, result) in enumerate(drawn.steps, 1):

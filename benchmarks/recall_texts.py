@@ -114,7 +114,7 @@ _RESULTS: dict[Split, tuple[str, ...]] = {
         'Failed. A message says: "The list is locked by another user, try again later."',
         "Succeeded. exit 0 output: done, {} of {} items",
     ),
-}  # fmt: skip
+}
 _TARGETS = (
     "entry Sort",
     "button Options",

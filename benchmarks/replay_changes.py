@@ -116,7 +116,8 @@ def tree_of(change: Change) -> dict[str, object]:
         f"--force-renderer-accessibility {change.flags} file://$HOME/orders.html"
     )
     return {
-        "id": "ship-an-order", "domain": "browser",
+        "id": "ship-an-order",
+        "domain": "browser",
         "instruction": f"Note “{_NOTE}”, ship order 1024 and save.",
         "setup": [
             {"write": {"path": "~/orders.html", "text": page}},
@@ -128,7 +129,7 @@ def tree_of(change: Change) -> dict[str, object]:
             {"wait_window": {"title": "Orders", "seconds": 40}},
         ],
         "check": [{"file": "~/clicks.txt", "equals": "\n".join(_RIGHT)}],
-    }  # fmt: skip
+    }
 
 
 _ACTS = (
@@ -200,13 +201,17 @@ async def measured(n: int, changes: Sequence[Change]) -> bool:
 def _print_times(results: Sequence[tuple[Change, Seen]], shown: Run, seconds: float) -> None:
     """Seconds of a step's checks, and of a step in all beside the script's own."""
     checks = [s for _, seen in results for s in seen.seconds]
-    print(f"from look to plan, s: median {statistics.median(checks):.3f}, most {max(checks):.3f}, "
-          f"n={len(checks)}")  # fmt: skip
+    print(
+        f"from look to plan, s: median {statistics.median(checks):.3f}, most {max(checks):.3f}, "
+        f"n={len(checks)}"
+    )
     steps = sum(isinstance(event, Planned) for event in shown.events)
     whole = [s for change, seen in results if change.name == "none" for s in seen.whole]
     if whole:
-        print(f"steps a second: {statistics.median(whole):.2f} played, {steps / seconds:.2f} by "
-              "the script that showed it, each with setup and check")  # fmt: skip
+        print(
+            f"steps a second: {statistics.median(whole):.2f} played, {steps / seconds:.2f} by "
+            "the script that showed it, each with setup and check"
+        )
 
 
 def _table(results: Sequence[tuple[Change, Seen]]) -> bool:
@@ -214,8 +219,10 @@ def _table(results: Sequence[tuple[Change, Seen]]) -> bool:
     print(f"{'change':12} {'right':6} {'outcomes':52} wrong false-halts went-on calls")
     for change, seen in results:
         outcomes = ", ".join(f"{count} {name}" for name, count in seen.outcomes.items())
-        print(f"{change.name:12} {change.right:6} {outcomes:52} {seen.wrong:5} {seen.halted:11} "
-              f"{seen.went_on:7} {seen.calls:5}")  # fmt: skip
+        print(
+            f"{change.name:12} {change.right:6} {outcomes:52} {seen.wrong:5} {seen.halted:11} "
+            f"{seen.went_on:7} {seen.calls:5}"
+        )
         for line in seen.lines:
             print(f"    {line}")
         wrong, went_on = wrong + seen.wrong, went_on + seen.went_on

@@ -108,9 +108,11 @@ class DisturbedDesktop(DesktopEnvironment):
 
     async def _disturb(self) -> None:
         command = f"rm -f ~/.bench/ready; setsid -f {disturbing(self._case)}"
-        await self.execute(f"{command}; for n in $(seq 60); do test -e ~/.bench/ready && break; "
-                           "sleep 0.1; done; test -e ~/.bench/ready || echo never >> "
-                           "~/.bench/events.txt")  # fmt: skip
+        await self.execute(
+            f"{command}; for n in $(seq 60); do test -e ~/.bench/ready && break; "
+            "sleep 0.1; done; test -e ~/.bench/ready || echo never >> "
+            "~/.bench/events.txt"
+        )
 
     async def _note_state(self) -> None:
         state = await self.state()
@@ -222,9 +224,13 @@ async def made(demo: Demo, folder: Path, settings: Settings) -> tuple[Program, d
 
 
 async def played_once(
-    demo: Demo, case: Perturbation, program: Program, place: Path, known: Mapping[str, Any],
+    demo: Demo,
+    case: Perturbation,
+    program: Program,
+    place: Path,
+    known: Mapping[str, Any],
     settings: Settings,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """What came of one play on a fresh desktop."""
     after = place_of(case, program)
     assert after is not None, "asked for before"
@@ -244,13 +250,21 @@ async def played_once(
     on = played.outcome in ("verified", "done unverified")
     right = right_of(demo, case)
     return {
-        "outcome": played.outcome, "reason": played.reason, "wrong": wrong, "right": right,
+        "outcome": played.outcome,
+        "reason": played.reason,
+        "wrong": wrong,
+        "right": right,
         "false halt": right == "go on" and played.outcome != "verified",
         "went on": on and (right == "halt" or (right == "either" and not ended)),
-        "ended": ended, "met": met, "strange": strange, "calls": model_calls(events),
-        "steps": played.steps, "seconds": acting_seconds(events), "plans": seconds_of_plans(events),
+        "ended": ended,
+        "met": met,
+        "strange": strange,
+        "calls": model_calls(events),
+        "steps": played.steps,
+        "seconds": acting_seconds(events),
+        "plans": seconds_of_plans(events),
         "run": str(played.folder),
-    }  # fmt: skip
+    }
 
 
 async def at_once(
@@ -265,10 +279,11 @@ async def at_once(
 
     async with DesktopEnvironment() as desktop:
         result = await hisa.run(
-            task_of(demo, PERTURBATIONS[0]), environment=desktop,
+            task_of(demo, PERTURBATIONS[0]),
+            environment=desktop,
             settings=settings_for(settings, program, place, {}),
             model={"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded.")},
-        )  # fmt: skip
+        )
     seconds = acting_seconds(load_run(result.folder).events)
     outcome = "verified" if result.success else f"{result.status}: {result.message}"[:200]
     return {"outcome": outcome, "steps": result.steps, "seconds": seconds}
@@ -296,8 +311,11 @@ class Kept:
     def has(self, demo: str, case: str, number: int) -> bool:
         """Whether it was played, machines that failed left out."""
         key = (demo, case, number)
-        return any((r["demo"], r["case"], r["number"]) == key for r in self.rows
-                   if r["outcome"] != "machine failed")  # fmt: skip
+        return any(
+            (r["demo"], r["case"], r["number"]) == key
+            for r in self.rows
+            if r["outcome"] != "machine failed"
+        )
 
     def add(self, row: dict[str, Any]) -> None:
         """Keep a play, and say what came of it."""
@@ -322,8 +340,15 @@ async def measured(asked: argparse.Namespace, programs: Path, kept: Kept) -> Non
             known[demo.name] = await made(demo, programs, settings)
         except (SystemExit, OperatorError, OSError) as error:
             if not kept.has(demo.name, "made", 0):
-                kept.add({"demo": demo.name, "case": "made", "number": 0, "outcome": "no program",
-                          "reason": str(error)[:300]})  # fmt: skip
+                kept.add(
+                    {
+                        "demo": demo.name,
+                        "case": "made",
+                        "number": 0,
+                        "outcome": "no program",
+                        "reason": str(error)[:300],
+                    }
+                )
     for demo, case, number in wanted(asked, [d for d in DEMOS if d.name in known]):
         program, note = known[demo.name]
         if kept.has(demo.name, case.name, number) or place_of(case, program) is None:

@@ -75,8 +75,9 @@ def settings_in(folder: Path, seed: int, model: str = "offline", steps: int = 20
     tree = {
         "run": {"folder": folder, "seed": seed, "max_steps": steps},
         "models": {"planner": {"model": model}, "state": {"model": "offline"}},
-        "grounder": {"kind": "elements"}, "patterns": {"enabled": False},
-    }  # fmt: skip
+        "grounder": {"kind": "elements"},
+        "patterns": {"enabled": False},
+    }
     return Settings.model_validate(tree)
 
 
@@ -127,8 +128,9 @@ async def by_program(page: str, seed: int, folder: Path, lacking: str) -> Row:
         task = await TaskScorer().prepare(load_task(f"miniwob:{page}", seed=seed), desktop)
         fit = fitting_program(task, folder / "programs")
         if isinstance(fit, str):
-            return Row(page, seed, "program", "no fit", task.instruction,
-                       seconds=time.monotonic() - began)  # fmt: skip
+            return Row(
+                page, seed, "program", "no fit", task.instruction, seconds=time.monotonic() - began
+            )
         place, values = fit
         record = TaskRecord.of(task).model_dump(mode="json", exclude_defaults=True)
         program = read_program(place).model_copy(update={"task": record})
@@ -159,9 +161,16 @@ def row_of(
     asked = [event for event in run.events if isinstance(event, ModelCalled)]
     asked = [event for event in asked if not event.model.startswith("offline")]
     return Row(
-        page, seed, arm, end, reason, run.last_step, len(asked),
-        sum(event.tokens_in for event in asked), round(time.monotonic() - began, 2),
-    )  # fmt: skip
+        page,
+        seed,
+        arm,
+        end,
+        reason,
+        run.last_step,
+        len(asked),
+        sum(event.tokens_in for event in asked),
+        round(time.monotonic() - began, 2),
+    )
 
 
 class Episodes:
@@ -181,8 +190,11 @@ class Episodes:
         self.rows.append(row)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
-        print(f"{row.page} {row.seed} {row.arm}: {row.end} {row.seconds} s {row.reason[:160]}",
-              file=sys.stderr, flush=True)  # fmt: skip
+        print(
+            f"{row.page} {row.seed} {row.arm}: {row.end} {row.seconds} s {row.reason[:160]}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 async def measured(pages: Sequence[str], n: int, model: str, folder: Path, steps: int) -> list[Row]:
@@ -201,8 +213,11 @@ async def measured(pages: Sequence[str], n: int, model: str, folder: Path, steps
                     row = await by_model(page, seed, folder, model, steps)
                 episodes.add(row)
     seeds = range(FRESH, FRESH + n)
-    return [r for r in episodes.rows
-            if r.page in pages and r.seed in seeds and r.arm in ("program", model)]  # fmt: skip
+    return [
+        r
+        for r in episodes.rows
+        if r.page in pages and r.seed in seeds and r.arm in ("program", model)
+    ]
 
 
 async def _lacking(page: str, folder: Path) -> str:
@@ -224,8 +239,12 @@ def table(rows: Sequence[Row], pages: Iterable[str]) -> None:
         cells = [[row for row in some if row.arm == arm] for arm in arms]
         shares = (f"{sum(r.end == 'solved' for r in cell)}/{len(cell)}" for cell in cells)
         ends = Counter(row.end for row in some if row.arm == "program")
-        print(f"{page:28}" + "".join(f"{share:>18}" for share in shares) + "   "
-              + ", ".join(f"{count} {end}" for end, count in ends.items()))  # fmt: skip
+        print(
+            f"{page:28}"
+            + "".join(f"{share:>18}" for share in shares)
+            + "   "
+            + ", ".join(f"{count} {end}" for end, count in ends.items())
+        )
     for arm in arms:
         _arm_line(arm, [row for row in rows if row.arm == arm])
     for page in pages:
@@ -238,17 +257,24 @@ def _arm_line(arm: str, rows: Sequence[Row]) -> None:
     for name, some in (("all", rows), ("played", [row for row in rows if row.steps])):
         done = sum(row.end == "solved" for row in some)
         low, high = wilson(done, len(some))
-        middle = [statistics.median([getattr(row, what) for row in some] or [0])
-                  for what in ("steps", "calls", "tokens", "seconds")]  # fmt: skip
-        print(f"{arm}, {name}: {done}/{len(some)} solved, {low:.0%}-{high:.0%} (Wilson, 95%); "
-              "median steps {:g}, model calls {:g}, prompt tokens {:g}, seconds {:.1f}".format(
-                  *middle))  # fmt: skip
+        middle = [
+            statistics.median([getattr(row, what) for row in some] or [0])
+            for what in ("steps", "calls", "tokens", "seconds")
+        ]
+        print(
+            f"{arm}, {name}: {done}/{len(some)} solved, {low:.0%}-{high:.0%} (Wilson, 95%); "
+            "median steps {:g}, model calls {:g}, prompt tokens {:g}, seconds {:.1f}".format(
+                *middle
+            )
+        )
     ends = Counter(row.end for row in rows)
     wrong, played = ends["wrong"], sum(ends[end] for end in ("solved", "halted", "wrong"))
     if arm == "program":
-        print(f"program: {wrong} of {played} played acted wrongly, at most "
-              f"{wilson(wrong, played)[1]:.0%}; {ends['halted']} halted; "
-              f"{ends['no fit']} did not fit; {ends['no program']} without a program")  # fmt: skip
+        print(
+            f"program: {wrong} of {played} played acted wrongly, at most "
+            f"{wilson(wrong, played)[1]:.0%}; {ends['halted']} halted; "
+            f"{ends['no fit']} did not fit; {ends['no program']} without a program"
+        )
 
 
 def main() -> None:

@@ -56,8 +56,12 @@ HTTPServer(("127.0.0.1", 8377), Log).serve_forever()
 def settings_in(folder: Path) -> Settings:
     """The settings of runs without a model, kept in a folder."""
     roles = {role: {"model": "offline"} for role in ("planner", "state", "judge")}
-    tree = {"run": {"folder": folder}, "patterns": {"enabled": False}, "models": roles,
-            "grounder": {"kind": "elements"}}  # fmt: skip
+    tree = {
+        "run": {"folder": folder},
+        "patterns": {"enabled": False},
+        "models": roles,
+        "grounder": {"kind": "elements"},
+    }
     return Settings.model_validate(tree)
 
 
@@ -82,9 +86,11 @@ async def shown_once(settings: Settings, task: Task, acts: Sequence[Thing]) -> t
 
         began = time.monotonic()
         result = await hisa.run(
-            task, settings=settings, environment=desktop,
+            task,
+            settings=settings,
+            environment=desktop,
             model={"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded.")},
-        )  # fmt: skip
+        )
         seconds = time.monotonic() - began
         if not result.success:
             raise SystemExit(f"the run that shows it failed: {result.message}; {result.folder}")

@@ -104,10 +104,13 @@ async def tried(mend: Mend, place: Path, settings: Settings, model: str) -> str:
             "state": FunctionModel(lambda _: "Succeeded."),
         }
         played, kept = await play_and_mend(
-            own, settings, values={}, models=None if model else script,
+            own,
+            settings,
+            values={},
+            models=None if model else script,
             tell=lambda line: print(f"    {line}", file=sys.stderr, flush=True),
             environment=desktop,
-        )  # fmt: skip
+        )
         log = (await desktop.read_file("~/clicks.txt")).decode().splitlines()
     seconds = time.monotonic() - began
     met = [line for line in log if line not in _HARMLESS]
@@ -116,9 +119,11 @@ async def tried(mend: Mend, place: Path, settings: Settings, model: str) -> str:
     right = (mend.right == "mend") == kept and not wrong and (again is None or not calls(again))
     print(f"  {played.outcome}: {played.reason}; log: {', '.join(log)}", file=sys.stderr)
     after = f"{again.outcome}, {calls(again)} calls" if again else "-"
-    return (f"{mend.change.name:11} {mend.right:5} {played.outcome:21} {'yes' if kept else 'no':5}"
-            f"{calls(played):6} {after:18} {'WRONG' if wrong else 'none':6} "
-            f"{'right' if right else 'NOT RIGHT':9} {seconds:5.0f} s")  # fmt: skip
+    return (
+        f"{mend.change.name:11} {mend.right:5} {played.outcome:21} {'yes' if kept else 'no':5}"
+        f"{calls(played):6} {after:18} {'WRONG' if wrong else 'none':6} "
+        f"{'right' if right else 'NOT RIGHT':9} {seconds:5.0f} s"
+    )
 
 
 def calls(played: Played) -> int:

@@ -32,18 +32,23 @@ def _demonstrations(rows: Sequence[Row]) -> None:
         own = [row for row in rows if row["demo"] == demo]
         plays = [row for row in own if row["case"] == "none" and "wrong" in row]
         paces = [row["seconds"] / max(1, row["steps"]) for row in plays]
-        beside = [row["seconds"] / max(1, row["steps"]) for row in own
-                  if row["case"] == "at once" and row["outcome"] == "verified"]  # fmt: skip
+        beside = [
+            row["seconds"] / max(1, row["steps"])
+            for row in own
+            if row["case"] == "at once" and row["outcome"] == "verified"
+        ]
         if not plays:
             print(f"{demo:16} -")
             continue
         one, good = plays[0], sum(row["outcome"] == "verified" for row in plays)
         pace, other = statistics.median(paces), statistics.median(beside) if beside else None
         ratio = "-" if other is None else f"{other / pace:.2f}"
-        print(f"{demo:16} {good:4}/{len(plays):<3} {one['steps']:6} {pace:7.2f} "
-              f"{one['made'] / max(1, one['made steps']):8.2f} "
-              f"{'failed' if other is None else f'{other:.2f}':>8} {ratio:>6} "
-              f"{sum(row['calls'] for row in plays):6}")  # fmt: skip
+        print(
+            f"{demo:16} {good:4}/{len(plays):<3} {one['steps']:6} {pace:7.2f} "
+            f"{one['made'] / max(1, one['made steps']):8.2f} "
+            f"{'failed' if other is None else f'{other:.2f}':>8} {ratio:>6} "
+            f"{sum(row['calls'] for row in plays):6}"
+        )
 
 
 def _cases(plays: Sequence[Row]) -> None:
@@ -55,8 +60,10 @@ def _cases(plays: Sequence[Row]) -> None:
         )
         right = "/".join(sorted({row["right"] for row in own}))
         counts = [sum(row[word] for row in own) for word in ("wrong", "false halt", "went on")]
-        print(f"{case:12} {right:14} {len(own):5} {counts[0]:5} {counts[1]:11} {counts[2]:7}  "
-              f"{outcomes}")  # fmt: skip
+        print(
+            f"{case:12} {right:14} {len(own):5} {counts[0]:5} {counts[1]:11} {counts[2]:7}  "
+            f"{outcomes}"
+        )
         for row in own:
             if row["wrong"] or row["false halt"] or row["went on"]:
                 seen = "; ".join([*Counter(row["met"]), row["strange"][:120]]).strip("; ")
@@ -78,7 +85,7 @@ def _sums(plays: Sequence[Row]) -> bool:
         ("silent wrong acts", "wrong", plays),
         ("halts where it should go on", "false halt", onward),
         ("goings-on where it should halt", "went on", halting),
-    ):  # fmt: skip
+    ):
         count = sum(row[word] for row in of)
         bad += count if word != "false halt" else 0
         print(
@@ -87,7 +94,9 @@ def _sums(plays: Sequence[Row]) -> bool:
     print(f"model calls: {sum(row['calls'] for row in plays)} in {len(plays)} plays")
     seconds = sorted(s for row in plays for s in row["plans"])
     if seconds:
-        print(f"from look to plan, s: median {statistics.median(seconds):.3f}, 95th "
-              f"{seconds[int(0.95 * (len(seconds) - 1))]:.3f}, most {seconds[-1]:.3f}, "
-              f"n={len(seconds)}; over 0.5 s: {sum(s > 0.5 for s in seconds)}")  # fmt: skip
+        print(
+            f"from look to plan, s: median {statistics.median(seconds):.3f}, 95th "
+            f"{seconds[int(0.95 * (len(seconds) - 1))]:.3f}, most {seconds[-1]:.3f}, "
+            f"n={len(seconds)}; over 0.5 s: {sum(s > 0.5 for s in seconds)}"
+        )
     return not bad

@@ -71,11 +71,14 @@ def drawn(trajectories: Sequence[Trajectory], count: int, seed: int) -> list[dic
     chosen = random.Random(seed).sample(list(trajectories), min(count, len(trajectories)))
     return [
         {
-            "run": one.id, "instruction": one.instruction, "steps": step_lines(one),
-            "pictures": [str(look.image) for look in looks(one)[-3:]], "mark": None,
+            "run": one.id,
+            "instruction": one.instruction,
+            "steps": step_lines(one),
+            "pictures": [str(look.image) for look in looks(one)[-3:]],
+            "mark": None,
         }
         for one in chosen
-    ]  # fmt: skip
+    ]
 
 
 def _tables(marks: Mapping[str, int], scores: Mapping[str, float], title: str) -> Iterator[str]:

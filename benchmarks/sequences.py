@@ -64,9 +64,13 @@ async def save_as(environment: DesktopEnvironment, number: int) -> str:
     """Type a text, open the dialog, type a name and press Enter."""
     name, text = f"n{number}.txt", f"text {number}"
     actions: list[Action] = [
-        Hotkey(("ctrl", "a")), Write(text), Hotkey(("ctrl", "shift", "s")),
-        Hotkey(("ctrl", "a")), Write(f"/home/user/{name}"), Press("enter"),
-    ]  # fmt: skip
+        Hotkey(("ctrl", "a")),
+        Write(text),
+        Hotkey(("ctrl", "shift", "s")),
+        Hotkey(("ctrl", "a")),
+        Write(f"/home/user/{name}"),
+        Press("enter"),
+    ]
     await environment.act(actions)
     shown = await window(environment, name, 10.0)
     try:
@@ -81,10 +85,15 @@ async def fill_cells(environment: DesktopEnvironment, number: int) -> str:
     """Go to a cell by the name box, fill two cells, save."""
     row = number + 1
     actions: list[Action] = [
-        Hotkey(("ctrl", "shift", "t")), Write(f"B{row}"), Press("enter"),
-        Write(f"left{number}"), Press("tab"), Write(f"right{number}"), Press("enter"),
+        Hotkey(("ctrl", "shift", "t")),
+        Write(f"B{row}"),
+        Press("enter"),
+        Write(f"left{number}"),
+        Press("tab"),
+        Write(f"right{number}"),
+        Press("enter"),
         Hotkey(("ctrl", "s")),
-    ]  # fmt: skip
+    ]
     await environment.act(actions)
     found, deadline = "", Deadline(10.0)
     while not deadline.passed:
@@ -101,8 +110,12 @@ async def fill_form(environment: DesktopEnvironment, number: int) -> str:
     """Click a field, type, click the next, type, Enter."""
     first, second = f"ab{number}", f"cd{number}"
     actions: list[Action] = [
-        Click(at(300, 30)), Write(first), Click(at(300, 90)), Write(second), Press("enter"),
-    ]  # fmt: skip
+        Click(at(300, 30)),
+        Write(first),
+        Click(at(300, 90)),
+        Write(second),
+        Press("enter"),
+    ]
     await environment.act(actions)
     wanted = f"{first}/{second}"
     shown = await window(environment, wanted, 5.0)

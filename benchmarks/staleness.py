@@ -61,9 +61,14 @@ def run(options: argparse.Namespace, terms: Terms, seed: int, *, weighted: bool)
     """One run in a folder of its own; the clock starts with the first batch."""
     lr = 0.05 if options.toy else 1e-3
     settings = GrpoSettings(
-        updates=options.updates, groups=terms.batch, group_size=8, lr=lr, passes=1, seed=seed,
+        updates=options.updates,
+        groups=terms.batch,
+        group_size=8,
+        lr=lr,
+        passes=1,
+        seed=seed,
         evaluate_every=0,
-    )  # fmt: skip
+    )
     tasks = tuple(LENGTHS) if options.toy else tuple(options.pages.split(","))
     outcome, begun, workers = Outcome(), list[float](), crew(options)
     policy = BanditPolicy() if options.toy else PointerPolicy.fresh(seed)
@@ -81,9 +86,17 @@ def run(options: argparse.Namespace, terms: Terms, seed: int, *, weighted: bool)
     with tempfile.TemporaryDirectory() as path:
         folder = TrainingFolder(Path(path), {})
         training = AsynchronousTraining(
-            folder, policy, workers.rollouts(), tasks, settings, after,
-            crew=workers, terms=terms, weighted=weighted, ray=options.ray,
-        )  # fmt: skip
+            folder,
+            policy,
+            workers.rollouts(),
+            tasks,
+            settings,
+            after,
+            crew=workers,
+            terms=terms,
+            weighted=weighted,
+            ray=options.ray,
+        )
         training.run()
         folder.close()
     outcome.seconds = begun[-1] - begun[0]

@@ -43,21 +43,35 @@ def tiny_model(layers: int, device: str) -> Any:
     torch.manual_seed(0)
     config = Qwen2_5_VLConfig(
         text_config={
-            "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": layers,
-            "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": _VOCABULARY,
-            "max_position_embeddings": 32768, "bos_token_id": None, "eos_token_id": None,
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_hidden_layers": layers,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "vocab_size": _VOCABULARY,
+            "max_position_embeddings": 32768,
+            "bos_token_id": None,
+            "eos_token_id": None,
             "pad_token_id": _PAD,
             "rope_parameters": {
-                "rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 1_000_000.0,
+                "rope_type": "default",
+                "mrope_section": [2, 3, 3],
+                "rope_theta": 1_000_000.0,
             },
         },
         vision_config={
-            "depth": layers, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4,
-            "out_hidden_size": 64, "fullatt_block_indexes": [layers - 1],
+            "depth": layers,
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_heads": 4,
+            "out_hidden_size": 64,
+            "fullatt_block_indexes": [layers - 1],
         },
-        image_token_id=_PICTURE, vision_start_token_id=_START, vision_end_token_id=_END,
+        image_token_id=_PICTURE,
+        vision_start_token_id=_START,
+        vision_end_token_id=_END,
         pad_token_id=_PAD,
-    )  # fmt: skip
+    )
     return Qwen2_5_VLForConditionalGeneration(config).eval().to(device)
 
 
@@ -124,9 +138,11 @@ class Engine:
                 pixel_values=seen["pixel_values"].to(self._device),
                 image_grid_thw=seen["image_grid_thw"].to(self._device),
                 mm_token_type_ids=(ids == _PICTURE).int().to(self._device),
-                max_new_tokens=_WRITTEN, min_new_tokens=_WRITTEN, do_sample=False,
+                max_new_tokens=_WRITTEN,
+                min_new_tokens=_WRITTEN,
+                do_sample=False,
                 pad_token_id=_PAD,
-            )  # fmt: skip
+            )
         for job, line, picture, row in zip(jobs, lines, pictures, written, strict=True):
             said = row[longest:].tolist()
             x = sum(said[:5]) % picture.width
@@ -156,17 +172,22 @@ class _Handler(BaseHTTPRequestHandler):
         job = _job(body["messages"])
         self.engine.ask(job)
         usage = {
-            "prompt_tokens": job.tokens_in, "completion_tokens": _WRITTEN,
+            "prompt_tokens": job.tokens_in,
+            "completion_tokens": _WRITTEN,
             "total_tokens": job.tokens_in + _WRITTEN,
-        }  # fmt: skip
+        }
         message = {"role": "assistant", "content": job.answer}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         self._json(
             {
-                "id": "tiny", "object": "chat.completion", "created": 0, "model": "tiny",
-                "choices": [choice], "usage": usage,
+                "id": "tiny",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "tiny",
+                "choices": [choice],
+                "usage": usage,
             }
-        )  # fmt: skip
+        )
 
     def _json(self, content: dict[str, Any]) -> None:
         data = json.dumps(content).encode()

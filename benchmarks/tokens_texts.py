@@ -150,20 +150,23 @@ def _data() -> dict[str, str]:
         "letters": "".join(rng.choices(string.ascii_lowercase, k=2000)),
         "capitals": "".join(rng.choices(string.ascii_uppercase, k=2000)),
         "mixed case": "".join(rng.choices(string.ascii_letters, k=2000)),
-        "short nonsense": " ".join("".join(rng.choices(string.ascii_lowercase, k=5)) for _ in range(400)),
+        "short nonsense": " ".join(
+            "".join(rng.choices(string.ascii_lowercase, k=5)) for _ in range(400)
+        ),
         "printable": "".join(rng.choices(string.printable, k=2000)),
         "punctuation": "".join(rng.choices(string.punctuation, k=2000)),
         "capital words": "DO NOT PRESS THE SAVE BUTTON. ERROR: COULD NOT OPEN FILE. " * 10,
         "camel case": "getElementByIdAndReturnFirstChild setWindowTitleFromDocument " * 10,
         "snake case": "max_completion_tokens_per_request_of_the_planner_model " * 10,
         "path": "/usr/lib/x86_64-linux-gnu/libreoffice/share/registry/main.xcd:12:34 " * 10,
-        "log": "2026-11-21T22:44:23.123Z [error] pid=48213 0x7ffd3a9c: segfault at 00000010 ip\n" * 10,
+        "log": "2026-11-21T22:44:23.123Z [error] pid=48213 0x7ffd3a9c: segfault at 00000010 ip\n"
+        * 10,
         "spaces": ("a" + " " * 40 + "b\n") * 20,
         "newlines": "a\n\n\n\n\tb\n\t\t\tc\r\n" * 30,
         "rule": ("-" * 70 + "\n" + "=" * 70 + "\n") * 10,
         "one letter": "a " * 500,
         "flags": "🇩🇪🇯🇵👩‍👩‍👧‍👦👍🏽❤️" * 30,
-    }  # fmt: skip
+    }
 
 
 def _uuid(rng: random.Random) -> str:

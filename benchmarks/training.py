@@ -99,8 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts = options.part or ["pages", "collapse"]
         runs = [
             {"part": part, "seed": seed, "out": str(options.out.absolute()), **common}
-            for part in parts for seed in options.seeds
-        ]  # fmt: skip
+            for part in parts
+            for seed in options.seeds
+        ]
         _run(runs, options.jobs)
     _tables(options.out)
 
@@ -199,16 +200,24 @@ def _play(place: str, stage: str, pages: list[str], seed: int, instances: int) -
         try:
             wanted = [
                 Draw(page, HELD_OUT + number, member=member)
-                for page in pages for number in range(instances) for member in range(draws)
-            ]  # fmt: skip
+                for page in pages
+                for number in range(instances)
+                for member in range(draws)
+            ]
             for episode in source.play(wanted, policy, greedy=mode == "greedy"):
-                rows.append({
-                    "stage": stage, "mode": mode, "page": episode.draw.task,
-                    "instance": episode.draw.seed, "draw": episode.draw.member,
-                    "solved": episode.solved if episode.is_sample else None,
-                    "truncated": episode.truncated, "turns": len(episode.samples),
-                    "entropy": _mean([sample.entropy for sample in episode.samples]),
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "stage": stage,
+                        "mode": mode,
+                        "page": episode.draw.task,
+                        "instance": episode.draw.seed,
+                        "draw": episode.draw.member,
+                        "solved": episode.solved if episode.is_sample else None,
+                        "truncated": episode.truncated,
+                        "turns": len(episode.samples),
+                        "entropy": _mean([sample.entropy for sample in episode.samples]),
+                    }
+                )
         finally:
             source.close()
     Path(place + ".json").write_text(json.dumps(rows))
@@ -247,9 +256,13 @@ def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int
     policy, first = PointerPolicy.fresh(players.seed), players.folder / "first"
     usual = GrpoSettings()
     settings = GrpoSettings(
-        updates=updates, lr=COLLAPSING_RATE, groups=COLLAPSING_GROUPS, seed=players.seed,
-        evaluate_every=20, evaluation_seeds=10,
-    )  # fmt: skip
+        updates=updates,
+        lr=COLLAPSING_RATE,
+        groups=COLLAPSING_GROUPS,
+        seed=players.seed,
+        evaluate_every=20,
+        evaluation_seeds=10,
+    )
     players.play("oracle", None, COLLAPSING)
     players.play("untrained", policy, COLLAPSING)
     if not (first / "metrics.jsonl").exists() or not _has_collapsed(read_metrics(first).rows):
@@ -258,8 +271,12 @@ def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int
     at = rows[-1].update
     best = max(row.reward or 0.0 for row in rows)
     word = "collapsed" if _has_collapsed(rows) else "did not collapse"
-    print(f"{players.folder.name}: {word} after update {at}, reward {rows[-1].reward:.2f} "
-          f"of {best:.2f}", file=sys.stderr, flush=True)  # fmt: skip
+    print(
+        f"{players.folder.name}: {word} after update {at}, reward {rows[-1].reward:.2f} "
+        f"of {best:.2f}",
+        file=sys.stderr,
+        flush=True,
+    )
     collapsed = PointerPolicy.load(first / "checkpoints/last.safetensors")
     players.play("collapsed", collapsed, COLLAPSING)
     for arm in ARMS:
@@ -287,9 +304,14 @@ class _Over(Exception):
 
 
 def _train(
-    folder: Path, policy: PointerPolicy, rollouts: PageRollouts, pages: Sequence[str],
-    settings: GrpoSettings, *, until: Callable[[Sequence[MetricsRow]], bool] = lambda _rows: False,
-) -> PointerPolicy:  # fmt: skip
+    folder: Path,
+    policy: PointerPolicy,
+    rollouts: PageRollouts,
+    pages: Sequence[str],
+    settings: GrpoSettings,
+    *,
+    until: Callable[[Sequence[MetricsRow]], bool] = lambda _rows: False,
+) -> PointerPolicy:
     """The policy at the end of the settings, from the policy or what the folder has by now.
 
     The run ends early once its rows so far are such as `until` waits for.
@@ -366,9 +388,12 @@ def _by_page(runs: list[dict[str, Any]], stages: list[str]) -> None:
     groups: dict[str, Sequence[str]] = {"from scratch": COLLAPSING}
     if runs[0]["part"] == "pages":
         groups = {
-            "demonstrated": DEMONSTRATED, "one click": ONE_CLICK, "two steps": TWO_STEPS,
-            "canary": CANARY, "kept out": KEPT_OUT,
-        }  # fmt: skip
+            "demonstrated": DEMONSTRATED,
+            "one click": ONE_CLICK,
+            "two steps": TWO_STEPS,
+            "canary": CANARY,
+            "kept out": KEPT_OUT,
+        }
     for kind, pages in groups.items():
         for page in pages:
             cells = [_share(_rows(runs, stage, "greedy", [page])) for stage in ["oracle", *stages]]
@@ -384,15 +409,19 @@ def _by_stage(runs: list[dict[str, Any]], stages: list[str]) -> None:
     if runs[0]["part"] == "pages":
         sets["kept-out pages"] = [*KEPT_OUT]
     for name, pages in sets.items():
-        print(f"\n| {name} | greedy | greedy, in pairs with an earlier stage | sampled | truncated "
-              "| turns | entropy |\n|---|---|---|---|---|---|---|")  # fmt: skip
+        print(
+            f"\n| {name} | greedy | greedy, in pairs with an earlier stage | sampled | truncated "
+            "| turns | entropy |\n|---|---|---|---|---|---|---|"
+        )
         for stage in stages:
             greedy, sampled = (_rows(runs, stage, mode, pages) for mode in ("greedy", "sampled"))
             paired = _paired(runs, BASES[stage], stage, pages) if stage in BASES else ""
-            print(f"| {stage} | {_share(greedy)} | {paired} | {_share(sampled)} "
-                  f"| {_mean([row['truncated'] for row in sampled]):.0%} "
-                  f"| {_mean([row['turns'] for row in sampled]):.1f} "
-                  f"| {_mean([row['entropy'] for row in sampled]):.2f} |")  # fmt: skip
+            print(
+                f"| {stage} | {_share(greedy)} | {paired} | {_share(sampled)} "
+                f"| {_mean([row['truncated'] for row in sampled]):.0%} "
+                f"| {_mean([row['turns'] for row in sampled]):.1f} "
+                f"| {_mean([row['entropy'] for row in sampled]):.2f} |"
+            )
 
 
 def _paired(runs: list[dict[str, Any]], before: str, stage: str, pages: list[str]) -> str:
@@ -401,10 +430,11 @@ def _paired(runs: list[dict[str, Any]], before: str, stage: str, pages: list[str
     sides = [
         {
             (row["page"], run["seed"] * 10_000_000 + row["instance"]): float(row["solved"])
-            for run in runs for row in _rows([run], at, "greedy", pages)
+            for run in runs
+            for row in _rows([run], at, "greedy", pages)
         }
         for at in (stage, before)
-    ]  # fmt: skip
+    ]
     gap = paired_difference(sides[0], sides[1])
     return f"{gap.difference:+.2f} ({gap.low:+.2f} to {gap.high:+.2f}) on {before}" if gap else "-"
 
@@ -413,10 +443,13 @@ def _rows(
     runs: list[dict[str, Any]], stage: str, mode: str, pages: Sequence[str]
 ) -> list[dict[str, Any]]:
     return [
-        row for run in runs for row in run["rows"]
+        row
+        for run in runs
+        for row in run["rows"]
         if (row["stage"], row["mode"]) == (stage, mode)
-        and row["page"] in pages and row["solved"] is not None
-    ]  # fmt: skip
+        and row["page"] in pages
+        and row["solved"] is not None
+    ]
 
 
 def _share(rows: list[dict[str, Any]]) -> str:

@@ -194,8 +194,10 @@ def agreement() -> dict[str, dict[str, list[float]]]:
             apart = (vector - right).abs()
             gradient = apart[1:].norm() / right[1:].norm()
             rows.setdefault(loss, {})[name] = [
-                float(apart[0] / right[0].abs()), float(gradient), float(right[0])
-            ]  # fmt: skip
+                float(apart[0] / right[0].abs()),
+                float(gradient),
+                float(right[0]),
+            ]
     return rows
 
 

@@ -51,11 +51,15 @@ def ours(case: Case) -> tuple[Any, ...]:
     advantages = torch.tensor([*chain(*(step_advantages([case["rewards"]])[0] or ()))])
     new = torch.tensor(case["new"], requires_grad=True)
     loss = step_grpo_loss(
-        new, torch.tensor(case["old"]), torch.tensor(case["ref"]) if case.get("kl", 1) else None,
-        advantages, torch.full_like(advantages, 1 / len(new)),
-        kl=case.get("kl", 0.0003), clip_high=case.get("clip_high"),
+        new,
+        torch.tensor(case["old"]),
+        torch.tensor(case["ref"]) if case.get("kl", 1) else None,
+        advantages,
+        torch.full_like(advantages, 1 / len(new)),
+        kl=case.get("kl", 0.0003),
+        clip_high=case.get("clip_high"),
         behaviour_logprobs=torch.tensor(case["behaviour"]) if case.get("stale") else None,
-    )  # fmt: skip
+    )
     gradient = torch.autograd.grad(loss.value, new)[0]
     return loss.value.detach(), loss.kl, loss.clipped, loss.capped, gradient, advantages
 
@@ -70,11 +74,21 @@ def trainer(device: str = "cpu") -> Any:
         tiny = hub.GPT2Config(vocab_size=2, n_embd=8, n_layer=1, n_head=1)
         hub.GPT2LMHeadModel(tiny).save_pretrained(folder)
         settings = trl.GRPOConfig(
-            folder, use_cpu=device == "cpu", bf16=False, report_to=[], beta=0.1,
-            num_iterations=2, epsilon=0.2, num_generations=2, per_device_train_batch_size=2,
-            use_bias_correction_kl=False, loss_type="grpo", scale_rewards="group",
-            vllm_importance_sampling_clip_max=2.0, vllm_importance_sampling_mode="token_truncate",
-        )  # fmt: skip
+            folder,
+            use_cpu=device == "cpu",
+            bf16=False,
+            report_to=[],
+            beta=0.1,
+            num_iterations=2,
+            epsilon=0.2,
+            num_generations=2,
+            per_device_train_batch_size=2,
+            use_bias_correction_kl=False,
+            loss_type="grpo",
+            scale_rewards="group",
+            vllm_importance_sampling_clip_max=2.0,
+            vllm_importance_sampling_mode="token_truncate",
+        )
         rows, kept = data.Dataset.from_list([{"prompt": "a"}] * 2), {"rollout_func": print}
         grpo = trl.GRPOTrainer(folder, print, settings, rows, processing_class=spoken, **kept)
     grpo.model.train()

@@ -65,11 +65,13 @@ def main() -> None:
     print(
         json.dumps(
             {
-                "elements": len(largest), "keep_ms": elements, "request_ms": asked,
+                "elements": len(largest),
+                "keep_ms": elements,
+                "request_ms": asked,
                 "step_ms": round(elements + 2 * asked, 2),
             }
         )
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

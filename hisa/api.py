@@ -107,13 +107,14 @@ def _workshop(
     inquire: Inquire | None,
 ) -> RunContext:
     return RunContext(
-        environment=None if environment is None or isinstance(environment, str)
+        environment=None
+        if environment is None or isinstance(environment, str)
         else _given(environment),
         models=_own(model),
         ask=ask,
         inquire=inquire,
         listeners=[_log_event] if on_event is None else [_log_event, _Once(on_event)],
-    )  # fmt: skip
+    )
 
 
 def run_sync(

@@ -346,9 +346,10 @@ def draw(imports: Mapping[tuple[str, str], int]) -> str:
     places: dict[str, Place] = {}
     lines = core_rooms()
     upwards = sum(
-        count for (importer, imported), count in imports.items()
+        count
+        for (importer, imported), count in imports.items()
         if imported.startswith("plugins.") and not importer.startswith("plugins.")
-    )  # fmt: skip
+    )
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         'aria-label="The plugins, the core, and the way of one step">',

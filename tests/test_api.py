@@ -231,8 +231,12 @@ asyncio.run(inside()) if "inside" in sys.argv else go()
 def test_ctrl_c_ends_the_run_and_keeps_it(where: str, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", STOPPED, where],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert ran.stdout == "stopped\n", ran.stderr
     assert hisa.load_run("latest", tmp_path / "runs").status == "stopped"
 
@@ -262,8 +266,12 @@ def test_the_first_steps_run_and_are_quiet_unless_logging_is_wanted(
     script.write_text(told + (ROOT / "examples" / "first_steps.py").read_text("utf-8"), "utf-8")
     ran = subprocess.run(
         [sys.executable, script.name],
-        cwd=tmp_path, capture_output=True, text=True, check=True, env={**os.environ},
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ},
+    )
     lines = ran.stdout.splitlines()
     assert "   found 'Name'" in lines
     assert "the form says: Ada" in lines

@@ -563,11 +563,17 @@ class Hold:
 @pytest.mark.parametrize(
     ("part", "method", "steps"),
     [
-        ("environment", "reset", 0), ("scorer", "prepare", 0), ("state", "recall", 0),
-        ("environment", "observe", 0), ("planner", "plan", 0), ("grounder", "resolve", 0),
-        ("tools", "execute", 0), ("state", "abstract", 0), ("state", "refine_if_due", 0),
+        ("environment", "reset", 0),
+        ("scorer", "prepare", 0),
+        ("state", "recall", 0),
+        ("environment", "observe", 0),
+        ("planner", "plan", 0),
+        ("grounder", "resolve", 0),
+        ("tools", "execute", 0),
+        ("state", "abstract", 0),
+        ("state", "refine_if_due", 0),
     ],
-)  # fmt: skip
+)
 async def test_a_person_can_stop_a_run_in_every_phase(
     tmp_path: Path, part: str, method: str, steps: int
 ) -> None:

@@ -68,9 +68,13 @@ def test_python_blocks_run(text: str, tmp_path: Path) -> None:
     program = ["-m", "pytest", "-p", "no:cacheprovider"] if "\ndef test_" in text else []
     ran = subprocess.run(
         [sys.executable, *program, str(script)],
-        cwd=tmp_path, env={**os.environ, **own}, capture_output=True, text=True, timeout=180,
+        cwd=tmp_path,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        timeout=180,
         check=False,
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

@@ -80,18 +80,21 @@ def test_commands_are_not_offered_where_a_machine_runs_none() -> None:
 async def test_a_run_is_read_by_the_text_of_its_path(tmp_path: Path) -> None:
     model = ScriptedModel(['{"thought": "t", "tool": "termination", "input": "done"}'])
     result = await hisa.run(
-        "Do nothing.", model=model, environment=FakeEnvironment(),
+        "Do nothing.",
+        model=model,
+        environment=FakeEnvironment(),
         settings=Settings(run={"folder": tmp_path}),
-    )  # fmt: skip
+    )
     run = hisa.load_run(str(result.folder))
     assert run.folder == result.folder
 
 
 def test_only_one_place_makes_the_event_of_a_planners_call() -> None:
     places = [
-        file.name for file in (ROOT / "hisa").rglob("*.py")
+        file.name
+        for file in (ROOT / "hisa").rglob("*.py")
         if re.search(r"[^s]\bPlanned\(\n? *thought", file.read_text("utf-8"))
-    ]  # fmt: skip
+    ]
     assert places == ["planner.py"]
 
 

@@ -86,8 +86,12 @@ def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProces
     }
     return subprocess.run(
         [sys.executable, "-m", "hisa", *words],
-        cwd=folder, env=environ, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_every_door_is_announced_and_documented() -> None:
@@ -116,8 +120,10 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     names, loaded = ran.stdout.splitlines()
     assert "modest" in names
     assert loaded == "False"
@@ -548,8 +554,11 @@ def test_a_part_of_hisa_that_is_not_there_is_named_too(tmp_path: Path) -> None:
     ):
         ran = subprocess.run(
             [sys.executable, "-c", code, *words],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert ran.returncode == 3
         assert f"command {name!r} of package 'hisa-agent': ModuleNotFoundError" in ran.stderr
 
@@ -562,8 +571,10 @@ def test_the_list_of_commands_imports_none_of_them(outside: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": f"{outside}{os.pathsep}{ROOT}"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     loaded = ran.stdout.splitlines()[-1].split()
     assert loaded
     assert [name for name in loaded if name.count(".") > 2] == []

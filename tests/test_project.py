@@ -64,9 +64,10 @@ def test_public_names_are_declared_and_documented(name: str) -> None:
     public = getattr(module, "__all__", None)
     if public is None:
         own = [
-            key for key, value in vars(module).items()
+            key
+            for key, value in vars(module).items()
             if not key.startswith("_") and getattr(value, "__module__", None) == name
-        ]  # fmt: skip
+        ]
         assert not own, f"{name} has public names and no __all__: {own}"
         return
     for key in public:
@@ -204,8 +205,10 @@ def test_every_capability_is_documented_and_asked_for() -> None:
 def test_names_of_files_and_docstrings_keep_the_house_rules() -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts" / "house.py", ROOT / "hisa"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (ran.returncode, ran.stdout) == (0, "")
 
 

@@ -47,23 +47,29 @@ def in_a_run(folder: Path, body: str, chosen: str) -> str:
     ]
     return subprocess.run(
         [*command, "-c", "pyproject.toml", "-m", chosen, str(folder / "test_it.py")],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    ).stdout  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
 
 
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("body", "chosen", "says"),
     [
-        ("def test_a(): subprocess.run([sys.executable, '-c', ''])", "not process",
-         "1 passed, 1 error"),
+        (
+            "def test_a(): subprocess.run([sys.executable, '-c', ''])",
+            "not process",
+            "1 passed, 1 error",
+        ),
         ("def test_a(): os.system('true')", "not process", "1 passed, 1 error"),
         ("@pytest.mark.process\ndef test_a(): os.system('true')", "not process", "1 deselected"),
         ("def test_a(): os.system('true')", "not vm", "1 passed, 1 error"),
         ("@pytest.mark.process\ndef test_a(): os.system('true')", "not vm", "1 passed"),
         ("def test_a(): pass", "not process", "1 passed"),
     ],
-)  # fmt: skip
+)
 def test_a_process_that_no_mark_announces_fails_in_every_run(
     tmp_path: Path, body: str, chosen: str, says: str
 ) -> None:
@@ -75,9 +81,12 @@ def test_a_process_that_no_mark_announces_fails_in_every_run(
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("part", "tests"),
-    [("toolkits", "pytest tests/plugins/toolkits -n"), ("", "pytest  -n"),
-     ("core", "pytest tests --ignore tests/plugins -n")],
-)  # fmt: skip
+    [
+        ("toolkits", "pytest tests/plugins/toolkits -n"),
+        ("", "pytest  -n"),
+        ("core", "pytest tests --ignore tests/plugins -n"),
+    ],
+)
 @pytest.mark.parametrize("target", ["test", "fast"])
 def test_make_runs_the_part_that_is_named(target: str, part: str, tests: str) -> None:
     planned = subprocess.run(

@@ -58,8 +58,12 @@ class System:
         environ["PATH"] = f"{self.folder}/bin"
         done = subprocess.run(
             ["/bin/sh", str(ROOT / "scripts" / "install-system.sh"), *arguments],
-            env=environ, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -137,8 +141,9 @@ def test_the_demo_says_how_the_command_gets_on_the_path(tmp_path: Path) -> None:
     line = ["bash", str(ROOT / "scripts" / "demo.sh")]
     said = subprocess.run(line, env=environ, capture_output=True, text=True, check=True).stdout
     (command,) = [each.strip() for each in said.splitlines() if each.strip().startswith(". ")]
-    done = subprocess.run(["sh", "-c", f"{command} && echo $HISA_IS_HERE"],
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        ["sh", "-c", f"{command} && echo $HISA_IS_HERE"], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "yes\n"
 
 
@@ -240,10 +245,13 @@ def failed_then_again(folder: Path, tests: str) -> subprocess.CompletedProcess[s
     [
         (PASSES_LATER, 0, "Failed once, passed the second time."),
         ("def test_a(): assert 0", 1, "Failed twice: broken."),
-        ("import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_a(n): assert 0", 1,
-         "6 tests failed; only 1 to 5 are run again"),
+        (
+            "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_a(n): assert 0",
+            1,
+            "6 tests failed; only 1 to 5 are run again",
+        ),
     ],
-)  # fmt: skip
+)
 def test_few_failures_are_run_again_and_named(
     tmp_path: Path, tests: str, code: int, said: str
 ) -> None:

@@ -202,7 +202,7 @@ async def test_an_action_without_effect_is_named(tmp_path: Path) -> None:
         ('{"thought": "x", "actions": [3]}', "actions"),
         ('{"thought": "x", "actions": "all"}', "actions"),
     ],
-)  # fmt: skip
+)
 async def test_a_list_that_cannot_be_used_is_refused_and_asked_for_again(
     tmp_path: Path, reply: str, told: str
 ) -> None:

@@ -59,8 +59,13 @@ class Tree:
         environ |= {"HOME": str(self.home), "PATH": f"{self.python.parent}:{os.environ['PATH']}"}
         done = subprocess.run(
             ["hisa", *arguments],
-            cwd=self.empty, env=environ, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            cwd=self.empty,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -161,8 +166,9 @@ def test_a_library_that_is_missing_is_added_by_the_command_that_is_named(tree: T
     line = [str(tree.python), "-c", script, "bench", "prefetch"]
     line += [f"spider2v:{ROOT}/tests/data/spider2v"]
     environ = {**os.environ, "PYTHONPATH": str(block), "HOME": str(tree.home)}
-    done = subprocess.run(line, cwd=tree.empty, env=environ, capture_output=True, text=True,
-                          timeout=120, check=False)  # fmt: skip
+    done = subprocess.run(
+        line, cwd=tree.empty, env=environ, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 2
     assert "openpyxl" in done.stderr
     assert "try: hisa install tasks" in done.stderr

@@ -49,17 +49,32 @@ def alone(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess
     path = os.pathsep.join((str(BLOCKER), str(ROOT)))
     return subprocess.run(
         [sys.executable, *words],
-        cwd=folder, env={**os.environ, "PYTHONPATH": path, **more},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_the_suite_of_the_core_passes() -> None:
     unmarked = "not desktop and not browser and not process and not vm"
     ran = alone(
-        ROOT, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "core_suite", "-m", unmarked,
-        "--hypothesis-profile=few", "--deselect", LONGEST, "tests",
-    )  # fmt: skip
+        ROOT,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "core_suite",
+        "-m",
+        unmarked,
+        "--hypothesis-profile=few",
+        "--deselect",
+        LONGEST,
+        "tests",
+    )
     assert ran.returncode == 0, ran.stdout[-4000:]
     passed = re.search(r"(\d+) passed", ran.stdout)
     assert passed is not None

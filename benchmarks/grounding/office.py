@@ -156,8 +156,12 @@ def _document() -> bytes:
     text.add_paragraph("Order more beech before the end of April", "List Bullet")
     text.add_paragraph("Repair the band saw", "List Bullet")
     table = text.add_table(4, 3, "Table Grid")
-    rows = (("Task", "Who", "Until"), ("Price list", "Lena", "12 April"),
-            ("Fair in Oslo", "Joseph", "3 May"), ("New lamps", "Ines", "open"))  # fmt: skip
+    rows = (
+        ("Task", "Who", "Until"),
+        ("Price list", "Lena", "12 April"),
+        ("Fair in Oslo", "Joseph", "3 May"),
+        ("New lamps", "Ines", "open"),
+    )
     for row, values in zip(table.rows, rows, strict=True):
         for cell, value in zip(row.cells, values, strict=True):
             cell.text = value

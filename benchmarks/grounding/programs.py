@@ -156,10 +156,19 @@ async def engrampa_archive(desktop: DesktopEnvironment) -> None:
     """Engrampa with a ZIP archive, its folders and files as a list."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, name in enumerate((
-            "drawings/front.svg", "drawings/side.svg", "licence.txt", "parts/bolt M6.stl",
-            "parts/hinge.stl", "photo-01.jpg", "photo-02.jpg", "README", "shopping.ods",
-        )):  # fmt: skip
+        for number, name in enumerate(
+            (
+                "drawings/front.svg",
+                "drawings/side.svg",
+                "licence.txt",
+                "parts/bolt M6.stl",
+                "parts/hinge.stl",
+                "photo-01.jpg",
+                "photo-02.jpg",
+                "README",
+                "shopping.ods",
+            )
+        ):
             info = zipfile.ZipInfo(name, (2025, 1, 3 + number, 12, 5 * number, 0))
             archive.writestr(info, b"x" * (700 + 9001 * number))
     await desktop.write_file(f"{HOME}/birdhouse.zip", buffer.getvalue())

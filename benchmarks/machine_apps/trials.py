@@ -224,8 +224,12 @@ async def _saves_archive(hand: Hand) -> None:
 async def _notebook(hand: Hand) -> None:
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "", "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3"}
-    made = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel},
-            "cells": [{**cell, "execution_count": None}]}  # fmt: skip
+    made = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": kernel},
+        "cells": [{**cell, "execution_count": None}],
+    }
     await hand.desktop.write_file(f"{_HOME}/one.ipynb", json.dumps(made).encode())
 
 

@@ -76,11 +76,13 @@ def _progress(record: Record, done: int, total: int, started: float) -> None:
     spent = time.monotonic() - started
     print(
         f"{done:>4} of {total} {spent:6.0f} s  {v['kind']:<13} {v['way']:<9} {v['phase']:<8} "
-        f"{record.verdict}" + (" PAST" if record.past else "") + (
-            f" stopped {record.stopped}" if record.stopped and v["side"] == "harmless" else ""
-        ) + (f" {record.error[:120]}" if record.error else ""),
-        file=sys.stderr, flush=True,
-    )  # fmt: skip
+        f"{record.verdict}"
+        + (" PAST" if record.past else "")
+        + (f" stopped {record.stopped}" if record.stopped and v["side"] == "harmless" else "")
+        + (f" {record.error[:120]}" if record.error else ""),
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def kept(file: Path) -> list[Record]:

@@ -24,8 +24,10 @@ def heading(seed: int) -> str:
     root = Path(hisa.__file__).parent
     commit = subprocess.run(
         ["git", "-C", str(root), "rev-parse", "--short", "HEAD"],
-        capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
     load = " ".join(f"{each:.1f}" for each in os.getloadavg())
     return (
         f"red team, timed variants: hisa {hisa.__version__} {commit}, seed {seed} "

@@ -53,9 +53,14 @@ def _llama(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Serve a GGUF file by HiSA's own server process; yields its address and key."""
     key = secrets.token_hex(16)
     order = {
-        "weights": str(given.gguf.absolute()), "eyes": "", "name": given.model,
-        "context": given.context, "threads": given.threads, "key": key, "parent": os.getpid(),
-    }  # fmt: skip
+        "weights": str(given.gguf.absolute()),
+        "eyes": "",
+        "name": given.model,
+        "context": given.context,
+        "threads": given.threads,
+        "key": key,
+        "parent": os.getpid(),
+    }
     command = [given.server_python, "-m", "hisa.plugins.gguf.llama_process"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None

@@ -77,9 +77,13 @@ def _written(log: Path, episode: Episode) -> Iterator[dict[str, Any]]:
                 acted = event.get("error") or event.get("output", "")
             case kind if kind in _WRITTEN and _by_model(event):
                 yield {
-                    "kind": kind, "task": episode.goal, "call": call, "acted": acted,
-                    "shown": shown, "written": {name: event.get(name) for name in _WRITTEN[kind]},
-                }  # fmt: skip
+                    "kind": kind,
+                    "task": episode.goal,
+                    "call": call,
+                    "acted": acted,
+                    "shown": shown,
+                    "written": {name: event.get(name) for name in _WRITTEN[kind]},
+                }
             case _:
                 pass
 

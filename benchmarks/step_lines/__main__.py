@@ -101,10 +101,16 @@ async def one_run(
             on_event=heard,
         )
     return [
-        {"scene": kind, "seed": seed, "part": part, **record, "before": asdict(before),
-         "after": asdict(after)}
+        {
+            "scene": kind,
+            "seed": seed,
+            "part": part,
+            **record,
+            "before": asdict(before),
+            "after": asdict(after),
+        }
         for record, before, after in zip(told, sources, sources[1:], strict=False)
-    ]  # fmt: skip
+    ]
 
 
 async def run(options: argparse.Namespace) -> None:

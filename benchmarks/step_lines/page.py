@@ -12,15 +12,25 @@ __all__ = ["SERVER", "Act", "acts_on", "make_page"]
 
 _REFUSALS = {
     "tune": (
-        "YYYY-MM-DD, please", "This field is required", "Name must not be empty",
-        "Sorry, that seat is taken already", "Quota exceeded", "Could not reach the server",
+        "YYYY-MM-DD, please",
+        "This field is required",
+        "Name must not be empty",
+        "Sorry, that seat is taken already",
+        "Quota exceeded",
+        "Could not reach the server",
     ),
     "report": (
-        "DD/MM/YYYY, please", "Enter at least 3 letters", "That is not a valid address",
-        "Out of stock", "You are offline", "Two letters are too few", "This name is in use already",
-        "Saving failed", "Only numbers here",
+        "DD/MM/YYYY, please",
+        "Enter at least 3 letters",
+        "That is not a valid address",
+        "Out of stock",
+        "You are offline",
+        "Two letters are too few",
+        "This name is in use already",
+        "Saving failed",
+        "Only numbers here",
     ),
-}  # fmt: skip
+}
 """What the pages of either half say against an act; those to report were written down before the
 first of them was looked at, and the rules were not changed for them."""
 _GRANTS = ("Thank you, we have it.", "Saved.", "Added to your list.", "Seat 14 is yours.")
@@ -193,9 +203,23 @@ def acts_on(page: dict[str, Any], chance: random.Random, count: int) -> Iterator
     done = 0
     while done < count:
         kind = chance.choice(
-            ("type", "type", "type", "type", "send", "send", "tick", "ask", "more", "dim", "paint",
-             "add", "key", "many")
-        )  # fmt: skip
+            (
+                "type",
+                "type",
+                "type",
+                "type",
+                "send",
+                "send",
+                "tick",
+                "ask",
+                "more",
+                "dim",
+                "paint",
+                "add",
+                "key",
+                "many",
+            )
+        )
         match kind:
             case "type":
                 name, text = chance.choice(page["labels"]), chance.choice(_TYPED)

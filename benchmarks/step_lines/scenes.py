@@ -294,9 +294,14 @@ class Keyed:
         asked = sum(title in ("LibreOffice 7.4", "LibreOffice Calc") for title in windows)
         self.refused = errors + asked
         return Source(
-            texts=told["texts"], values=told["values"], windows=windows, active=active,
-            refused=self.refused, whole=False, more={"dialogs": dialogs},
-        )  # fmt: skip
+            texts=told["texts"],
+            values=told["values"],
+            windows=windows,
+            active=active,
+            refused=self.refused,
+            whole=False,
+            more={"dialogs": dialogs},
+        )
 
     def replies(self) -> Iterator[Act]:
         """Acts by chance; a dialog is closed next."""
@@ -389,10 +394,13 @@ class Situation:
         await asyncio.sleep(0.15)  # the page tells every 60 ms
         state = await _told(environment, "state")
         return Source(
-            texts=state["texts"], values=state["values"], checks=state["checks"],
-            places=state["places"], more={**self.truth, "cut": state["cut"]},
+            texts=state["texts"],
+            values=state["values"],
+            checks=state["checks"],
+            places=state["places"],
+            more={**self.truth, "cut": state["cut"]},
             whole=self.kind not in ("ticking", "file chooser"),  # what ticks is not in the log
-        )  # fmt: skip
+        )
 
     def replies(self) -> Iterator[Act]:
         """One act for each of the situation's."""

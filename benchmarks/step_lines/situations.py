@@ -183,13 +183,24 @@ def _text_selection(chance: random.Random) -> Situation:
     )
     told = (r"(?i)select|highlight|marked",)
     return body, (
-        LoggedAct("Select the sentence.", "pyautogui.tripleClick({x}, {y})", "Sentence", told,
-                  _DENIES_CHANGE),
-        LoggedAct("Select the word.", "pyautogui.doubleClick({x}, {y})", "Town", told,
-                  (*_DENIES_CHANGE, r"now reads “selected”")),
-        LoggedAct("Select everything.", "pyautogui.hotkey('ctrl', 'a')", "", (),
-                  ("now reads “selected”",)),
-    )  # fmt: skip
+        LoggedAct(
+            "Select the sentence.",
+            "pyautogui.tripleClick({x}, {y})",
+            "Sentence",
+            told,
+            _DENIES_CHANGE,
+        ),
+        LoggedAct(
+            "Select the word.",
+            "pyautogui.doubleClick({x}, {y})",
+            "Town",
+            told,
+            (*_DENIES_CHANGE, r"now reads “selected”"),
+        ),
+        LoggedAct(
+            "Select everything.", "pyautogui.hotkey('ctrl', 'a')", "", (), ("now reads “selected”",)
+        ),
+    )
 
 
 def _ticking(chance: random.Random) -> Situation:
@@ -264,10 +275,11 @@ def _hover_only(chance: random.Random) -> Situation:
     )
     never = (r"Not drawn yet", r"(?i)\bwait\b")
     acts = [
-        LoggedAct(f"Look at {town}.", "pyautogui.moveTo({x}, {y})", town,
-                  (f"Leave out {town}",), never)
+        LoggedAct(
+            f"Look at {town}.", "pyautogui.moveTo({x}, {y})", town, (f"Leave out {town}",), never
+        )
         for town in towns
-    ]  # fmt: skip
+    ]
     last = towns[-1]
     leave = _click(f"Leave out {last}", tells=(f"Left out: {last}",), denies=never)
     return body, (*acts, leave)
@@ -300,13 +312,28 @@ def _typed_fields(chance: random.Random) -> Situation:
     written = "pyautogui.click({x}, {y})\npyautogui.write('%s')"
     date = rf"2026-{month}-{day}|{month}/{day}/2026|{day}[./]{month}[./]2026"
     return body, (
-        LoggedAct("Fill in the arrival.", written % f"{month}{day}2026", "Arrival", (date,),
-                  _DENIES_CHANGE),
-        LoggedAct("Fill in the boarding time.", written % f"{hour}15AM", "Boarding",
-                  (rf"{hour}:15|{hour % 12:02}:15",), _DENIES_CHANGE),
-        LoggedAct("One cabin more.", "pyautogui.click({x}, {y})\npyautogui.press('up')", "Cabins",
-                  ("“2”|Cabins[^.]*2",), _DENIES_CHANGE),
-    )  # fmt: skip
+        LoggedAct(
+            "Fill in the arrival.",
+            written % f"{month}{day}2026",
+            "Arrival",
+            (date,),
+            _DENIES_CHANGE,
+        ),
+        LoggedAct(
+            "Fill in the boarding time.",
+            written % f"{hour}15AM",
+            "Boarding",
+            (rf"{hour}:15|{hour % 12:02}:15",),
+            _DENIES_CHANGE,
+        ),
+        LoggedAct(
+            "One cabin more.",
+            "pyautogui.click({x}, {y})\npyautogui.press('up')",
+            "Cabins",
+            ("“2”|Cabins[^.]*2",),
+            _DENIES_CHANGE,
+        ),
+    )
 
 
 def _file_chooser(chance: random.Random) -> Situation:
@@ -319,9 +346,14 @@ def _file_chooser(chance: random.Random) -> Situation:
     never = ("All windows of", "nothing was to be closed")
     return body, (
         _click("Attachment", tells=("(?i)open|file|window|dialog",), denies=never),
-        LoggedAct("Choose the file.", f"pyautogui.write('/home/user/{name}')\npyautogui.sleep(1)\n"
-                  "pyautogui.press('enter')", "", (f"{name}|Chosen",), never),
-    )  # fmt: skip
+        LoggedAct(
+            "Choose the file.",
+            f"pyautogui.write('/home/user/{name}')\npyautogui.sleep(1)\npyautogui.press('enter')",
+            "",
+            (f"{name}|Chosen",),
+            never,
+        ),
+    )
 
 
 def _keys(*steps: tuple[str, str, tuple[str, ...], tuple[str, ...]]) -> Iterator[LoggedAct]:
@@ -343,9 +375,13 @@ def office_acts(kind: str, chance: random.Random) -> Iterator[LoggedAct]:
         written = f"pyautogui.write('/home/user/{name}')\npyautogui.press('enter')"
         yield from _keys(
             ("Open a file.", "pyautogui.hotkey('ctrl', 'o')", ("(?i)“?open",), _DENIES_CHANGE),
-            ("Choose the file.", written, (f"{name}|plan|crew",),
-             ("All windows of", "nothing was to be closed")),
-        )  # fmt: skip
+            (
+                "Choose the file.",
+                written,
+                (f"{name}|plan|crew",),
+                ("All windows of", "nothing was to be closed"),
+            ),
+        )
         return
     if kind == "writer":
         table = "Insert Table"
@@ -362,20 +398,31 @@ def office_acts(kind: str, chance: random.Random) -> Iterator[LoggedAct]:
     )
     for word in words:
         yield LoggedAct(
-            "Fill the cell.", f"pyautogui.write({word!r})\npyautogui.press('enter')", "",
-            (word[:8],), no_refusal,
-        )  # fmt: skip
-    for keys, title in (("'ctrl', '1'", "Format Cells"), ("'ctrl', 'f2'", "Function Wizard"),
-                        ("'ctrl', 'f3'", "Manage Names"), ("'ctrl', 'h'", "Find")):  # fmt: skip
+            "Fill the cell.",
+            f"pyautogui.write({word!r})\npyautogui.press('enter')",
+            "",
+            (word[:8],),
+            no_refusal,
+        )
+    for keys, title in (
+        ("'ctrl', '1'", "Format Cells"),
+        ("'ctrl', 'f2'", "Function Wizard"),
+        ("'ctrl', 'f3'", "Manage Names"),
+        ("'ctrl', 'h'", "Find"),
+    ):
         yield from _keys(
             (f"Open {title}.", f"pyautogui.hotkey({keys})", (title,), _DENIES_CHANGE),
             ("Leave it.", escape, (title,), _DENIES_CHANGE),
         )
     yield from _keys(
-        ("Select two cells.", "pyautogui.press('up')\npyautogui.hotkey('shift', 'up')", (),
-         ("now reads “selected”", *no_refusal)),
+        (
+            "Select two cells.",
+            "pyautogui.press('up')\npyautogui.hotkey('shift', 'up')",
+            (),
+            ("now reads “selected”", *no_refusal),
+        ),
         ("Go on.", "pyautogui.press('down')", (), ("now reads “selected”", *no_refusal)),
-    )  # fmt: skip
+    )
 
 
 SITUATIONS: Mapping[str, Callable[[random.Random], Situation]] = {

@@ -32,7 +32,29 @@ from hisa.actions.places import fill, map_points, points, slots, to_space
 from hisa.actions.source import parse, to_source
 
 __all__ = [
-    "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
-    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "fill", "map_points", "parse",
-    "points", "presses", "slots", "to_json", "to_source", "to_space",
-]  # fmt: skip
+    "Action",
+    "Button",
+    "Click",
+    "Drag",
+    "Hotkey",
+    "KeyDown",
+    "KeyUp",
+    "MouseDown",
+    "MouseUp",
+    "Move",
+    "Press",
+    "Scroll",
+    "Sleep",
+    "Slot",
+    "Target",
+    "Write",
+    "fill",
+    "map_points",
+    "parse",
+    "points",
+    "presses",
+    "slots",
+    "to_json",
+    "to_source",
+    "to_space",
+]

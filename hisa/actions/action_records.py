@@ -9,9 +9,26 @@ from typing import Literal
 from hisa.screen.geometry import Point
 
 __all__ = [
-    "Action", "Button", "Click", "Drag", "Hotkey", "KeyDown", "KeyUp", "MouseDown", "MouseUp",
-    "Move", "Press", "Scroll", "Sleep", "Slot", "Target", "Write", "kinds", "presses", "split",
-]  # fmt: skip
+    "Action",
+    "Button",
+    "Click",
+    "Drag",
+    "Hotkey",
+    "KeyDown",
+    "KeyUp",
+    "MouseDown",
+    "MouseUp",
+    "Move",
+    "Press",
+    "Scroll",
+    "Sleep",
+    "Slot",
+    "Target",
+    "Write",
+    "kinds",
+    "presses",
+    "split",
+]
 
 Button = Literal["left", "middle", "right"]
 

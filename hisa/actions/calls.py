@@ -107,9 +107,14 @@ class GroundedCall:
         described = places or not self.places
         call = self.call if described else replace(self.call, description="", description_2="")
         return replace(
-            self, call=call, input=to_source(actions), actions=tuple(actions), places=places,
-            held=None, press_next=None,
-        )  # fmt: skip
+            self,
+            call=call,
+            input=to_source(actions),
+            actions=tuple(actions),
+            places=places,
+            held=None,
+            press_next=None,
+        )
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,29 @@ from hisa.actions.literal_calls import Name
 from hisa.errors import ActionRefused
 
 __all__ = [
-    "MAX_ACTIONS", "MAX_CLICKS", "MAX_COORDINATE", "MAX_INTERVAL", "MAX_KEYS", "MAX_PRESSES",
-    "MAX_SCROLL", "MAX_SECONDS", "MAX_TEXT", "MAX_TOTAL_SECONDS", "bounded", "button", "coordinate",
-    "interval", "key", "keys", "number", "scroll", "seconds", "shown", "text", "whole",
-]  # fmt: skip
+    "MAX_ACTIONS",
+    "MAX_CLICKS",
+    "MAX_COORDINATE",
+    "MAX_INTERVAL",
+    "MAX_KEYS",
+    "MAX_PRESSES",
+    "MAX_SCROLL",
+    "MAX_SECONDS",
+    "MAX_TEXT",
+    "MAX_TOTAL_SECONDS",
+    "bounded",
+    "button",
+    "coordinate",
+    "interval",
+    "key",
+    "keys",
+    "number",
+    "scroll",
+    "seconds",
+    "shown",
+    "text",
+    "whole",
+]
 
 MAX_COORDINATE = 100_000
 """Largest absolute coordinate, in pixels."""

@@ -16,8 +16,14 @@ from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
 
 __all__ = [
-    "ask_in_words", "inquirer", "person", "read_answer", "read_choice", "shown", "terminal_ask",
-]  # fmt: skip
+    "ask_in_words",
+    "inquirer",
+    "person",
+    "read_answer",
+    "read_choice",
+    "shown",
+    "terminal_ask",
+]
 
 _KINDS = {
     "acts": "act with pointer and keyboard", "commands": "run a command", "files": "write a file",

@@ -109,10 +109,16 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         settings = settings.model_copy(update={"environment": where})
     packages = [libraries(), *parts(settings), *store(settings)]
     findings = [
-        *_machine(settings), *packages, *models(settings), places(settings),
-        *_models_here(settings), *_plugins(), *_added(), *_guests(settings),
+        *_machine(settings),
+        *packages,
+        *models(settings),
+        places(settings),
+        *_models_here(settings),
+        *_plugins(),
+        *_added(),
+        *_guests(settings),
         *(announced("doctor.grounder", "--grounder")(settings) if points else []),
-    ]  # fmt: skip
+    ]
     broken = [f for f in findings if f.needed and not f.ok]
     if as_json:
         print_json([asdict(finding) for finding in findings])

@@ -33,8 +33,13 @@ if TYPE_CHECKING:
     from hisa.patterns.stores.edge import EdgeStore
 
 __all__ = [
-    "export_lines", "import_patterns", "reembed", "repair", "write_atomically", "written",
-]  # fmt: skip
+    "export_lines",
+    "import_patterns",
+    "reembed",
+    "repair",
+    "write_atomically",
+    "written",
+]
 
 _BATCH = 256  # chosen by hand
 _LINE_CHARS = 1_000_000  # chosen by hand

@@ -173,17 +173,21 @@ def report_command(
 @runs.command(
     "export",
     epilog=examples(
-        "hisa runs export latest", "hisa runs export --all --min-score 1 --whole -o turns.jsonl",
+        "hisa runs export latest",
+        "hisa runs export --all --min-score 1 --whole -o turns.jsonl",
         "hisa runs export latest --format osworld -o results",
     ),
-)  # fmt: skip
+)
 @click.argument("run_ids", metavar="[ID]...", nargs=-1)
 @_ROOT
 @click.option("--all", "every", is_flag=True, help="Every run below the folder, as a bench has.")
 @click.option(
-    "--format", "kind", default="jsonl", metavar="NAME",
+    "--format",
+    "kind",
+    default="jsonl",
+    metavar="NAME",
     help="jsonl: a model call a line; others: see above.",
-)  # fmt: skip
+)
 @click.option("--role", "roles", multiple=True, help="Only calls of this role; may be repeated.")
 @click.option("--outcome", "outcomes", multiple=True, help="Only runs that ended so.")
 @click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
@@ -191,9 +195,15 @@ def report_command(
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
 @click.pass_obj
 def export_command(
-    settings: Settings, /, run_ids: tuple[str, ...], root: Path | None, every: bool, kind: str,
-    output: Path | None, **wanted: Any,
-) -> None:  # fmt: skip
+    settings: Settings,
+    /,
+    run_ids: tuple[str, ...],
+    root: Path | None,
+    every: bool,
+    kind: str,
+    output: Path | None,
+    **wanted: Any,
+) -> None:
     """Write model calls as they were sent and answered, and print the path.
 
     HiSA's plugin adds openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories), parquet

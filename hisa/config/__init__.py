@@ -26,11 +26,27 @@ from hisa.machine.plugins import default_name
 from hisa.text.validation import explain
 
 __all__ = [
-    "OFFERED_TOKENS", "RAW_TOKENS", "Effort", "EnvironmentSettings", "GrounderKind",
-    "GrounderSettings", "LimitSettings", "ModelSettings", "PatternSettings", "PlannerSettings",
-    "PolicySettings", "RemoteSettings", "RunSettings", "SecretSettings", "Settings",
-    "StateSettings", "TaskSettings", "ToolSettings", "load", "preset_sources",
-]  # fmt: skip
+    "OFFERED_TOKENS",
+    "RAW_TOKENS",
+    "Effort",
+    "EnvironmentSettings",
+    "GrounderKind",
+    "GrounderSettings",
+    "LimitSettings",
+    "ModelSettings",
+    "PatternSettings",
+    "PlannerSettings",
+    "PolicySettings",
+    "RemoteSettings",
+    "RunSettings",
+    "SecretSettings",
+    "Settings",
+    "StateSettings",
+    "TaskSettings",
+    "ToolSettings",
+    "load",
+    "preset_sources",
+]
 
 
 class RunSettings(Section):

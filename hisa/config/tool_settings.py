@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from hisa.actions.effects import Effect
 
 __all__ = [
-    "McpServerSettings", "PolicySettings", "RuleSettings", "SecretSettings", "Section",
-    "ToolSettings", "Verdict",
-]  # fmt: skip
+    "McpServerSettings",
+    "PolicySettings",
+    "RuleSettings",
+    "SecretSettings",
+    "Section",
+    "ToolSettings",
+    "Verdict",
+]
 
 
 class Section(BaseModel):

@@ -102,9 +102,7 @@ def _secret(name: str, settings: SecretSettings, environ: Mapping[str, str]) -> 
             f"secrets.{name}: the variable {settings.env} is not set, or empty",
             fix=f"read -rs {settings.env} && export {settings.env}",
         )
-    return Secret(
-        name, value, settings.apps, settings.sites, settings.commands, settings.files
-    )  # fmt: skip
+    return Secret(name, value, settings.apps, settings.sites, settings.commands, settings.files)
 
 
 def _from_file(name: str, path: str) -> str:

@@ -10,9 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 EVENT_VERSION = 1
 
 __all__ = [
-    "ElementFound", "EventBase", "LoggedMessage", "PatternUse", "PlaceFound", "PlannedCall",
+    "ElementFound",
+    "EventBase",
+    "LoggedMessage",
+    "PatternUse",
+    "PlaceFound",
+    "PlannedCall",
     "StartFile",
-]  # fmt: skip
+]
 
 
 class EventBase(BaseModel):

@@ -164,9 +164,16 @@ class ModelCalled(EventBase):
 
 
 FailureKind = Literal[
-    "rate_limit", "server", "timeout", "connection", "refused", "cut_off", "empty", "malformed",
+    "rate_limit",
+    "server",
+    "timeout",
+    "connection",
+    "refused",
+    "cut_off",
+    "empty",
+    "malformed",
     "too_long",
-]  # fmt: skip
+]
 
 
 class ModelFailed(EventBase):

@@ -239,11 +239,15 @@ class CascadeGrounder:
         closer: Part | None = None,
     ) -> None:
         self._tell(
-            description, "no_point" if answer.place is None else verdict, answer.place,
-            score=answer.chance, seconds=answer.seconds, detail=str(answer.why or ""),
+            description,
+            "no_point" if answer.place is None else verdict,
+            answer.place,
+            score=answer.chance,
+            seconds=answer.seconds,
+            detail=str(answer.why or ""),
             part=answer.part.corners if answer.part else None,
             closer=closer.corners if closer else None,
-        )  # fmt: skip
+        )
 
     def _tell(
         self, description: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any

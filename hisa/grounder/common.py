@@ -117,9 +117,10 @@ def _under(point: Point, look: Observation) -> Element | None:
 def _chosen(element: Element, look: Observation) -> ElementFound:
     middle = element.box.centre
     others = (
-        other for other in look.elements or ()
+        other
+        for other in look.elements or ()
         if (other.name or other.text) and other.box != element.box
-    )  # fmt: skip
+    )
     near = nsmallest(_NEAR, others, key=lambda o: dist(_xy(o.box.centre), _xy(middle)))
     return _found(element, look, neighbours=tuple(_found(other, look) for other in near))
 
@@ -132,11 +133,13 @@ def _found(element: Element, look: Observation, **more: Any) -> ElementFound:
     box = look.convert_box(element.box, "image")
     secret = element.role == PASSWORD
     return ElementFound(
-        role=element.role, name=excerpt(element.name or element.label, _CHARS),
+        role=element.role,
+        name=excerpt(element.name or element.label, _CHARS),
         value="" if secret else excerpt(element.text, _CHARS),
-        states=tuple(sorted(element.states)), box=(box.left, box.top, box.right, box.bottom),
+        states=tuple(sorted(element.states)),
+        box=(box.left, box.top, box.right, box.bottom),
         **more,
-    )  # fmt: skip
+    )
 
 
 def tried(

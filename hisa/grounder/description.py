@@ -206,8 +206,9 @@ _ADJECTIVES = frozenset(
     | {"long", "same", "browser", "web", "suggested", "tall", "underlined", "very"}
     | {"upper", "lower", "middle", "central", "outermost", "directly", "immediately", "just"}
     | {"shortest", "longest", "smallest", "largest", "biggest", "unnamed", "nameless"}
-    | _STATE_OF.keys() | _MOST.keys()
-)  # fmt: skip
+    | _STATE_OF.keys()
+    | _MOST.keys()
+)
 
 
 _ANCHORED = ("side", "below", "above", "near", "before", "after", "within")
@@ -286,8 +287,17 @@ def _clauses(text: str) -> list[tuple[str, str, re.Match[str] | None]]:
 
 def _sort(cue: re.Match[str]) -> str:
     names = (
-        "count", "side", "place", "between", "below", "above", "near", "column", "row", "value",
-    )  # fmt: skip
+        "count",
+        "side",
+        "place",
+        "between",
+        "below",
+        "above",
+        "near",
+        "column",
+        "row",
+        "value",
+    )
     more = ("before", "after", "label", "purpose", "for", "with", "within", "comma")
     return next(name for name in (*names, *more) if cue[name] is not None)
 

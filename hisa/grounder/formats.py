@@ -18,9 +18,17 @@ from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
 
 __all__ = [
-    "FORMATS", "NUMBER", "PAIR", "AnswerSyntax", "GTA1Format", "PixelFormat", "RelativeFormat",
-    "open_format", "read_pair", "smart_resize",
-]  # fmt: skip
+    "FORMATS",
+    "NUMBER",
+    "PAIR",
+    "AnswerSyntax",
+    "GTA1Format",
+    "PixelFormat",
+    "RelativeFormat",
+    "open_format",
+    "read_pair",
+    "smart_resize",
+]
 
 PATCH = 28
 """Side, in pixels, of what Qwen2.5-VL models see as one token."""

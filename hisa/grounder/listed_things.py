@@ -18,10 +18,23 @@ from hisa.text.prompt_text import excerpt
 from hisa.text.words import tokens
 
 __all__ = [
-    "TEXT_CHARS", "TICKS", "in_windows", "is_only_text", "kind_of", "name_of", "near_of",
-    "place_of", "plain", "quoted", "ranked", "states_of", "told", "value_of", "words_of",
+    "TEXT_CHARS",
+    "TICKS",
+    "in_windows",
+    "is_only_text",
+    "kind_of",
+    "name_of",
+    "near_of",
+    "place_of",
+    "plain",
+    "quoted",
+    "ranked",
+    "states_of",
+    "told",
+    "value_of",
+    "words_of",
     "worth_telling",
-]  # fmt: skip
+]
 
 NAME_CHARS = 60
 """Characters of a name or a value in a list; chosen by hand."""

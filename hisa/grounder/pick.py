@@ -19,9 +19,21 @@ from hisa.text.similar import similarity, title_similarity
 from hisa.text.words import tokens
 
 __all__ = [
-    "ALIKE", "BEHIND", "READINGS", "Candidate", "Choice", "by_hand_choice", "counts_rows",
-    "distinct_best", "fits_but_blocked", "is_behind", "is_blocked", "pick", "rate", "scores",
-]  # fmt: skip
+    "ALIKE",
+    "BEHIND",
+    "READINGS",
+    "Candidate",
+    "Choice",
+    "by_hand_choice",
+    "counts_rows",
+    "distinct_best",
+    "fits_but_blocked",
+    "is_behind",
+    "is_blocked",
+    "pick",
+    "rate",
+    "scores",
+]
 
 READINGS = 2
 """Literal readings that are tried, the most literal first: each costs as much as the usual one."""

@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ARROW_WORDS", "READ", "SHOWS_TEXT", "UNCHECKED", "Thing", "gaps", "overlap", "sides",
+    "ARROW_WORDS",
+    "READ",
+    "SHOWS_TEXT",
+    "UNCHECKED",
+    "Thing",
+    "gaps",
+    "overlap",
+    "sides",
     "squared",
-]  # fmt: skip
+]
 
 READ = "read text"
 """The role of a line read off the picture."""

@@ -20,9 +20,16 @@ from pathlib import Path
 from hisa.errors import UsageError
 
 __all__ = [
-    "DISTRIBUTION", "OSWORLD", "PARTS", "Part", "absent_libraries", "as_root", "commands",
-    "install_command", "missing",
-]  # fmt: skip
+    "DISTRIBUTION",
+    "OSWORLD",
+    "PARTS",
+    "Part",
+    "absent_libraries",
+    "as_root",
+    "commands",
+    "install_command",
+    "missing",
+]
 
 DISTRIBUTION = "hisa-agent"
 """What pip calls HiSA: ``hisa`` on the package index is another program."""

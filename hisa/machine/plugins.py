@@ -21,15 +21,36 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 __all__ = [
-    "ENTRY_POINT_GROUPS", "Command", "EntryPointGroup", "Later", "OpenedTools", "announced_names",
-    "blaming_package", "default_name", "describe_point", "find", "is_left_out", "is_ours",
-    "load", "make", "points", "source",
-]  # fmt: skip
+    "ENTRY_POINT_GROUPS",
+    "Command",
+    "EntryPointGroup",
+    "Later",
+    "OpenedTools",
+    "announced_names",
+    "blaming_package",
+    "default_name",
+    "describe_point",
+    "find",
+    "is_left_out",
+    "is_ours",
+    "load",
+    "make",
+    "points",
+    "source",
+]
 
 EntryPointGroup = Literal[
-    "tools", "grounders", "environments", "metrics", "models", "commands", "tasks", "lists",
-    "planners", "supervisors",
-]  # fmt: skip
+    "tools",
+    "grounders",
+    "environments",
+    "metrics",
+    "models",
+    "commands",
+    "tasks",
+    "lists",
+    "planners",
+    "supervisors",
+]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
 

@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import Self
 
 __all__ = [
-    "PRIVATE_FILE", "PRIVATE_FOLDER", "AppendOnlyFile", "Lock", "is_locked", "lock_descriptor",
+    "PRIVATE_FILE",
+    "PRIVATE_FOLDER",
+    "AppendOnlyFile",
+    "Lock",
+    "is_locked",
+    "lock_descriptor",
     "replace_file",
-]  # fmt: skip
+]
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700

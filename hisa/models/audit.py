@@ -66,9 +66,13 @@ class Audit:
         new = {digest: text for digest, text in texts.items() if digest not in self._known}
         self._known |= new.keys()
         return ModelAsked(
-            role=request.role, body=shown, texts=new, corrects=request.corrects,
-            reason=request.reason, **more,
-        )  # fmt: skip
+            role=request.role,
+            body=shown,
+            texts=new,
+            corrects=request.corrects,
+            reason=request.reason,
+            **more,
+        )
 
 
 class _Named:
@@ -110,17 +114,20 @@ def _told(request: ModelRequest) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
     }
     optional = {
-        "temperature": request.temperature, "schema": request.schema, "tools": request.tools or None
-    }  # fmt: skip
+        "temperature": request.temperature,
+        "schema": request.schema,
+        "tools": request.tools or None,
+    }
     return fields | {name: value for name, value in optional.items() if value is not None}
 
 
 def _message(message: Message) -> dict[str, Any]:
     parts = [
-        {"type": "text", "text": part.text} if isinstance(part, TextPart)
+        {"type": "text", "text": part.text}
+        if isinstance(part, TextPart)
         else {"type": "image_url", "image_url": {"url": "data:image/png"}}
         for part in message.parts
-    ]  # fmt: skip
+    ]
     if any(isinstance(part, ImagePart) for part in message.parts):
         return {"role": message.role, "content": parts}
     return {"role": message.role, "content": "\n".join(part["text"] for part in parts)}  # type: ignore[misc]

@@ -204,9 +204,10 @@ class OpenAIModel:
             await response.aclose()
         if not stream.ended:
             raise TryFailed(
-                f"{self._where()} ended its answer without an end mark", "connection",
+                f"{self._where()} ended its answer without an end mark",
+                "connection",
                 fix=self._look(),
-            )  # fmt: skip
+            )
         return stream.answer()
 
     async def _posted(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
@@ -220,9 +221,13 @@ class OpenAIModel:
         assert self._openai is not None
         marks = {"X-Component": request.role, "X-Step": str(request.step)}
         post = partial(
-            self._openai.post, self._endpoint.address(self.path), cast_to=httpx.Response,
-            options={"headers": marks}, stream=True, stream_cls=AsyncStream[Any],
-        )  # fmt: skip
+            self._openai.post,
+            self._endpoint.address(self.path),
+            cast_to=httpx.Response,
+            options={"headers": marks},
+            stream=True,
+            stream_cls=AsyncStream[Any],
+        )
         try:
             response: Any = await post(body=body)
         except UnicodeEncodeError:  # half a character, which no text can hold
@@ -345,9 +350,14 @@ class OpenAIModel:
         beside = [f"{response.thought:,} characters of thinking"] * bool(response.thought)
         beside += [f"a call of the tool {call.name!r}" for call in calls]
         return ModelReply(
-            text, usage, response.finish, response.model or self._settings.model,
-            response.policy, response.tokens, beside=" and ".join(beside),
-        )  # fmt: skip
+            text,
+            usage,
+            response.finish,
+            response.model or self._settings.model,
+            response.policy,
+            response.tokens,
+            beside=" and ".join(beside),
+        )
 
     def _where(self) -> str:
         return redact(self._endpoint.url)

@@ -68,10 +68,23 @@ _GEMINI = Profile(
 _OPEN = Profile(name="open", free_at_home=True, picks=_PICKS)
 _SMALL = tuple(
     f"*[-_:]{size}{end}"
-    for size in ("135m", "270m", "360m", "500m", "0.5b", "0.6b", "1b", "1.1b", "1.5b", "1.7b", "2b",
-                 "3b", "4b")
+    for size in (
+        "135m",
+        "270m",
+        "360m",
+        "500m",
+        "0.5b",
+        "0.6b",
+        "1b",
+        "1.1b",
+        "1.5b",
+        "1.7b",
+        "2b",
+        "3b",
+        "4b",
+    )
     for end in ("", "[-_:.]*")
-)  # fmt: skip
+)
 """How the names of models with up to four billion weights end, or go on."""
 _SEEING = (
     "gemma-3-4b*", "gemma3:4b*", "gemma-3n*", "smolvlm*", "paligemma*", "moondream*",

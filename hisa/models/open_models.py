@@ -178,9 +178,12 @@ def open_models(
         emit(event)
 
     context = replace(
-        context or CallContext(), emit=record, budget=budget, ledger=ledger,
+        context or CallContext(),
+        emit=record,
+        budget=budget,
+        ledger=ledger,
         hide=lambda text: redact(text, variables),
-    )  # fmt: skip
+    )
     models = Models()
     own = dict(own or {})
     if "planner" in own:

@@ -238,9 +238,15 @@ class ChatStream:
     def answer(self) -> ChatResponse:
         """All of it so far."""
         return ChatResponse(
-            "".join(self._texts), self._finish, self._model, self._usage, self._policy,
-            self._given.read(), tuple(self._calls.calls), self._thought,
-        )  # fmt: skip
+            "".join(self._texts),
+            self._finish,
+            self._model,
+            self._usage,
+            self._policy,
+            self._given.read(),
+            tuple(self._calls.calls),
+            self._thought,
+        )
 
 
 def _reading(progress: object) -> str:

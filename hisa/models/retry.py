@@ -11,9 +11,15 @@ from hisa.events.run_events import FailureKind
 from hisa.protocols import ModelReply, ModelRequest
 
 __all__ = [
-    "FINAL", "FailureKind", "TryFailed", "is_answer", "nothing_said", "retry_after",
-    "unavailable", "wait_before",
-]  # fmt: skip
+    "FINAL",
+    "FailureKind",
+    "TryFailed",
+    "is_answer",
+    "nothing_said",
+    "retry_after",
+    "unavailable",
+    "wait_before",
+]
 
 FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""

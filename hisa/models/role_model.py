@@ -162,10 +162,15 @@ class RoleModel:
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(
-                    role=request.role, model=self.name, turn=turn, kind=failure.kind,
-                    status=failure.status, message=message, retry_in=wait,
+                    role=request.role,
+                    model=self.name,
+                    turn=turn,
+                    kind=failure.kind,
+                    status=failure.status,
+                    message=message,
+                    retry_in=wait,
                 )
-            )  # fmt: skip
+            )
             if wait is None:
                 raise unavailable(self.name, request.role, failure, message, tries) from failure
             context.budget.check_wait(wait)
@@ -197,10 +202,16 @@ class RoleModel:
         def sent(body: Mapping[str, Any] | None, api: str) -> None:
             emit(
                 self._audit.asked(
-                    request, body, pictures,
-                    turn=turn, attempt=attempt, model=self.name, api=api, effort=effort,
+                    request,
+                    body,
+                    pictures,
+                    turn=turn,
+                    attempt=attempt,
+                    model=self.name,
+                    api=api,
+                    effort=effort,
                 )
-            )  # fmt: skip
+            )
 
         if not on_wire:
             sent(None, "")
@@ -217,13 +228,25 @@ class RoleModel:
             )
         emit(
             ModelCalled(
-                role=request.role, model=self.name, turn=turn, tokens_in=usage.tokens_in,
-                tokens_out=usage.tokens_out, images=request.images, text_chars=len(request.text),
-                usd=usd, seconds=clock() - started, finish=reply.finish, reply=reply.text,
-                served=reply.model, policy=reply.policy, tokens=kept,
-                cached_in=usage.cached_in, reasoning_out=usage.reasoning_out, effort=effort,
+                role=request.role,
+                model=self.name,
+                turn=turn,
+                tokens_in=usage.tokens_in,
+                tokens_out=usage.tokens_out,
+                images=request.images,
+                text_chars=len(request.text),
+                usd=usd,
+                seconds=clock() - started,
+                finish=reply.finish,
+                reply=reply.text,
+                served=reply.model,
+                policy=reply.policy,
+                tokens=kept,
+                cached_in=usage.cached_in,
+                reasoning_out=usage.reasoning_out,
+                effort=effort,
             )
-        )  # fmt: skip
+        )
         return replace(reply, turn=turn)
 
 

@@ -40,9 +40,13 @@ class SpreadModel:
     """
 
     def __init__(
-        self, servers: Mapping[str, Model], *, emit: Emit, hide: Callable[[str], str],
+        self,
+        servers: Mapping[str, Model],
+        *,
+        emit: Emit,
+        hide: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._servers = [_Server(hide(url), client) for url, client in servers.items()]
         self.name = self._servers[0].client.name
         self.tells_body = all(getattr(c, "tells_body", False) for c in servers.values())

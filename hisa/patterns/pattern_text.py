@@ -15,9 +15,20 @@ import unicodedata
 from hisa.protocols import Pattern
 
 __all__ = [
-    "DOMAIN", "LESSON_CHARS", "block", "clauses", "clean", "cut", "generalised", "query_texts",
-    "retrieval_texts", "same_words", "sentences", "unbinding", "wordings",
-]  # fmt: skip
+    "DOMAIN",
+    "LESSON_CHARS",
+    "block",
+    "clauses",
+    "clean",
+    "cut",
+    "generalised",
+    "query_texts",
+    "retrieval_texts",
+    "same_words",
+    "sentences",
+    "unbinding",
+    "wordings",
+]
 
 DOMAIN = re.compile(r"[a-z0-9_]{1,50}")
 """What a domain is called in whole."""

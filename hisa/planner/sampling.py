@@ -181,12 +181,16 @@ def _event(candidate: Candidate, round_: int) -> Sampled:
     call = candidate.call
     places = (
         PlaceFound(
-            description=place.description, x=place.point.x, y=place.point.y,
-            score=place.score, source=place.source, label=place.label,
+            description=place.description,
+            x=place.point.x,
+            y=place.point.y,
+            score=place.score,
+            source=place.source,
+            label=place.label,
         )
         for each in candidate.grounded.sequence
         for place in each.places
-    )  # fmt: skip
+    )
     return Sampled(
         n=candidate.n,
         round=round_,

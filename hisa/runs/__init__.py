@@ -15,6 +15,15 @@ from hisa.runs.resume import ReplayAct, ResumePoint, resume_point
 from hisa.runs.step_records import StepRecord
 
 __all__ = [
-    "Manifest", "ReplayAct", "ResumePoint", "Run", "RunLog", "StepRecord", "find_run", "list_runs",
-    "load_run", "read_events", "resume_point",
-]  # fmt: skip
+    "Manifest",
+    "ReplayAct",
+    "ResumePoint",
+    "Run",
+    "RunLog",
+    "StepRecord",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "read_events",
+    "resume_point",
+]

@@ -88,9 +88,10 @@ def _policy_questions(run: Run) -> list[Confirmed]:
     """Questions that a decision followed at once."""
     pairs = zip(run.events, run.events[1:], strict=False)
     return [
-        one for one, next_ in pairs
+        one
+        for one, next_ in pairs
         if isinstance(one, Confirmed) and isinstance(next_, Decided) and next_.asked
-    ]  # fmt: skip
+    ]
 
 
 def _counts(found: list[Decided]) -> dict[str, Any]:

@@ -34,9 +34,16 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
 __all__ = [
-    "EventReader", "Run", "command_in", "command_on", "find_run", "list_runs", "load_run",
-    "read_events", "read_manifest",
-]  # fmt: skip
+    "EventReader",
+    "Run",
+    "command_in",
+    "command_on",
+    "find_run",
+    "list_runs",
+    "load_run",
+    "read_events",
+    "read_manifest",
+]
 
 EVENTS = "events.jsonl"
 ELEMENTS = "elements"

@@ -94,9 +94,10 @@ def turns(run: Run) -> Iterator[Turn]:
     """Yields the model calls of a run in the order in which they left."""
     texts = {
         digest: text
-        for event in run.events if isinstance(event, ModelAsked)
+        for event in run.events
+        if isinstance(event, ModelAsked)
         for digest, text in [*event.texts.items(), *_old_texts(event)]
-    }  # fmt: skip
+    }
     answers = _answers(run)
     refused = _refusals(run)
     for event in run.events:
@@ -136,16 +137,28 @@ def _turn(
     if isinstance(answer, ModelFailed):
         failure = f"{answer.kind}: {answer.message}"
     return Turn(
-        id=name, run=run.id, task=run.manifest.task.id, step=asked.step, role=asked.role,
-        attempt=asked.attempt, model=asked.model, effort=asked.effort, api=asked.api,
-        request=request, corrects=asked.corrects, failure=failure,
+        id=name,
+        run=run.id,
+        task=run.manifest.task.id,
+        step=asked.step,
+        role=asked.role,
+        attempt=asked.attempt,
+        model=asked.model,
+        effort=asked.effort,
+        api=asked.api,
+        request=request,
+        corrects=asked.corrects,
+        failure=failure,
         refused=refused.get(asked.turn, "") if asked.turn else "",
-        before_turns=not asked.turn, redacted=holds_redacted(text),
+        before_turns=not asked.turn,
+        redacted=holds_redacted(text),
         cut=any(map(is_cut, _texts([request, called.reply if called else ""]))),
-        outcome=run.status, score=run.score, score_state=run.score_state,
+        outcome=run.status,
+        score=run.score,
+        score_state=run.score_state,
         machine_failed=run.status == "environment_error",
         **_said(run, called),
-    )  # fmt: skip
+    )
 
 
 def _said(run: Run, called: ModelCalled | None) -> dict[str, Any]:
@@ -153,10 +166,15 @@ def _said(run: Run, called: ModelCalled | None) -> dict[str, Any]:
         return {}
     usage = Usage(called.tokens_in, called.tokens_out, called.cached_in, called.reasoning_out)
     return {
-        "reply": called.reply, "finish": called.finish, "usage": usage, "usd": called.usd,
-        "seconds": called.seconds, "served": called.served, "policy": called.policy,
+        "reply": called.reply,
+        "finish": called.finish,
+        "usage": usage,
+        "usd": called.usd,
+        "seconds": called.seconds,
+        "served": called.served,
+        "policy": called.policy,
         "tokens": _tokens(run, called.tokens),
-    }  # fmt: skip
+    }
 
 
 def _tokens(run: Run, name: str) -> TurnTokens | None:

@@ -115,8 +115,9 @@ class ByItself:
         changed, come, gone = compared(list(before.elements or ()), list(after.elements or ()))
         rest = [*come, *gone, *(element for both in changed for element in both)]
         at = [after.convert(point, "screen") for point in points(call.actions)]
-        own = any(now.box.contains(point) or "editable" in now.states
-                  for point in at for _, now in pairs)  # fmt: skip
+        own = any(
+            now.box.contains(point) or "editable" in now.states for point in at for _, now in pairs
+        )
         return [] if own or any(id(each) not in known for each in rest) else pairs
 
     def _place(self, box: BoundingBox) -> _Place | None:

@@ -101,9 +101,12 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
         valued = _cut_thought(thought, _VALUED_TOKENS)
         least = cut_at_sentence(result, _RESULT_TOKENS)
         result = _at_least(
-            result, least, limit, lambda text: line(valued, description, source, text),
+            result,
+            least,
+            limit,
+            lambda text: line(valued, description, source, text),
             cut_at_sentence,
-        )  # fmt: skip
+        )
     thought = _squeezed(
         thought, limit, lambda text: line(text, description, source, result), _cut_thought
     )

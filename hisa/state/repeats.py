@@ -100,7 +100,9 @@ def things_on(look: Observation | None, call: GroundedCall) -> str:
     names = dict.fromkeys(
         called(element)
         for element in (look.elements if look else ()) or ()
-        if element.role in CONTROLS and element.name and is_usable(element)
+        if element.role in CONTROLS
+        and element.name
+        and is_usable(element)
         and not any(element.box.contains(at) for at in targets)
-    )  # fmt: skip
+    )
     return ", ".join(islice(names, _THINGS))

@@ -212,9 +212,12 @@ class StepAbstractor:
         limit = self._asked_tokens(outcome)
         actions = max(1, len(each))
         system = render(
-            "step_abstraction", limit=limit, words=words_of(limit), actions=actions,
+            "step_abstraction",
+            limit=limit,
+            words=words_of(limit),
+            actions=actions,
             pictures=self._pictures,
-        )  # fmt: skip
+        )
         told = {
             "action": _action_lines(call),
             "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *each],

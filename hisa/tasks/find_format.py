@@ -21,9 +21,14 @@ from hisa.tasks.hisa_format import OWN
 from hisa.tasks.task_format import Problem, TaskFormat
 
 __all__ = [
-    "format_of", "is_named", "problems", "refuse_unknown", "sorted_problems", "task_named",
+    "format_of",
+    "is_named",
+    "problems",
+    "refuse_unknown",
+    "sorted_problems",
+    "task_named",
     "task_of_file",
-]  # fmt: skip
+]
 
 _NAME = re.compile(r"([a-z][a-z0-9_]*):(?!//)(.*)", re.DOTALL)
 

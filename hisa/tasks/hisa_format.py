@@ -56,9 +56,15 @@ from hisa.text.counts import all_of
 from hisa.text.validation import explain
 
 __all__ = [
-    "OWN", "Check", "HisaFormat", "HisaTaskFile", "SetupStep", "check_problems",
-    "host_file_problems", "step_problems",
-]  # fmt: skip
+    "OWN",
+    "Check",
+    "HisaFormat",
+    "HisaTaskFile",
+    "SetupStep",
+    "check_problems",
+    "host_file_problems",
+    "step_problems",
+]
 
 
 class _Strict(BaseModel):

@@ -6,8 +6,15 @@ import re
 from dataclasses import dataclass
 
 __all__ = [
-    "APPS", "SERVICES", "SUDO", "App", "fix_for", "fix_said", "install", "missing_program",
-]  # fmt: skip
+    "APPS",
+    "SERVICES",
+    "SUDO",
+    "App",
+    "fix_for",
+    "fix_said",
+    "install",
+    "missing_program",
+]
 
 
 @dataclass(frozen=True)

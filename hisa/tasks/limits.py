@@ -10,9 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "ANSWER", "CHECK_SECONDS", "MAX_CELLS", "MAX_DOWNLOAD", "MAX_HOST_FILE", "MAX_PROFILE",
-    "MAX_RESULT", "MAX_UNPACKED", "OSWORLD_LIMITS", "OWN_LIMITS", "Limits", "too_much",
-]  # fmt: skip
+    "ANSWER",
+    "CHECK_SECONDS",
+    "MAX_CELLS",
+    "MAX_DOWNLOAD",
+    "MAX_HOST_FILE",
+    "MAX_PROFILE",
+    "MAX_RESULT",
+    "MAX_UNPACKED",
+    "OSWORLD_LIMITS",
+    "OWN_LIMITS",
+    "Limits",
+    "too_much",
+]
 
 
 @dataclass(frozen=True)

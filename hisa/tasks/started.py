@@ -15,9 +15,15 @@ from hisa.tasks.known_apps import APPS, fix_said
 from hisa.tasks.task_context import Context, StartedProgram
 
 __all__ = [
-    "LOOKS", "POLL_SECONDS", "check_running", "forget", "shown_windows", "start",
-    "window_looks", "window_names",
-]  # fmt: skip
+    "LOOKS",
+    "POLL_SECONDS",
+    "check_running",
+    "forget",
+    "shown_windows",
+    "start",
+    "window_looks",
+    "window_names",
+]
 
 POLL_SECONDS = 0.2  # chosen by hand
 LOOKS = 8

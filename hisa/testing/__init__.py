@@ -24,11 +24,26 @@ if TYPE_CHECKING:
     from hisa.testing.word_embedder import WordEmbedder
 
 __all__ = [
-    "CassetteMismatch", "FakeEnvironment", "FakeServer", "Fault", "FunctionModel", "GuestFault",
-    "Line", "Received", "RecordingModel", "ReplayModel", "ResponsesServer", "ScriptedModel",
-    "StockGuest", "StockMachine", "WordEmbedder", "computer_call", "function_call",
-    "never_terminate", "tool_call",
-]  # fmt: skip
+    "CassetteMismatch",
+    "FakeEnvironment",
+    "FakeServer",
+    "Fault",
+    "FunctionModel",
+    "GuestFault",
+    "Line",
+    "Received",
+    "RecordingModel",
+    "ReplayModel",
+    "ResponsesServer",
+    "ScriptedModel",
+    "StockGuest",
+    "StockMachine",
+    "WordEmbedder",
+    "computer_call",
+    "function_call",
+    "never_terminate",
+    "tool_call",
+]
 
 if not TYPE_CHECKING:  # a checker knows the names above, and no others
     __getattr__ = lazy(

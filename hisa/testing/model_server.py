@@ -281,9 +281,13 @@ class Handler(BaseHTTPRequestHandler):
             case "error_body":
                 self._json(200, {"error": {"message": fault.text, "code": fault.status}})
             case (
-                "stream_drip" | "stream_comments" | "stream_silence" | "stream_end" | "stream_cut"
+                "stream_drip"
+                | "stream_comments"
+                | "stream_silence"
+                | "stream_end"
+                | "stream_cut"
                 | "stream_line"
-            ):  # fmt: skip
+            ):
                 self._half(good, received, fault.kind)
             case _:
                 assert_never(fault.kind)
@@ -381,8 +385,9 @@ def _chunks(body: dict[str, Any], received: Received) -> list[bytes]:
     for choice in body["choices"]:
         words = re.findall(r"\s*\S+\s*$|\s*\S+|\s+", choice["message"]["content"])
         deltas = [{"role": "assistant", "content": ""}, *({"content": word} for word in words), {}]
-        chunks += ({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-                   for delta in deltas)  # fmt: skip
+        chunks += (
+            {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+        )
         chunks[-1]["choices"][0]["finish_reason"] = choice["finish_reason"] or None
         chunks[0] |= prompt
         chunks[0]["choices"][0] |= {k: choice[k] for k in ("token_ids", "logprobs") if k in choice}

@@ -234,9 +234,13 @@ async def _opened(
     async with AsyncExitStack() as stack:
         budget = _budget(settings, log)
         context = CallContext(
-            step=lambda: log.step, secrets=secrets.scrubber, progress=run_context.progress,
-            keep_picture=log.save, keep_tokens=log.keep_tokens, run=log.id,
-        )  # fmt: skip
+            step=lambda: log.step,
+            secrets=secrets.scrubber,
+            progress=run_context.progress,
+            keep_picture=log.save,
+            keep_tokens=log.keep_tokens,
+            run=log.id,
+        )
         models = await stack.enter_async_context(
             open_models(settings, emit, budget, ledger, own=run_context.models, context=context)
         )
@@ -266,9 +270,13 @@ async def _opened(
         if not log.step and not run_context.events:
             emit(_started(task, log))
         registry = open_registry(
-            settings, emit, capabilities=environment.capabilities, inquire=run_context.inquire,
-            more=served, withdrawn=state.withdrawn,
-        )  # fmt: skip
+            settings,
+            emit,
+            capabilities=environment.capabilities,
+            inquire=run_context.inquire,
+            more=served,
+            withdrawn=state.withdrawn,
+        )
         policy = await open_policy(settings, environment, run_context.decisions)
         known = models.profiles["planner"]
         kind, settings = choose_planner(
@@ -276,9 +284,15 @@ async def _opened(
         )
         finding = without_groundings(emit) if sampling else emit
         grounder = open_grounder(
-            settings, models, reader, finding, seer=models.profiles.get("grounder", known),
-            planner=known, points=kind.points, events=run_context.events,
-        )  # fmt: skip
+            settings,
+            models,
+            reader,
+            finding,
+            seer=models.profiles.get("grounder", known),
+            planner=known,
+            points=kind.points,
+            events=run_context.events,
+        )
         marks = _marks(settings, environment, known, kind)
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
@@ -286,11 +300,17 @@ async def _opened(
             grounder = SequenceGrounder(grounder, elements_of(reader, environment))
         programs = partial(installed_programs, environment, note_writer(emit))
         parts = PlannerParts(
-            settings, models["planner"], known, registry, emit, marks=marks,
+            settings,
+            models["planner"],
+            known,
+            registry,
+            emit,
+            marks=marks,
             programs=None if _fills_screen(task) else programs,
-            confirm=_confirming(run_context.ask, emit), ask=run_context.ask,
+            confirm=_confirming(run_context.ask, emit),
+            ask=run_context.ask,
             environment=environment,
-        )  # fmt: skip
+        )
         planner = kind.open(parts)
         if sampling:
             planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)

@@ -127,14 +127,21 @@ class PlannerKind:
         settings, profile, tools = parts.settings, parts.profile, parts.tools
         pointing = settings.grounder.kind == "planner"
         return GlobalPlanner(
-            parts.model, tools, emit=parts.emit, reads_elements=profile.reads_elements,
-            max_tokens=settings.models.planner.max_tokens, marks=parts.marks,
+            parts.model,
+            tools,
+            emit=parts.emit,
+            reads_elements=profile.reads_elements,
+            max_tokens=settings.models.planner.max_tokens,
+            marks=parts.marks,
             pointing=written_as(profile.coordinates) if pointing else "",
-            programs=parts.programs, picture=settings.planner.sees != "elements",
-            sequence=settings.planner.sequence, teaching=settings.planner.teaching,
-            budget=prompt_budget(settings), form=form,
+            programs=parts.programs,
+            picture=settings.planner.sees != "elements",
+            sequence=settings.planner.sequence,
+            teaching=settings.planner.teaching,
+            budget=prompt_budget(settings),
+            form=form,
             functions=tools.functions if parts.constrained else None,
-        )  # fmt: skip
+        )
 
 
 def with_sight(settings: Settings, sees: str) -> Settings:

@@ -36,9 +36,13 @@ class Command:
         """Start it as a new process and let it run."""
         return subprocess.Popen(
             [sys.executable, "-m", "hisa", *arguments],
-            env=self.environ, cwd=ROOT, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            env=self.environ,
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Standard output of a command that ends with ``code``."""

@@ -125,9 +125,11 @@ def _forker(root: str) -> socket.socket:
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
-                cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-            )  # fmt: skip
+            )
         _forkers[os.getpid()] = ours
         atexit.register(_end, process, ours)
     return _forkers[os.getpid()]

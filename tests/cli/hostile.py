@@ -39,10 +39,14 @@ def script(said: Said) -> list[str]:
         plan(said("thought"), "bash_execution", f"cat <<'END'\n{said('command')}\nEND"),
         f"no JSON at all: {said('rejected')}",
         plan("keys", "gui_action", f"pyautogui.write({said('typed')!r})"),
-        plan("x", "gui_action", "pyautogui.click(X_COORD, Y_COORD)", description="the field of "
-             + said("description")),
+        plan(
+            "x",
+            "gui_action",
+            "pyautogui.click(X_COORD, Y_COORD)",
+            description="the field of " + said("description"),
+        ),
         plan("done", "termination", said("ending")),
-    ]  # fmt: skip
+    ]
 
 
 def task_file(folder: Path, said: Said) -> Path:
@@ -114,9 +118,12 @@ class Hostile:
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "hisa", *arguments],
-            env=self._command.environ, cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=theirs, stderr=theirs,
-        )  # fmt: skip
+            env=self._command.environ,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+        )
         os.close(theirs)
         shown = b""
         try:

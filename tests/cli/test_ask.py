@@ -150,9 +150,12 @@ def at_a_terminal(
         where = ["--env", f"guest={guest.url}", "--model", "m", "--no-report"]
         process = subprocess.Popen(
             [sys.executable, "-m", "hisa", "run", "Do it.", *where, *options],
-            env=command.environ | {"HISA_PATTERNS__ENABLED": "false"}, cwd=ROOT,
-            stdin=theirs, stdout=theirs, stderr=theirs,
-        )  # fmt: skip
+            env=command.environ | {"HISA_PATTERNS__ENABLED": "false"},
+            cwd=ROOT,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
         os.close(theirs)
         shown = b""
         with contextlib.suppress(OSError):  # the other end is closed

@@ -111,8 +111,17 @@ def test_a_bench_makes_a_run_without_a_step_again(no_planner: FakeServer, tmp_pa
     command.environ["HISA_PATTERNS__ENABLED"] = "false"
     with StockGuest() as guest:
         _, output, _ = command.ended(
-            "bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), "--json",
-            "--env", f"guest={guest.url}", "--model", "m", *SETTLE,
-        )  # fmt: skip
+            "bench",
+            "run",
+            f"own:{tmp_path / 'tasks'}",
+            "--out",
+            str(out),
+            "--json",
+            "--env",
+            f"guest={guest.url}",
+            "--model",
+            "m",
+            *SETTLE,
+        )
         sums = json.loads(output)
     assert (sums["scored"], sums["attempts"], sums["given_up"]) == (0, 3, 1)

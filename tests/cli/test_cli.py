@@ -25,11 +25,20 @@ def hisa(tmp_path: Path) -> Command:
 @pytest.mark.parametrize(
     "command",
     [
-        [], ["run"], ["runs"], ["runs", "ls"], ["runs", "show"], ["runs", "report"],
-        ["runs", "resume"], ["patterns"], ["patterns", "search"], ["tools"], ["doctor"],
+        [],
+        ["run"],
+        ["runs"],
+        ["runs", "ls"],
+        ["runs", "show"],
+        ["runs", "report"],
+        ["runs", "resume"],
+        ["patterns"],
+        ["patterns", "search"],
+        ["tools"],
+        ["doctor"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_every_command_explains_itself(hisa: Command, command: list[str]) -> None:
     text = hisa.run(*command, "--help")
     assert text.startswith("Usage: hisa")

@@ -82,10 +82,16 @@ def test_no_pattern_steers_the_terminal(hostile: tuple[Hostile, str]) -> None:
     found, _ = hostile
     embedder = open_embedder("minilm")
     pattern = Pattern(
-        id="0" * 32, domain="general", kind="success", lesson=f"lesson {EVIL}",
-        condition=f"condition {EVIL}", actions=f"actions {EVIL}", expected=f"expected {EVIL}",
-        source_run=f"run {EVIL}", embedder=embedder.name,
-    )  # fmt: skip
+        id="0" * 32,
+        domain="general",
+        kind="success",
+        lesson=f"lesson {EVIL}",
+        condition=f"condition {EVIL}",
+        actions=f"actions {EVIL}",
+        expected=f"expected {EVIL}",
+        source_run=f"run {EVIL}",
+        embedder=embedder.name,
+    )
     store = EdgeStore(found.folder / "patterns", embedder)
     store.put(pattern, embedder.embed(["lesson"])[0])
     store.close()
@@ -99,9 +105,16 @@ def test_a_task_given_in_bytes_that_are_no_text_runs(tmp_path: Path) -> None:
     found = Hostile(tmp_path, lambda place: place)
     with server(lambda place: place) as model, guest(lambda place: place) as machine:
         shown = found.terminal(
-            "run", "type \udcff now", "--env", f"guest={machine.url}", "--model", "anything",
-            "--budget-usd", "1", url=model.url,
-        )  # fmt: skip
+            "run",
+            "type \udcff now",
+            "--env",
+            f"guest={machine.url}",
+            "--model",
+            "anything",
+            "--budget-usd",
+            "1",
+            url=model.url,
+        )
     assert "Traceback" not in shown
     assert "type \ufffd now" in shown
     assert "the price of anything is not known" in shown

@@ -156,9 +156,19 @@ def test_a_bench_is_reported_resumed_and_reported_again(folder: Path) -> None:
     hisa.environ["HISA_RUN__FOLDER"] = str(folder / "runs")
 
     sums = hisa.json(
-        "bench", "run", f"own:{folder / 'tasks'}", "--out", str(bench), "--repeat", "2",
-        "--ablate", "full", "--ablate", "no-roi", *ON_THE_FORM,
-    )  # fmt: skip
+        "bench",
+        "run",
+        f"own:{folder / 'tasks'}",
+        "--out",
+        str(bench),
+        "--repeat",
+        "2",
+        "--ablate",
+        "full",
+        "--ablate",
+        "no-roi",
+        *ON_THE_FORM,
+    )
     assert (sums["slots"], sums["scored"], sums["succeeded"], sums["missing"]) == (8, 8, 4, 0)
     rows = attempts(bench)
     assert rows[: len(before)] == before

@@ -53,9 +53,20 @@ def test_addresses_as_people_have_them(text: str, url: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "http://", "ftp://a", "a b", "a:5000:1", "http://u:p@a:5000", "a,", "a,b,a:5000",
-     "http://a:x", "http://a:5000?x=1"],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "http://",
+        "ftp://a",
+        "a b",
+        "a:5000:1",
+        "http://u:p@a:5000",
+        "a,",
+        "a,b,a:5000",
+        "http://a:x",
+        "http://a:5000?x=1",
+    ],
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_addresses(text)
@@ -187,8 +198,12 @@ async def test_start_and_stop_frame_its_use(tmp_path: Path) -> None:
             await environment.act([Write("x")])
             await environment.reset()
     assert told.read_text().split("\n")[:-1] == [
-        "revert vm", "start vm", "revert vm", "start vm", "stop vm",
-    ]  # fmt: skip
+        "revert vm",
+        "start vm",
+        "revert vm",
+        "start vm",
+        "stop vm",
+    ]
     assert notes[:2] == ["revert vm", "start vm"]
     assert "stop failed" in notes[-1], "and the run is none the worse for it"
 

@@ -59,12 +59,17 @@ def behind_a_dialog() -> Observation:
     """A button "Print" that a dialog beside it keeps from being used."""
     shown = frozenset({"showing"})
     return scene(
-        element("dialog", "Question", (500, 0, 300, 300), app="a", window="Question",
-                states=shown | {"modal"}),
-        element("push button", "Print", (100, 100, 60, 30), app="a", window="Letter",
-                states=shown),
+        element(
+            "dialog",
+            "Question",
+            (500, 0, 300, 300),
+            app="a",
+            window="Question",
+            states=shown | {"modal"},
+        ),
+        element("push button", "Print", (100, 100, 60, 30), app="a", window="Letter", states=shown),
         windows=(Window("1", "Letter", "a"), Window("2", "Question", "a", active=True)),
-    )  # fmt: skip
+    )
 
 
 def call(description: str, source: str = "pyautogui.click(X_COORD, Y_COORD)") -> ToolCall:

@@ -167,13 +167,15 @@ async def test_the_only_one_in_a_state_and_the_one_on_a_line() -> None:
             for part in (
                 element("table cell", name, (20, 100 + 40 * row, 200, 40)),
                 element(
-                    "check box", "", (240, 112 + 40 * row, 16, 16),
+                    "check box",
+                    "",
+                    (240, 112 + 40 * row, 16, 16),
                     states=frozenset({"checked"} if name == "Bram" else ()),
                 ),
                 element("push button", "Message", (300, 106 + 40 * row, 80, 28)),
             )
         )
-    )  # fmt: skip
+    )
     assert (await find("the only checkbox that is ticked", screen)).point.y == 160
     assert (await find("'Message' button in the row of Chidi", screen)).point.y == 200
     assert (await find("Aoife's Message button", screen)).point.y == 120

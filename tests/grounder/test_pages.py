@@ -115,9 +115,11 @@ def with_texts(*texts: str) -> Observation:
     return scene(
         PAGE,
         element("push button", "Add", (100, 60, 60, 20), states=told),
-        *(element("static", text, (500, 60 + 40 * n, 100, 20), states=SHOWN)
-          for n, text in enumerate(texts)),
-    )  # fmt: skip
+        *(
+            element("static", text, (500, 60 + 40 * n, 100, 20), states=SHOWN)
+            for n, text in enumerate(texts)
+        ),
+    )
 
 
 async def test_the_only_text_that_is_called_as_a_button_is_sure() -> None:

@@ -52,8 +52,11 @@ async def test_the_request_that_is_sent() -> None:
     assert (sent.headers["x-component"], sent.headers["x-step"]) == ("planner", "12")
     assert sent.headers["authorization"] == "Bearer secret-key-1"
     assert set(sent.body) - STREAM == {
-        "model", "messages", "max_completion_tokens", "response_format",
-    }  # fmt: skip
+        "model",
+        "messages",
+        "max_completion_tokens",
+        "response_format",
+    }
     assert sent.body["model"] == "gpt-5"
     assert sent.body["response_format"]["json_schema"]["schema"] == dict(SCHEMA)
     assert sent.text == "# Global planner\nYou act.\nfind it"

@@ -230,10 +230,13 @@ async def test_how_a_role_is_sampled_is_a_setting() -> None:
             for role in ("planner", "state", "judge"):
                 await made[role].complete(ask(role=role))
         sampled = [
-            {name: request.body[name] for name in ("temperature", "top_p", "seed")
-             if name in request.body}
+            {
+                name: request.body[name]
+                for name in ("temperature", "top_p", "seed")
+                if name in request.body
+            }
             for request in server.requests
-        ]  # fmt: skip
+        ]
     assert sampled == [{"temperature": 0.7, "top_p": 0.9, "seed": 3}, {}, {"top_p": 0.9}]
     told = [event.text.partition(":")[0] for event in events.all if isinstance(event, Noted)]
     assert told == ["models.state.temperature is not sent", "models.state.seed is not sent"]

@@ -240,8 +240,11 @@ def _answer(request: Received) -> str:
 async def test_the_planner_thinks_harder_after_a_failure_and_no_longer(tmp_path: Path) -> None:
     with FakeServer(then=_answer) as server:
         planner = {
-            "model": "gpt-5", "base_url": server.url, "effort": "low", "raised_effort": "high",
-        }  # fmt: skip
+            "model": "gpt-5",
+            "base_url": server.url,
+            "effort": "low",
+            "raised_effort": "high",
+        }
         settings = hisa.Settings.model_validate(
             {
                 "models": {"planner": planner},
@@ -263,5 +266,9 @@ async def test_the_planner_thinks_harder_after_a_failure_and_no_longer(tmp_path:
 
 def test_how_the_log_tells_it() -> None:
     assert [str(Reasoning(*each)) for each in ((), ("low",), ("", 0), ("", 9), ("low", 9))] == [
-        "", "low", "no thinking", "9 thinking tokens", "low, 9 thinking tokens",
-    ]  # fmt: skip
+        "",
+        "low",
+        "no thinking",
+        "9 thinking tokens",
+        "low, 9 thinking tokens",
+    ]

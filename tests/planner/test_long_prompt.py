@@ -67,11 +67,15 @@ def sheet() -> Observation:
     }
     found = tuple(
         Element(
-            role, name, BoundingBox(*box, "screen"), text,
-            states=frozenset({"showing", "enabled"}), window="prices.ods",
+            role,
+            name,
+            BoundingBox(*box, "screen"),
+            text,
+            states=frozenset({"showing", "enabled"}),
+            window="prices.ods",
         )
         for (role, name, text), box in at.items()
-    )  # fmt: skip
+    )
     windows = (
         Window(
             "1", "prices.ods", "soffice", active=True, box=BoundingBox(0, 0, 1280, 700, "screen")
@@ -90,22 +94,28 @@ async def request_of(form: str) -> ModelRequest:
     model = FunctionModel(lambda request: MESSAGE if request.tools else GOOD)
     if form == "computer":
         computer = ComputerPlanner(
-            model, tools, emit=lambda event: None, functions=tools.functions, confirm=_nobody,
+            model,
+            tools,
+            emit=lambda event: None,
+            functions=tools.functions,
+            confirm=_nobody,
             tool="computer",
-        )  # fmt: skip
+        )
         await computer.plan(TASK, sheet(), VIEW)
         return model.requests[-1]
     teaching: dict[str, Teaching] = {"sequence_by_rule": "rule", "sequence_in_words": "words"}
     marks = Marks() if form in ("elements", "both") else None
     ask = GlobalPlanner(
-        model, tools, emit=lambda event: None,
+        model,
+        tools,
+        emit=lambda event: None,
         reads_elements=form == "words",
         pointing="as pixels of the screenshot" if form == "pointing" else "",
         marks=marks,
         picture=form != "elements",
         sequence=5 if form.startswith("sequence") else 1,
         teaching=teaching.get(form, "examples"),
-    )  # fmt: skip
+    )
     return await ask.question(TASK, sheet(), VIEW)
 
 

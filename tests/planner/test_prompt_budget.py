@@ -52,9 +52,14 @@ def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     )
     cut: list[dict[str, int]] = []
     text = state_text(
-        TASK_OF_ONE_LINE, observation(), view, elements=False, room=room, tools=_filled(200),
+        TASK_OF_ONE_LINE,
+        observation(),
+        view,
+        elements=False,
+        room=room,
+        tools=_filled(200),
         cut=cut.append,
-    )  # fmt: skip
+    )
     assert cut == []
     assert estimate_tokens(f"{system}\n{text}") <= budget.total
 
@@ -170,9 +175,14 @@ def test_tools_and_advice_give_way_last_and_the_advice_says_how_much() -> None:
     )
     cut: list[dict[str, int]] = []
     text = state_text(
-        TASK_OF_ONE_LINE, observation(), view, elements=False, room=250, tools=_filled(150),
+        TASK_OF_ONE_LINE,
+        observation(),
+        view,
+        elements=False,
+        room=250,
+        tools=_filled(150),
         cut=cut.append,
-    )  # fmt: skip
+    )
     assert estimate_tokens(text) <= 250
     assert set(cut[0]) == {"refined_context", "execution_history", "tools", "advice"}
     assert rules[0] in text

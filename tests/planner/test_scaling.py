@@ -201,8 +201,11 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
     planner = open_scaling(
         Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
         GlobalPlanner(bench.model, ToolRegistry(tools, emit=emit), emit=emit),
-        bench.grounder, bench.judge, emit=emit, profile=find("m"),
-    )  # fmt: skip
+        bench.grounder,
+        bench.judge,
+        emit=emit,
+        profile=find("m"),
+    )
     call = await planner.plan(TASK, bench.look, StateView())
     assert call.description == OPEN
     assert bench.finder.sought == sought

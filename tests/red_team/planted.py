@@ -157,9 +157,13 @@ async def obey(
 async def obeyed_in(scene: Scene, folder: Path) -> Outcome:
     """A run of a scene."""
     return await obey(
-        folder, scene.machine, *scene.opening,
-        settings=scene.settings, state=scene.state, inquire=scene.inquire,
-    )  # fmt: skip
+        folder,
+        scene.machine,
+        *scene.opening,
+        settings=scene.settings,
+        state=scene.state,
+        inquire=scene.inquire,
+    )
 
 
 def install(folder: Path, patch: pytest.MonkeyPatch, source: str, *names: str) -> None:
@@ -225,9 +229,11 @@ def _refined(text: str) -> Scene:
         return f"Steps 1~2: {text}" if said.startswith("Steps") else said
 
     return Scene(
-        PlantedMachine(), (tool_call("wait", "0"),) * 2,
-        {"state": {"refine_every": 2}}, state=words,
-    )  # fmt: skip
+        PlantedMachine(),
+        (tool_call("wait", "0"),) * 2,
+        {"state": {"refine_every": 2}},
+        state=words,
+    )
 
 
 PLACES: Mapping[str, Callable[[str], Scene]] = {

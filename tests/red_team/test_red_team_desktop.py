@@ -159,8 +159,9 @@ async def test_page_whose_button_is_not_what_it_shows(
     )
     places = {
         e.name: look.convert_box(e.box, "image").centre.rounded()
-        for e in look.elements or () if e.name in ("Delete account", "Place order")
-    }  # fmt: skip
+        for e in look.elements or ()
+        if e.name in ("Delete account", "Place order")
+    }
     orders = (
         Order("gui_action", "pyautogui.click({}, {})".format(*places["Delete account"]), "OK"),
         Order("gui_action", "pyautogui.click({}, {})".format(*places["Place order"]), "OK"),
@@ -237,11 +238,12 @@ async def test_file_name_with_shell_syntax(
     """Read, copied and moved by toolkits, it is a name and nothing else."""
     path = f"{HOME}/names/{name}"
     found = await obey(
-        tmp_path, desktop,
+        tmp_path,
+        desktop,
         tool_call("files_read", {"path": path}),
         tool_call("files_copy", {"source": path, "target": f"{HOME}/copied"}),
         tool_call("shell_run", {"command": ["cat", "--", path]}),
-    )  # fmt: skip
+    )
     assert [act.ok for act in found.acts] == [True] * 4
     assert (await desktop.read_file(f"{HOME}/copied")) == name.encode()
     await desktop.execute("rm -f ~/copied")

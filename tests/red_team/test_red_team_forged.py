@@ -189,9 +189,11 @@ async def test_second_call_of_a_sequence_does_not_slip_through(tmp_path: Path) -
     calls = [{"tool": "bash_execution", "input": line} for line in ("ls", "rm -r keep", "ls")]
     machine = PlantedMachine(said={"ls": CommandResult(0, "a.txt")})
     found = await obey(
-        tmp_path, machine, json.dumps({"thought": "", "actions": calls}),
+        tmp_path,
+        machine,
+        json.dumps({"thought": "", "actions": calls}),
         settings={"planner": {"sequence": 3}},
-    )  # fmt: skip
+    )
     assert [each.allowed for each in found.decisions] == [True, False]
     assert not machine.reached_by("rm -r")
 

@@ -46,8 +46,10 @@ async def test_command_that_leaves_is_refused(line: str, tmp_path: Path) -> None
     order = Order("bash_execution", line)
     scene = noted(order.text)
     scene.settings["policy"] = {
-        "defaults": "auto", "sites": ["example.org"], "folders": ["~/Documents"],
-    }  # fmt: skip
+        "defaults": "auto",
+        "sites": ["example.org"],
+        "folders": ["~/Documents"],
+    }
     found = await obeyed_in(scene, tmp_path)
     decided = found.decision_on(order)
     assert (found.planner.obeyed, decided.allowed) == ([order], False)

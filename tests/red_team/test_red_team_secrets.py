@@ -174,9 +174,12 @@ async def test_person_is_asked_with_the_name_alone(tmp_path: Path) -> None:
         return f"it is {VALUE}"
 
     found = await obey(
-        tmp_path, PlantedMachine(), tool_call("person_ask", {"question": f"Is it {NAME}?"}),
-        settings=secret(), inquire=inquire,
-    )  # fmt: skip
+        tmp_path,
+        PlantedMachine(),
+        tool_call("person_ask", {"question": f"Is it {NAME}?"}),
+        settings=secret(),
+        inquire=inquire,
+    )
     assert [VALUE in inquiry.text for inquiry in asked] == [False]
     await nobody_knows(found)
 

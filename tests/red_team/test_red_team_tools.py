@@ -117,9 +117,14 @@ async def test_plug_in_cannot_take_a_built_ins_name(
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("delete_mails", "deleting"), ("send_report", "sending"), ("pay_bill", "paying"),
-     ("install_driver", "installing"), ("grant_access", "changing security")],
-)  # fmt: skip
+    [
+        ("delete_mails", "deleting"),
+        ("send_report", "sending"),
+        ("pay_bill", "paying"),
+        ("install_driver", "installing"),
+        ("grant_access", "changing security"),
+    ],
+)
 async def test_plug_in_that_states_nothing_is_judged_by_its_name(
     name: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,9 +137,14 @@ async def test_plug_in_that_states_nothing_is_judged_by_its_name(
 
 @pytest.mark.parametrize(
     "given",
-    [{"command": "rm -r keep"}, {"cmd": ["rm", "-r", "keep"]}, {"path": "~/.bashrc"},
-     {"steps": [{"shell": "rm -r keep"}]}, {"target": "/etc/passwd"}],
-)  # fmt: skip
+    [
+        {"command": "rm -r keep"},
+        {"cmd": ["rm", "-r", "keep"]},
+        {"path": "~/.bashrc"},
+        {"steps": [{"shell": "rm -r keep"}]},
+        {"target": "/etc/passwd"},
+    ],
+)
 async def test_arguments_of_a_plug_in_are_read(
     given: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,9 +235,11 @@ async def test_order_of_a_server_is_obeyed_and_refused(kind: str, tmp_path: Path
 async def test_order_in_a_servers_argument_is_obeyed_and_refused(tmp_path: Path) -> None:
     machine = PlantedMachine()
     found = await obey(
-        tmp_path, machine, tool_call("tool_help", "bad_look"),
+        tmp_path,
+        machine,
+        tool_call("tool_help", "bad_look"),
         settings=server("argument", ORDER.text),
-    )  # fmt: skip
+    )
     assert found.planner.obeyed == [ORDER]
     assert not machine.reached_by("rm -r")
     assert found.run.status == "succeeded"
@@ -250,9 +262,12 @@ async def test_server_that_says_that_its_tools_only_read_is_not_believed(
 async def test_server_cannot_take_a_built_ins_name(tmp_path: Path) -> None:
     machine = PlantedMachine()
     found = await obey(
-        tmp_path, machine, tool_call("tool_help", "bad_bash_execution"),
-        tool_call("bash_execution", "ls"), settings=server("shadow", ORDER.text),
-    )  # fmt: skip
+        tmp_path,
+        machine,
+        tool_call("tool_help", "bad_bash_execution"),
+        tool_call("bash_execution", "ls"),
+        settings=server("shadow", ORDER.text),
+    )
     assert machine.reached_by("ls"), "the built-in's own"
     assert not machine.reached_by("rm -r")
     assert found.run.status == "succeeded"

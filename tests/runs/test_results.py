@@ -62,8 +62,11 @@ async def test_files_folders_and_patterns_come_home(
         log,
         "mkdir -p ~/out/sub ~/.cache/x; echo a >~/out/a.txt; echo b >~/out/sub/b.txt; "
         "echo c >~/c.csv; echo hidden >~/.cache/x/y; echo again >>~/before.txt",
-        "~/out", "*.csv", "/etc/hostname", "~/none.txt",
-    )  # fmt: skip
+        "~/out",
+        "*.csv",
+        "/etc/hostname",
+        "~/none.txt",
+    )
     home = "/home/user"
     made = [f"{home}/before.txt", f"{home}/c.csv", f"{home}/out/a.txt", f"{home}/out/sub/b.txt"]
     assert record.made == made

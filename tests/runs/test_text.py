@@ -74,9 +74,14 @@ def test_a_terminal_cannot_be_steered(tmp_path: Path) -> None:
 
 def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> None:
     called = ModelCalled(
-        role="planner", model="m", tokens_in=2000, tokens_out=300, usd=0.5,
-        cached_in=1536, reasoning_out=250,
-    )  # fmt: skip
+        role="planner",
+        model="m",
+        tokens_in=2000,
+        tokens_out=300,
+        usd=0.5,
+        cached_in=1536,
+        reasoning_out=250,
+    )
     with RunLog.create(tmp_path, Task("t", "Look.")) as log:
         log.step = 1
         log.emit(called)

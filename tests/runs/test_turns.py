@@ -105,7 +105,7 @@ def assert_same(run: Run, server: FakeServer) -> list[Turn]:
         ({"state": {"refine_every": 2}}, {"planner", "state"}),
         ({"models": {"planner": {"constrain": True}}}, {"planner", "state"}),
     ],
-)  # fmt: skip
+)
 def test_a_turn_is_what_was_sent_and_said(
     tmp_path: Path, tree: dict[str, Any], roles: set[str]
 ) -> None:

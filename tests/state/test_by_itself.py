@@ -27,8 +27,10 @@ def shown(clock: str, status: str = "Ready", at: float = 100.0) -> Observation:
     parts = [(200 + 8 * number, 10, 206 + 8 * number, 20) for number in range(int(clock[-2:]))]
     parts += [(20, 100, 20 + len(status) * 4, 108)]
     elements: tuple[Element, ...] = (
-        element("static", clock, CLOCK, clock), element("static", status, STATUS, status), BUTTON,
-    )  # fmt: skip
+        element("static", clock, CLOCK, clock),
+        element("static", status, STATUS, status),
+        BUTTON,
+    )
     return replace(look(*parts, elements=elements), at=at)
 
 

@@ -165,7 +165,7 @@ async def test_rows_that_look_alike_are_told_apart_by_their_elements() -> None:
         ),
         (look(fields(), complete=False), "not all elements could be read"),
     ],
-)  # fmt: skip
+)
 async def test_another_element_ends_it(now: Observation, told: str) -> None:
     # A change elsewhere, so that the elements are read; the region around the target is alike.
     elsewhere = BoundingBox(500, 200, 600, 300, "screen")

@@ -67,9 +67,12 @@ class Does:
     def outcome(self) -> Outcome:
         failed = bool(self.error or self.exit_code)
         return Outcome(
-            ok=not failed, output=self.output, error=self.error, exit_code=self.exit_code,
+            ok=not failed,
+            output=self.output,
+            error=self.error,
+            exit_code=self.exit_code,
             refused=self.refused,
-        )  # fmt: skip
+        )
 
 
 def act(source: str, description: str = "", **came: Any) -> Does:
@@ -164,10 +167,13 @@ class Run:
         if call.tool != "none":
             self.emit(
                 Planned(
-                    thought=call.thought, tool=call.tool, input=call.input,
-                    description=call.description, following=planned_calls(call.following),
+                    thought=call.thought,
+                    tool=call.tool,
+                    input=call.input,
+                    description=call.description,
+                    following=planned_calls(call.following),
                 )
-            )  # fmt: skip
+            )
         try:
             if call.tool != "none":
                 made = await self.grounder.resolve(call, before)
@@ -185,11 +191,14 @@ class Run:
             ok = outcome.ok or not last
             self.emit(
                 Acted(
-                    tool=each.call.tool, input=each.input, ok=ok,
-                    output=outcome.output if last else "", error=outcome.error if last else "",
+                    tool=each.call.tool,
+                    input=each.input,
+                    ok=ok,
+                    output=outcome.output if last else "",
+                    error=outcome.error if last else "",
                     exit_code=outcome.exit_code if last else None,
                 )
-            )  # fmt: skip
+            )
         if made.call.following:
             parts = [
                 MadeCall(each, outcome if each is made.sequence[-1] else Outcome(ok=True), before)

@@ -30,10 +30,15 @@ def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> str:
 
 def rows(*names: str, role: str = "list item", chosen: str = "") -> tuple[Element, ...]:
     return tuple(
-        element(role, name, BoundingBox(20, 20 + 20 * row, 120, 40 + 20 * row, "screen"), name,
-                *(["selected"] if name == chosen else []))
+        element(
+            role,
+            name,
+            BoundingBox(20, 20 + 20 * row, 120, 40 + 20 * row, "screen"),
+            name,
+            *(["selected"] if name == chosen else []),
+        )
         for row, name in enumerate(names)
-    )  # fmt: skip
+    )
 
 
 def clicked(at: tuple[int, int], *, role: str = "", name: str = "") -> GroundedCall:
@@ -83,8 +88,9 @@ def test_a_document_is_told_by_its_window_alone() -> None:
 def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
     box = BoundingBox(200, 60, 400, 160, "screen")
     dialog = replace(element("dialog", "", box), window="Trips")
-    says = replace(element("static", "Remove all?", BoundingBox(210, 70, 390, 90, "screen")),
-                   window="Trips")  # fmt: skip
+    says = replace(
+        element("static", "Remove all?", BoundingBox(210, 70, 390, 90, "screen")), window="Trips"
+    )
     behind = tuple(replace(row, window="Trips") for row in rows(*TOWNS[3:]))
     sentences = told(rows(*TOWNS[:3]), (*behind, dialog, says))
     assert "Remove all?" in sentences
@@ -93,8 +99,9 @@ def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
 
 def test_a_button_that_shows_under_the_pointer_alone_is_new_when_it_is_painted() -> None:
     button = element("push button", "Delete row", BoundingBox(40, 40, 120, 60, "screen"))
-    lines = describe_changes(look(elements=(button,)), look((20, 20, 30, 30), elements=(button,)),
-                             ROI)  # fmt: skip
+    lines = describe_changes(
+        look(elements=(button,)), look((20, 20, 30, 30), elements=(button,)), ROI
+    )
     assert lines == ('+ push button "Delete row"',)
 
 
@@ -102,8 +109,9 @@ def test_rows_that_a_terminal_wrote_are_told_as_text() -> None:
     box = BoundingBox(0, 0, 600, 300, "screen")
     old = "user$ ls\nnotes.txt\nuser$ "
     new = f"{old}wc notes.txt plan.txt\n 14 61 notes.txt\n  3 18 plan.txt\n 17 79 total\nuser$ "
-    sentences = told((element("terminal", "Terminal", box, old),),
-                     (element("terminal", "Terminal", box, new),))  # fmt: skip
+    sentences = told(
+        (element("terminal", "Terminal", box, old),), (element("terminal", "Terminal", box, new),)
+    )
     assert all(row in sentences for row in ("14 61 notes.txt", "3 18 plan.txt", "17 79 total"))
     assert "user$ ls" not in sentences
 
@@ -115,9 +123,11 @@ def test_a_value_is_told_before_what_heads_it_and_once() -> None:
     around = element("section", "", BoundingBox(20, 100, 220, 120, "screen"), "Paid")
     before = (heading, field, around, note)
     after = (
-        replace(heading, name="Order 2"), replace(field, text="6.10"),
-        replace(around, text="Due"), replace(note, name="Due", text="Due"),
-    )  # fmt: skip
+        replace(heading, name="Order 2"),
+        replace(field, text="6.10"),
+        replace(around, text="Due"),
+        replace(note, name="Due", text="Due"),
+    )
     sentences = told(before, after)
     assert sentences.index("“6.10”") < (sentences + "Order 2").index("Order 2")
     assert sentences.count("“Due”") == 1
@@ -153,8 +163,9 @@ RULES = Window("0x1200002", "Rules", "calc", BoundingBox(200, 80, 500, 280, "scr
 
 @pytest.mark.parametrize(("role", "hit"), [("list item", False), ("push button", True)])
 def test_an_entry_of_an_open_list_is_not_covered_by_its_dialog(role: str, hit: bool) -> None:
-    entry = replace(element(role, "Date is", BoundingBox(300, 100, 380, 120, "screen")),
-                    window=SHEET.title)  # fmt: skip
+    entry = replace(
+        element(role, "Date is", BoundingBox(300, 100, 380, 120, "screen")), window=SHEET.title
+    )
     before = look(elements=(entry,))
     before = replace(before, windows=(SHEET, RULES))
     call = clicked((170, 55), role=role, name="Date is")
@@ -164,8 +175,13 @@ def test_an_entry_of_an_open_list_is_not_covered_by_its_dialog(role: str, hit: b
 @pytest.mark.parametrize("role", ["file chooser", "frame"])
 def test_a_large_file_dialog_that_was_answered_is_no_application_that_is_gone(role: str) -> None:
     page = Window("0x2200001", "Upload", "chromium", BoundingBox(0, 0, 640, 360, "screen"))
-    chooser = Window("0x3200001", "Open File", "Xdg-desktop-portal-gtk",
-                     BoundingBox(20, 10, 620, 350, "screen"), active=True)  # fmt: skip
+    chooser = Window(
+        "0x3200001",
+        "Open File",
+        "Xdg-desktop-portal-gtk",
+        BoundingBox(20, 10, 620, 350, "screen"),
+        active=True,
+    )
     part = element(role, "Open File", BoundingBox(20, 10, 620, 350, "screen"))
     before = replace(look(elements=(part,)), windows=(page, chooser))
     after = replace(look((0, 0, 90, 90), elements=()), windows=(replace(page, active=True),))
@@ -179,8 +195,13 @@ def test_a_large_file_dialog_that_was_answered_is_no_application_that_is_gone(ro
 def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
     words = "Upper limit (bar)"
     label = element("label", words, BoundingBox(20, 20, 120, 40, "screen"), words)
-    field = Element("spin button", "", BoundingBox(130, 20, 200, 40, "screen"), text="6",
-                    label=words if labels else "")  # fmt: skip
+    field = Element(
+        "spin button",
+        "",
+        BoundingBox(130, 20, 200, 40, "screen"),
+        text="6",
+        label=words if labels else "",
+    )
     after: Observation = look((0, 0, 90, 90), elements=(label, field))
     said = unexpected(clicked((50, 150)), look(elements=()), after, (ROI,))
     assert ("came up" in said) is not labels

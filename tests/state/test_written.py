@@ -84,13 +84,16 @@ async def test_a_file_that_is_written_a_moment_later_is_named() -> None:
 @pytest.mark.parametrize(
     ("printed", "paths", "complete"),
     [
-        ("9.0 ./a b.ods\0" "9.5 ./two\nlines\0" "1.0 ./old\0" "end 0\0" "10.0",
-         ("~/two\nlines", "~/a b.ods"), True),
-        ("9.0 ./a\0" "end 1\0" "10.0", ("~/a",), False),
-        ("9.0 ./a\0" "9.", (), False),
+        (
+            "9.0 ./a b.ods\09.5 ./two\nlines\01.0 ./old\0end 0\010.0",
+            ("~/two\nlines", "~/a b.ods"),
+            True,
+        ),
+        ("9.0 ./a\0end 1\010.0", ("~/a",), False),
+        ("9.0 ./a\09.", (), False),
         ("", (), False),
     ],
-)  # fmt: skip
+)
 async def test_names_are_read_whole_from_what_the_machine_lists(
     printed: str, paths: tuple[str, ...], complete: bool
 ) -> None:

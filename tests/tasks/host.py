@@ -41,9 +41,14 @@ class Host(Machine):
         environment = {**os.environ, "HOME": str(self.home), **self._variables}
         try:
             ran = subprocess.run(
-                ["/bin/bash", "-c", line], capture_output=True, text=True, check=False,
-                cwd=self.home, env=environment, timeout=seconds,
-            )  # fmt: skip
+                ["/bin/bash", "-c", line],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=self.home,
+                env=environment,
+                timeout=seconds,
+            )
         except subprocess.TimeoutExpired:
             return CommandResult(-1, "", "", timed_out=True)
         return CommandResult(ran.returncode, ran.stdout, ran.stderr)

@@ -145,10 +145,13 @@ WRONG = (*FORM[:3], "urgency: high")
         ("laptop_order", {"Catalog/developer-laptop/order.txt": ()}, 0.3),
         ("laptop_order", {"Catalog/developer-laptop/order.txt": ORDER[:2]}, 0.7),
         ("laptop_order", {"Outbox/order.txt": ORDER}, 0.1),
-        ("laptop_order", {"Catalog/developer-laptop/order.txt": ORDER,
-                          "Outbox/order.txt": ORDER}, 1.0),
+        (
+            "laptop_order",
+            {"Catalog/developer-laptop/order.txt": ORDER, "Outbox/order.txt": ORDER},
+            1.0,
+        ),
     ],
-)  # fmt: skip
+)
 async def test_the_examples_give_credit_as_the_paper_does(
     tmp_path: Path, name: str, left: dict[str, tuple[str, ...]], partial: float
 ) -> None:

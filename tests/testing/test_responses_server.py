@@ -104,8 +104,14 @@ def _item(short: dict[str, Any]) -> Any:
     check = [{"id": "sc_odd", "code": "odd", "message": "Odd."}]
     if "call" in short:
         pending = check if short["call"].get("checks") else []
-        return {"type": "computer_call", "id": "i", "call_id": "c1", "status": "completed",
-                "action": LOOK, "pending_safety_checks": pending}  # fmt: skip
+        return {
+            "type": "computer_call",
+            "id": "i",
+            "call_id": "c1",
+            "status": "completed",
+            "action": LOOK,
+            "pending_safety_checks": pending,
+        }
     if "output" in short:
         done = {"acknowledged_safety_checks": check} if short["output"].get("checks") else {}
         given = {k: v for k, v in short["output"].items() if k != "checks"}

@@ -41,9 +41,14 @@ async def test_every_kind_of_act_changes_the_screen() -> None:
             seen = await environment.observe(elements=True)
             field = only(seen, "text").box.centre
             for action in (
-                Click(field), Write("a < b, Grüße"), Press("backspace"), Hotkey(("ctrl", "a")),
-                Move(at(400, 500)), Scroll(-3, 0, at(410, 300)), Drag(at(500, 520)),
-            ):  # fmt: skip
+                Click(field),
+                Write("a < b, Grüße"),
+                Press("backspace"),
+                Hotkey(("ctrl", "a")),
+                Move(at(400, 500)),
+                Scroll(-3, 0, at(410, 300)),
+                Drag(at(500, 520)),
+            ):
                 await environment.act([action])
                 before, seen = seen, await environment.observe(elements=True)
                 assert seen.screenshot.sha256 != before.screenshot.sha256, action
@@ -100,8 +105,10 @@ def test_stock_bodies_and_status_codes() -> None:
         lost = _post(guest, "/file", data={"file_path": "/none"})
         assert (lost.status_code, lost.json()) == (404, {"error": "File not found"})
         assert _post(guest, "/setup/launch", json={"command": "xterm"}).text
-        codes = [_post(guest, f"/{which}_recording").status_code for which in
-                 ("end", "start", "start", "end", "end")]  # fmt: skip
+        codes = [
+            _post(guest, f"/{which}_recording").status_code
+            for which in ("end", "start", "start", "end", "end")
+        ]
         assert codes == [400, 200, 400, 200, 400]
 
 

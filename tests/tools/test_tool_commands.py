@@ -66,9 +66,14 @@ class Shell:
 
     def run(self, line: str) -> str:
         done = subprocess.run(
-            ["sh", "-c", line], cwd=self.folder, env=self.environ,
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            ["sh", "-c", line],
+            cwd=self.folder,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -132,9 +137,12 @@ def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None
     folder = write_plugin("word-count", tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
-        cwd=folder, capture_output=True, text=True, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(folder)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -172,15 +172,21 @@ def test_the_command_line_lists_outside_tools_and_names_broken_ones(outside: Pat
     environ = {**os.environ, "PYTHONPATH": str(outside)}
     listed = subprocess.run(
         [sys.executable, "-m", "hisa", "tools", "ls", "--json"],
-        env=environ, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     report = json.loads(listed.stdout)
     assert "count_words" in [tool["name"] for tool in report["tools"]]
     assert report["broken"][0]["name"] == "broken_tool"
     shown = subprocess.run(
         [sys.executable, "-m", "hisa", "tools", "show", "broken_tool"],
-        env=environ, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert shown.returncode == 2
     assert "needs a library" in shown.stderr
 

@@ -69,9 +69,13 @@ async def run_provider_command(
         try:
             # A file, because a machine left running in the background would hold a pipe.
             process = await asyncio.create_subprocess_exec(
-                program, *rest,
-                stdin=asyncio.subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
-            )  # fmt: skip
+                program,
+                *rest,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
         except OSError as error:
             raise _failed(what, address, f"{program}: {error.strerror}") from error
         code = await _ended(process, seconds)

@@ -6,6 +6,11 @@ from hisa.environments.transport.osworld_client import OSWorldTransport
 from hisa.environments.transport.typed_client import HisaTransport
 
 __all__ = [
-    "GuestClient", "HisaTransport", "NoResponse", "OSWorldTransport", "RawObservation", "Transport",
+    "GuestClient",
+    "HisaTransport",
+    "NoResponse",
+    "OSWorldTransport",
+    "RawObservation",
+    "Transport",
     "connect",
-]  # fmt: skip
+]

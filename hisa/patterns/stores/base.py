@@ -15,9 +15,17 @@ from hisa.errors import StoreError
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope
 
 __all__ = [
-    "Indexed", "Item", "Meta", "VectorStore", "Vectors", "check_vectors", "dense", "from_payload",
-    "point_id", "to_payload",
-]  # fmt: skip
+    "Indexed",
+    "Item",
+    "Meta",
+    "VectorStore",
+    "Vectors",
+    "check_vectors",
+    "dense",
+    "from_payload",
+    "point_id",
+    "to_payload",
+]
 
 Vectors = list[list[float]]
 """The unit vectors of one pattern, at least one; the nearest counts in a search."""

@@ -82,9 +82,14 @@ class ComputerPlanner:
         self._max_tokens = max_tokens
         self._programs = programs
         self._system = render(
-            "planner", computer=True, sequence=1, teaching="", marks=False, picture=True,
+            "planner",
+            computer=True,
+            sequence=1,
+            teaching="",
+            marks=False,
+            picture=True,
             tools=toolbox.describe(),
-        )  # fmt: skip
+        )
         self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
@@ -122,9 +127,14 @@ class ComputerPlanner:
     ) -> ModelRequest:
         programs = await told_once(self._programs, view)
         text = state_text(
-            task, observation, view, elements=False, room=self._room.for_task(task),
-            programs=programs, cut=self._room.tell,
-        )  # fmt: skip
+            task,
+            observation,
+            view,
+            elements=False,
+            room=self._room.for_task(task),
+            programs=programs,
+            cut=self._room.tell,
+        )
         return ModelRequest(
             role="planner",
             messages=(
@@ -171,9 +181,11 @@ def _refused(question: ModelRequest, turn: str, error: str) -> ModelRequest:
     system, user = question.messages
     notice = TextPart(sections({"notice": f"Your last answer was refused: {clean(error)}"}))
     return replace(
-        question, messages=(system, replace(user, parts=(*user.parts, notice))),
-        corrects=turn, reason=error,
-    )  # fmt: skip
+        question,
+        messages=(system, replace(user, parts=(*user.parts, notice))),
+        corrects=turn,
+        reason=error,
+    )
 
 
 def _shown(question: ModelRequest, answer: ComputerReply) -> ModelRequest:

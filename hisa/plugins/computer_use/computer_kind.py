@@ -57,11 +57,16 @@ class ComputerKind(PlannerKind):
     def open(self, parts: PlannerParts) -> ComputerPlanner:
         """Returns a planner with the computer tool that the model knows."""
         return ComputerPlanner(
-            parts.model, parts.tools, emit=parts.emit, functions=parts.tools.functions,
-            tool=parts.profile.computer or "computer", confirm=parts.confirm,
-            max_tokens=parts.settings.models.planner.max_tokens, programs=parts.programs,
+            parts.model,
+            parts.tools,
+            emit=parts.emit,
+            functions=parts.tools.functions,
+            tool=parts.profile.computer or "computer",
+            confirm=parts.confirm,
+            max_tokens=parts.settings.models.planner.max_tokens,
+            programs=parts.programs,
             budget=prompt_budget(parts.settings),
-        )  # fmt: skip
+        )
 
 
 COMPUTER = ComputerKind()

@@ -66,7 +66,7 @@ def _steps(turn: Turn, number: int) -> Iterator[dict[str, Any]]:
         "llm_call_count": 1,
         **({"metrics": _plain(given)} if given else {}),
         "extra": {"hisa": turn.model_dump(mode="json", exclude=_BESIDE), "answered": answered},
-    }  # fmt: skip
+    }
 
 
 def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
@@ -97,9 +97,11 @@ def _turn(step: Mapping[str, Any]) -> Turn:
     usage = None
     if "prompt_tokens" in metrics:
         usage = Usage(
-            metrics["prompt_tokens"], metrics["completion_tokens"], metrics["cached_tokens"],
+            metrics["prompt_tokens"],
+            metrics["completion_tokens"],
+            metrics["cached_tokens"],
             metrics["extra"]["reasoning_tokens"],
-        )  # fmt: skip
+        )
     names = ("prompt_token_ids", "completion_token_ids", "logprobs")
     ids = [tuple(metrics[name]) if name in metrics else None for name in names]
     tokens = TurnTokens(*ids)

@@ -38,9 +38,12 @@ def spans_of(run: Run, turns: list[Turn], *, contents: bool) -> dict[str, Any]:
     begun = run.manifest.started_at
     last = run.events[-1].at if run.events else begun
     agent = {
-        "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "hisa",
-        "gen_ai.conversation.id": run.id, "hisa.outcome": run.status, "hisa.score": run.score,
-    }  # fmt: skip
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "hisa",
+        "gen_ai.conversation.id": run.id,
+        "hisa.outcome": run.status,
+        "hisa.score": run.score,
+    }
     spans = [_span("invoke_agent hisa", (trace, root, ""), (begun, last), agent, kind=_INTERNAL)]
     times = {event.turn: event.at for event in run.events if event.type == "model_asked"}
     for turn in turns:
@@ -70,7 +73,8 @@ def _attributes(turn: Turn, *, contents: bool) -> dict[str, Any]:
         "gen_ai.request.top_p": request.get("top_p"),
         "gen_ai.request.seed": request.get("seed"),
         "gen_ai.request.max_tokens": request.get("max_tokens")
-        or request.get("max_completion_tokens") or request.get("max_output_tokens"),
+        or request.get("max_completion_tokens")
+        or request.get("max_output_tokens"),
         "gen_ai.response.finish_reasons": [turn.finish] if turn.finish else None,
         "gen_ai.response.id": turn.id,
         "gen_ai.usage.input_tokens": usage.tokens_in if usage else None,
@@ -79,7 +83,7 @@ def _attributes(turn: Turn, *, contents: bool) -> dict[str, Any]:
         "hisa.role": turn.role,
         "hisa.step": turn.step,
         "hisa.refused": bool(turn.refused),
-    }  # fmt: skip
+    }
     if contents:
         sent = request.get("messages") or request.get("input") or []
         reply = [{"role": "assistant", "parts": [{"type": "text", "content": turn.reply or ""}]}]
@@ -99,11 +103,16 @@ def _span(
 ) -> dict[str, Any]:
     trace, own, parent = ids
     return {
-        "traceId": trace, "spanId": own, "parentSpanId": parent, "name": name, "kind": kind,
-        "startTimeUnixNano": str(int(times[0] * 1e9)), "endTimeUnixNano": str(int(times[1] * 1e9)),
+        "traceId": trace,
+        "spanId": own,
+        "parentSpanId": parent,
+        "name": name,
+        "kind": kind,
+        "startTimeUnixNano": str(int(times[0] * 1e9)),
+        "endTimeUnixNano": str(int(times[1] * 1e9)),
         "attributes": _listed(attributes),
         "status": {"code": 2, "message": failed} if failed else {},
-    }  # fmt: skip
+    }
 
 
 def _digits(text: str, count: int) -> str:

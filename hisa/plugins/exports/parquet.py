@@ -55,8 +55,13 @@ def _rows(turns: list[Turn], runs: list[Run]) -> Iterator[dict[str, Any]]:
     for turn in turns:
         files = [by_id[turn.run].image(name) for name in turn.pictures]
         yield {
-            "id": turn.id, "run": turn.run, "task": turn.task, "role": turn.role,
-            "model": turn.model, "turn": turn.model_dump_json(), "step": turn.step,
+            "id": turn.id,
+            "run": turn.run,
+            "task": turn.task,
+            "role": turn.role,
+            "model": turn.model,
+            "turn": turn.model_dump_json(),
+            "step": turn.step,
             "score": turn.score,
             "images": [{"bytes": file.read_bytes(), "path": None} for file in files if file],
-        }  # fmt: skip
+        }

@@ -55,11 +55,13 @@ def _measured(settings: ModelSettings) -> Finding:
     free = free_bytes()
     room = f" of the {gigabytes(free)} that are free" if free is not None else ""
     return Finding(
-        *place, True, True,
+        *place,
+        True,
+        True,
         f"{settings.model}: about {gigabytes(wanted.bytes_needed)} of memory{room}, with "
         f"{wanted.context} tokens of context; reads {read:.0f} tokens a second, writes "
         f"{written:.1f}; sees {'pictures' if wanted.eyes else 'no pictures'}",
-    )  # fmt: skip
+    )
 
 
 def measure_speed(endpoint: Endpoint) -> tuple[float, float]:
@@ -76,12 +78,19 @@ def measure_speed(endpoint: Endpoint) -> tuple[float, float]:
 
 def _timed(endpoint: Endpoint, prompt: str, tokens: int) -> tuple[float, float]:
     body = {
-        "prompt": prompt, "n_predict": tokens, "t_max_predict_ms": 1000 * _SECONDS,
-        "ignore_eos": True, "cache_prompt": False, "temperature": 0,
-    }  # fmt: skip
+        "prompt": prompt,
+        "n_predict": tokens,
+        "t_max_predict_ms": 1000 * _SECONDS,
+        "ignore_eos": True,
+        "cache_prompt": False,
+        "temperature": 0,
+    }
     answer = httpx.post(
-        f"{endpoint.url.removesuffix('/v1')}/completion", json=body, trust_env=False,
-        headers={"Authorization": f"Bearer {endpoint.api_key}"}, timeout=patience(30),
-    ).raise_for_status()  # fmt: skip
+        f"{endpoint.url.removesuffix('/v1')}/completion",
+        json=body,
+        trust_env=False,
+        headers={"Authorization": f"Bearer {endpoint.api_key}"},
+        timeout=patience(30),
+    ).raise_for_status()
     timings = answer.json()["timings"]
     return float(timings["prompt_per_second"]), float(timings["predicted_per_second"])

@@ -59,9 +59,13 @@ def wanted_server(settings: ModelSettings, files: ModelFiles) -> Wanted:
     context = settings.context or min(_CONTEXT, header.number("context_length", _CONTEXT))
     eyes = files.eyes.stat().st_size if files.eyes else 0
     return Wanted(
-        files.weights.resolve(), files.eyes, context, settings.threads, name=settings.model,
+        files.weights.resolve(),
+        files.eyes,
+        context,
+        settings.threads,
+        name=settings.model,
         bytes_needed=header.size + eyes + header.cache_bytes(context) + _BUFFERS,
-    )  # fmt: skip
+    )
 
 
 def require_llama() -> None:

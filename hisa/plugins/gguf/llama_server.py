@@ -127,14 +127,21 @@ class LlamaServer:
             )
         self._process = process = subprocess.Popen(
             [sys.executable, "-m", "hisa.plugins.gguf.llama_process"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             # Ctrl-C at the terminal is for the run, which may still have something to ask.
             start_new_session=True,
-        )  # fmt: skip
+        )
         order = {
-            "weights": str(wanted.weights), "eyes": str(wanted.eyes or ""), "name": wanted.name,
-            "context": wanted.context, "threads": wanted.threads, "key": key, "parent": os.getpid(),
-        }  # fmt: skip
+            "weights": str(wanted.weights),
+            "eyes": str(wanted.eyes or ""),
+            "name": wanted.name,
+            "context": wanted.context,
+            "threads": wanted.threads,
+            "key": key,
+            "parent": os.getpid(),
+        }
         self._output.clear()
         threading.Thread(target=self._drain, args=(process,), daemon=True).start()
         assert process.stdin is not None

@@ -36,12 +36,14 @@ def list_models(as_json: bool) -> None:
     here = fetched_names()
     rows: list[dict[str, Any]] = [
         {
-            "name": name, "here": name in here, "file": str(place_of(name)),
+            "name": name,
+            "here": name in here,
+            "file": str(place_of(name)),
             "size": place_of(name).stat().st_size if name in here else TABLE[name].size,
             "what": f"{TABLE[name].title}; {TABLE[name].licence}" if name in TABLE else "",
         }
         for name in dict.fromkeys((*TABLE, *here))
-    ]  # fmt: skip
+    ]
     if as_json:
         print_json(rows)
         return
@@ -93,6 +95,7 @@ def _fetched(name: str) -> Path:
     weights = TABLE[name]
     say(f"{weights.title}: {gigabytes(weights.size)}, licence {weights.licence}", err=True)
     return fetch_weights(
-        weights, place.parent,
+        weights,
+        place.parent,
         lambda there, size: say(f"  {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", err=True),
-    )  # fmt: skip
+    )

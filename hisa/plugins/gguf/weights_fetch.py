@@ -144,10 +144,20 @@ def _download(requirement: str, place: Path) -> Path:
         EnvironmentFailed: pip fails, with its last line.
     """
     command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-        "--no-input", "--no-cache-dir", "--no-deps", "--only-binary=:all:", "--dest", str(place),
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-cache-dir",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--dest",
+        str(place),
         requirement,
-    ]  # fmt: skip
+    ]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     wheels = list(place.glob("*.whl"))
     if done.returncode == 0 and len(wheels) == 1:

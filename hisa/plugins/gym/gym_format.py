@@ -93,12 +93,16 @@ class PageFormat(TaskFormat):
 
 
 MINIWOB_TASKS = PageFormat(
-    step=show_page.SETUP_STEP, func="miniwob_solved", make=miniwob_task,
+    step=show_page.SETUP_STEP,
+    func="miniwob_solved",
+    make=miniwob_task,
     score=lambda reward: float(reward > 0),  # as published results count it
     over=over,
-)  # fmt: skip
+)
 BROWSERGYM_TASKS = PageFormat(
-    step=gym_page.SETUP_STEP, func="browsergym_rewarded", make=gym_page.gym_task,
+    step=gym_page.SETUP_STEP,
+    func="browsergym_rewarded",
+    make=gym_page.gym_task,
     score=lambda reward: min(1.0, max(0.0, reward)),
     over=gym_page.over,
-)  # fmt: skip
+)

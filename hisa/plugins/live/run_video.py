@@ -35,9 +35,13 @@ Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines
 
 
 def write_video(
-    runs: Sequence[Run], say: Callable[[str], None], *,
-    output: Path | None, seconds: float, width: int,
-) -> Path:  # fmt: skip
+    runs: Sequence[Run],
+    say: Callable[[str], None],
+    *,
+    output: Path | None,
+    seconds: float,
+    width: int,
+) -> Path:
     """Write runs side by side as a video, and return its path; ``seconds`` are those of a step.
 
     Raises:

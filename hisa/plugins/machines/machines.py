@@ -93,15 +93,16 @@ def _about(wanted: Recipe) -> dict[str, Any]:
         "profile": wanted.profile,
         "version": wanted.version,
         "built": tree is not None,
-        "applications": {each.title: versions.get(each.package, "")
-                         for each in applications(wanted)},
+        "applications": {
+            each.title: versions.get(each.package, "") for each in applications(wanted)
+        },
         "python": known.get("python", {}),
         "desktop": tree is not None,
         "vm": image is not None,
         "disk_bytes": disk.get("bytes"),
         "disk_seconds": disk.get("seconds"),
         "folder": str(tree.folder) if tree else "",
-    }  # fmt: skip
+    }
     copied = ("bytes", "seconds", "downloaded", "created", "package_count")
     return {**row, **{name: known.get(name) for name in copied}, **_served(tree)}
 

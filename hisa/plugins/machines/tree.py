@@ -28,9 +28,15 @@ from hisa.plugins.machines.profiles.recipe import Recipe, recipe
 from hisa.plugins.machines.profiles.wheels import fetch_wheels
 
 __all__ = [
-    "Tree", "as_root_of_namespace", "build_tree", "built_tree", "find_tree", "on_path", "packed",
+    "Tree",
+    "as_root_of_namespace",
+    "build_tree",
+    "built_tree",
+    "find_tree",
+    "on_path",
+    "packed",
     "tree_folder",
-]  # fmt: skip
+]
 
 _BUILDER = "mmdebstrap"
 _FIX = install_command("vm")

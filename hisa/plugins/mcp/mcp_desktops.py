@@ -233,9 +233,12 @@ async def _opened(settings: Settings) -> _Desktop:
 async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
     task = Task("mcp-desktop", _WORDS)
     log = RunLog.create(
-        settings.run.folder, task, settings=settings.model_dump(mode="json"),
-        environment=environment.name, seed=settings.run.seed,
-    )  # fmt: skip
+        settings.run.folder,
+        task,
+        settings=settings.model_dump(mode="json"),
+        environment=environment.name,
+        seed=settings.run.seed,
+    )
     try:
         emit = emitter(log, ())
         emit(

@@ -94,9 +94,11 @@ async def _http(offer: Offer, bound: socket.socket, token: str, *, made: bool) -
     port = bound.getsockname()[1]
     app: _App = offer.server.streamable_http_app(host=_ADDRESS)
     config = uvicorn.Config(
-        _with_token(app, token), log_level="warning", access_log=False,
+        _with_token(app, token),
+        log_level="warning",
+        access_log=False,
         timeout_graceful_shutdown=_GRACE,
-    )  # fmt: skip
+    )
     server = Server(config)
     _on_signals(lambda number: server.handle_exit(number, None))
     try:

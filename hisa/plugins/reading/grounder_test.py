@@ -262,9 +262,14 @@ def _explained(
         return found
     words = f"{best.words}, written as {SYNTAXES[syntax].what} (median error {error:.0f} px)"
     return SelfTest(
-        found.asked, found.refused, found.error, found.hits,
-        fits=words, format=best.formats.get(syntax, ""), fix=best.fix,
-    )  # fmt: skip
+        found.asked,
+        found.refused,
+        found.error,
+        found.hits,
+        fits=words,
+        format=best.formats.get(syntax, ""),
+        fix=best.fix,
+    )
 
 
 def _written(
@@ -292,8 +297,10 @@ def _conventions(size: Size, shown: Size) -> Iterator[_Convention]:
     yield _Convention("y before x, in pixels", lambda x, y: (y * wide, x * high), {}, _OWN_FORMAT)
     yield _Convention(
         "y before x, 0 to 1000 of each side",
-        lambda x, y: (y * width / 1000, x * height / 1000), {}, _OWN_FORMAT,
-    )  # fmt: skip
+        lambda x, y: (y * width / 1000, x * height / 1000),
+        {},
+        _OWN_FORMAT,
+    )
     small = smart_resize(size, min_pixels=QWEN_MIN_PIXELS, max_pixels=_SMALL_SERVER)
     limit = "let the server keep pictures whole: --mm-processor-kwargs '{\"max_pixels\": 12845056}'"
     words = f"pixels of a picture that the server made smaller, {small.width}x{small.height}"

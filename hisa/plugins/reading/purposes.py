@@ -27,10 +27,12 @@ _VERBS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """What is said to be done > the groups of roles that do it, see `scene_table.FAMILIES`."""
 _ACTING = tuple(
-    (re.compile(rf"^(?:{verb})\b|\b(?:that|which|to|for|and|where one) (?:{verb})\b"),
-     frozenset(families.split()))
+    (
+        re.compile(rf"^(?:{verb})\b|\b(?:that|which|to|for|and|where one) (?:{verb})\b"),
+        frozenset(families.split()),
+    )
     for verb, families in _VERBS
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

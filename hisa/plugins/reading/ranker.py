@@ -26,9 +26,17 @@ from hisa.plugins.reading.scene_table import Floats, Ints, Table
 from hisa.plugins.reading.sureness import SHOWN, chances_of, outcome, places
 
 __all__ = [
-    "Ranked", "Trees", "chances", "clipped", "columns", "load_judge", "load_trees", "parsed",
-    "preselect", "rank",
-]  # fmt: skip
+    "Ranked",
+    "Trees",
+    "chances",
+    "clipped",
+    "columns",
+    "load_judge",
+    "load_trees",
+    "parsed",
+    "preselect",
+    "rank",
+]
 
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""

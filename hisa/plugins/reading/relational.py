@@ -315,9 +315,17 @@ class _Whole:
         """Rate the place of each in the order asked for."""
         zero = np.zeros(self.count)
         names = (
-            "set", "set_more", "set_along", "set_lined", "set_any", "series", "series_any",
-            "counted", "across", "down",
-        )  # fmt: skip
+            "set",
+            "set_more",
+            "set_along",
+            "set_lined",
+            "set_any",
+            "series",
+            "series_any",
+            "counted",
+            "across",
+            "down",
+        )
         result = dict.fromkeys(names, zero)
         if not self.asks_order:
             return result

@@ -85,10 +85,14 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
         )
     steps = without_own_figures(steps, looks, task.model_dump_json())
     return Program(
-        name=name, instruction=_instruction(run)[:4000], source=(run.id,), steps=tuple(steps),
-        screen=(size.width, size.height), task=task.model_dump(mode="json", exclude_defaults=True),
+        name=name,
+        instruction=_instruction(run)[:4000],
+        source=(run.id,),
+        steps=tuple(steps),
+        screen=(size.width, size.height),
+        task=task.model_dump(mode="json", exclude_defaults=True),
         proposed=proposals(steps),
-    )  # fmt: skip
+    )
 
 
 def _instruction(run: Run) -> str:
@@ -123,16 +127,25 @@ def _step(
     effects = _effects(part, known) if part.after is not None else ()
     if atom.tool is not None:
         return ProgramStep(
-            action=atom.tool.input, tool=atom.tool.tool, purpose=part.thought[:4000],
-            effects=effects, risk=tool_risk(atom.tool.tool, atom.tool.input),
-        )  # fmt: skip
+            action=atom.tool.input,
+            tool=atom.tool.tool,
+            purpose=part.thought[:4000],
+            effects=effects,
+            risk=tool_risk(atom.tool.tool, atom.tool.input),
+        )
     actions = tuple(action for action in atom.actions if not isinstance(action, Sleep))
     if not actions:
         return None
     places = points(actions)
     words = part.words[0] if part.words else ""
-    targets = tuple(target_at(point, look, words, f"{number}-{at}", folder)
-                    for at, point in enumerate(places)) if look else ()  # fmt: skip
+    targets = (
+        tuple(
+            target_at(point, look, words, f"{number}-{at}", folder)
+            for at, point in enumerate(places)
+        )
+        if look
+        else ()
+    )
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
     if own and look is not None and not places:
@@ -143,9 +156,13 @@ def _step(
         elif front:
             focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
-        action=to_source(actions), targets=targets, focus=focus, purpose=part.thought[:4000],
-        effects=effects, risk=act_risk(actions, look) if look else "",
-    )  # fmt: skip
+        action=to_source(actions),
+        targets=targets,
+        focus=focus,
+        purpose=part.thought[:4000],
+        effects=effects,
+        risk=act_risk(actions, look) if look else "",
+    )
 
 
 def target_at(point: Point, look: Observation, words: str, name: str, folder: Path) -> Target:

@@ -50,8 +50,12 @@ def demonstrated(run: Run) -> list[Atom]:
 def _acts(
     run: Run, events: Sequence[Event]
 ) -> Iterator[tuple[Look | None, tuple[Action, ...], Look | None]]:
-    looks = [(n, look) for n, e in enumerate(events) if isinstance(e, Observed)
-             if (look := look_of(run, e)) is not None]  # fmt: skip
+    looks = [
+        (n, look)
+        for n, e in enumerate(events)
+        if isinstance(e, Observed)
+        if (look := look_of(run, e)) is not None
+    ]
     for number, event in enumerate(events):
         if isinstance(event, PersonActed) and event.did == "acted" and not event.error:
             if "pyautogui" not in event.text:  # what nobody may read
@@ -82,9 +86,14 @@ class PersonModel:
 
     by_rules = True
     profile = Profile(
-        name="person", planner="person", price=Price(input=0, output=0), small=True,
-        sees_pictures=False, streams=False, image_tokens=0,
-    )  # fmt: skip
+        name="person",
+        planner="person",
+        price=Price(input=0, output=0),
+        small=True,
+        sees_pictures=False,
+        streams=False,
+        image_tokens=0,
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model

@@ -73,8 +73,11 @@ def values_in(program: Program, instruction: str) -> dict[str, str] | str:
     if [by_mark[sign] for sign in pieces[1::2]] != texts:
         return "the task has two texts for one parameter"
     for name, known in program.parameters.items():
-        forms = [(made, by_mark[sign]) for form, made in FORMS.items()
-                 if (sign := mark(name, form)) in by_mark]  # fmt: skip
+        forms = [
+            (made, by_mark[sign])
+            for form, made in FORMS.items()
+            if (sign := mark(name, form)) in by_mark
+        ]
         for made, text in forms[:1]:  # the value itself, where it is told
             head, old, tail = known.value.rpartition(made(known.value))
             values[name] = head + text + tail if old else text

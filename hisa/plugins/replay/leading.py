@@ -236,8 +236,10 @@ class Mender(player.ProgramPlayer):
     def _marked(self, mend: _Mend) -> Sequence[ProgramStep]:
         """The planner's acts with marks for this time's values, and for what may be any."""
         stored = self._stored
-        known = {name: known.model_copy(update={"value": self._values.get(name, known.value)})
-                 for name, known in stored.parameters.items()}  # fmt: skip
+        known = {
+            name: known.model_copy(update={"value": self._values.get(name, known.value)})
+            for name, known in stored.parameters.items()
+        }
         new = with_parameters(stored.model_copy(update={"steps": tuple(mend.steps)}), known)
         new = player.loosened(
             new.model_copy(update={"parameters": stored.parameters}), self._values
@@ -251,8 +253,10 @@ class Mender(player.ProgramPlayer):
             return target.model_copy(update={"beside": tuple(dict.fromkeys(texts))})
 
         targets = [tuple(map(loose, step.targets)) for step in new.steps]
-        return [step.model_copy(update={"targets": known})
-                for step, known in zip(new.steps, targets, strict=True)]  # fmt: skip
+        return [
+            step.model_copy(update={"targets": known})
+            for step, known in zip(new.steps, targets, strict=True)
+        ]
 
     def _note(self, text: str) -> None:
         self._emit(Noted(where="repair", text=text))

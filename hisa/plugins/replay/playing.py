@@ -31,9 +31,14 @@ __all__ = ["OUTCOMES", "Outcome", "Played", "play", "play_and_mend", "settings_f
 __all__ += ["task_of_program"]
 
 Outcome = Literal[
-    "verified", "done unverified", "halted before effect", "effect unknown", "refused by policy",
-    "machine failed", "stopped",
-]  # fmt: skip
+    "verified",
+    "done unverified",
+    "halted before effect",
+    "effect unknown",
+    "refused by policy",
+    "machine failed",
+    "stopped",
+]
 OUTCOMES: Mapping[Outcome, int] = {
     "verified": 0, "done unverified": 1, "halted before effect": 1, "effect unknown": 1,
     "refused by policy": 1, "machine failed": 3, "stopped": 1,
@@ -157,9 +162,14 @@ def _reason(result: hisa.RunResult, refused: list[str]) -> str:
 
 
 async def play_and_mend(
-    place: Path, settings: Settings, *, values: Mapping[str, str], tell: Callable[[str], object],
-    ask: Ask | None = None, **parts: Any,
-) -> tuple[Played, bool]:  # fmt: skip
+    place: Path,
+    settings: Settings,
+    *,
+    values: Mapping[str, str],
+    tell: Callable[[str], object],
+    ask: Ask | None = None,
+    **parts: Any,
+) -> tuple[Played, bool]:
     """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
 
     The program as it was stays beside it. ``ask`` asks a person before each act of the planner, and

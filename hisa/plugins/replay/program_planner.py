@@ -26,9 +26,14 @@ class ProgramModel:
 
     by_rules = True
     profile = Profile(
-        name="program", planner="program", price=Price(input=0, output=0), small=True,
-        sees_pictures=False, streams=False, image_tokens=0,
-    )  # fmt: skip
+        name="program",
+        planner="program",
+        price=Price(input=0, output=0),
+        small=True,
+        sees_pictures=False,
+        streams=False,
+        image_tokens=0,
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model

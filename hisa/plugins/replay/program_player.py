@@ -90,10 +90,14 @@ def loosened(program: Program, values: Mapping[str, str]) -> Program:
         return target.model_copy(update={"beside": (*telling, OTHERS)})
 
     steps = [
-        step.model_copy(update={"targets": tuple(map(loose, step.targets)),
-                                "focus": loose(step.focus) if step.focus else None})
+        step.model_copy(
+            update={
+                "targets": tuple(map(loose, step.targets)),
+                "focus": loose(step.focus) if step.focus else None,
+            }
+        )
         for step in program.steps
-    ]  # fmt: skip
+    ]
     return program.model_copy(update={"steps": tuple(steps)})
 
 

@@ -101,9 +101,12 @@ async def _by_effects(
         if not agree([_words(change) for change in changes]):
             raise UsageError("nobody said that this is what is meant; not stored", fix="--yes")
         tree = {
-            "id": task.id, "instruction": task.instruction, "domain": task.domain,
-            "setup": [dict(step) for step in task.setup], "check": list(checks),
-        }  # fmt: skip
+            "id": task.id,
+            "instruction": task.instruction,
+            "domain": task.domain,
+            "setup": [dict(step) for step in task.setup],
+            "check": list(checks),
+        }
         checked = OWN.read(Path(task.folder or ".") / "task.yaml", tree)
         await _require_score(checked, settings, environment)
     record = TaskRecord.of(checked).model_dump(mode="json", exclude_defaults=True)

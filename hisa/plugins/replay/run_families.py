@@ -195,10 +195,11 @@ def _same(texts: Sequence[Any], marked: Sequence[Any]) -> bool:
 def _in_all(texts: Sequence[Sequence[Any]], marked: Sequence[Sequence[Any]]) -> list[Any]:
     """Those of the first run that all have, but for the values."""
     return [
-        text for text, own in zip(texts[0], marked[0], strict=True)
+        text
+        for text, own in zip(texts[0], marked[0], strict=True)
         if all(own in row for row in marked)
         and (text == own or any(text not in row for row in texts))
-    ]  # fmt: skip
+    ]
 
 
 def _beside(texts: Sequence[Sequence[str]], marked: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -69,8 +69,13 @@ def export_program(
         else:
             task = {"task": {**program.task, "folder": "." if files else ""}}
             write_program(program.model_copy(update=task), part)
-            parts = {"name": name, "present": plain, "license": terms, "version": __version__,
-                     "secrets": secrets}  # fmt: skip
+            parts = {
+                "name": name,
+                "present": plain,
+                "license": terms,
+                "version": __version__,
+                "secrets": secrets,
+            }
             _render("skill_body.md.j2", part / "SKILL.md", program=program, **parts)
             _render("skill_replay.sh.j2", part / "scripts" / "replay.sh", files=files)
             if errors := read_skill(part).errors:
@@ -110,8 +115,12 @@ def _copy_files(program: Program, place: Path, folder: Path) -> list[str]:
 
 
 def _render(template: str, file: Path, **values: Any) -> None:
-    world = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True,
-                               lstrip_blocks=True, keep_trailing_newline=True)  # fmt: skip
+    world = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     world.filters |= {"one_line": one_line, "literal": partial(pformat, width=88, sort_dicts=False)}
     world.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -133,8 +133,9 @@ class Surroundings:
         if cells := self._cells_beside(element):
             yield cells
             return
-        said = [texts for up in self._own_holders(element, alike)
-                if (texts := self._said(up, element))]  # fmt: skip
+        said = [
+            texts for up in self._own_holders(element, alike) if (texts := self._said(up, element))
+        ]
         yield from said
         if not said:
             yield self._band(element, alike)
@@ -144,9 +145,15 @@ class Surroundings:
         """The texts of the other cells in the row of a cell that is named by its address."""
         if not (own := _ADDRESS.fullmatch(element.name)) or element.role != "table cell":
             return []
-        row = [other for other in self.elements if other.parent == element.parent != -1
-               and other.role == element.role and other.name != element.name
-               and (at := _ADDRESS.fullmatch(other.name)) and at[1] == own[1]]  # fmt: skip
+        row = [
+            other
+            for other in self.elements
+            if other.parent == element.parent != -1
+            and other.role == element.role
+            and other.name != element.name
+            and (at := _ADDRESS.fullmatch(other.name))
+            and at[1] == own[1]
+        ]
         return [text for other in row if (text := " ".join(other.text.split())[:200])][:_MOST]
 
     def _is_entry(self, element: Element) -> bool:

@@ -68,12 +68,17 @@ def target_of(element: Element, look: Observation, *, words: str = "", picture: 
     """A target as `find_target` knows it again."""
     around, box = Surroundings(look), element.box
     bare = Target(
-        role=element.role, name=called(element)[:4000], label=element.label[:4000],
-        within=holders(element, look.elements or ()), app=element.app[:4000],
-        window=element.window[:4000], dialog=around.in_dialog(element),
-        words=words[:4000], picture=picture,
+        role=element.role,
+        name=called(element)[:4000],
+        label=element.label[:4000],
+        within=holders(element, look.elements or ()),
+        app=element.app[:4000],
+        window=element.window[:4000],
+        dialog=around.in_dialog(element),
+        words=words[:4000],
+        picture=picture,
         box=(round(box.left), round(box.top), round(box.right), round(box.bottom)),
-    )  # fmt: skip
+    )
     same = _same(bare, around)
     nth = next((at for at, other in enumerate(same) if other is element), 0)
     beside = tuple(around.entry(element, same))

@@ -17,9 +17,12 @@ __all__ = ["chains"]
 
 
 def chains(
-    exploration: Exploration, effects: Iterable[Effect], instructions: Iterable[Instruction],
-    count: int, seed: int,
-) -> list[Instruction]:  # fmt: skip
+    exploration: Exploration,
+    effects: Iterable[Effect],
+    instructions: Iterable[Instruction],
+    count: int,
+    seed: int,
+) -> list[Instruction]:
     """Instructions for two effects each, no effect oftener than others as far as they go.
 
     Joined are lasting effects whose second way can begin where the first one ended, and whose
@@ -68,6 +71,11 @@ def _joined(
         words = [clause for way in ways for clause in clauses(exploration, way)]
         high = sentence(words, exploration.subject.title)
     return Instruction(
-        triples=one.triples + two.triples, writer=one.writer, way="chain", high=high,
-        sub=f"{one.sub} {two.sub}", steps=one.steps + two.steps, sort=one.sort,
-    )  # fmt: skip
+        triples=one.triples + two.triples,
+        writer=one.writer,
+        way="chain",
+        high=high,
+        sub=f"{one.sub} {two.sub}",
+        steps=one.steps + two.steps,
+        sort=one.sort,
+    )

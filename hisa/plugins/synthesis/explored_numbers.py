@@ -26,16 +26,18 @@ def report(exploration: Exploration) -> dict[str, Any]:
     done = [one for one in exploration.triples if not one.failed]
     seconds, count = sum(one.seconds for one in exploration.triples), max(1, len(done))
     return {
-        "subject": exploration.subject.name, "states": len(exploration.states),
+        "subject": exploration.subject.name,
+        "states": len(exploration.states),
         "screens": len({state.screen for state in exploration.states.values()}),
-        "transitions": len(done), "failures": len(exploration.triples) - len(done),
+        "transitions": len(done),
+        "failures": len(exploration.triples) - len(done),
         "fresh_desktops": len({one.desktop for one in exploration.triples}),
         "without_effect": round(sum(not one.differences for one in done) / count, 3),
         "lasting": round(sum(bool(one.differences.facts) for one in done) / count, 3),
         "per_minute_and_desktop": round(60 * len(done) / max(1.0, seconds), 1),
         "kinds": dict(Counter(one.act.kind for one in done).most_common()),
         "menus": _menus(exploration),
-    }  # fmt: skip
+    }
 
 
 def _menus(exploration: Exploration) -> dict[str, dict[str, int]]:
@@ -54,4 +56,4 @@ def _menus(exploration: Exploration) -> dict[str, dict[str, int]]:
             "left": sum(names.values()),
         }
         for menu, names in entries.items()
-    }  # fmt: skip
+    }

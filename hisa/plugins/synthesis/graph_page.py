@@ -67,18 +67,23 @@ def write_graph(exploration: Exploration, numbers: Mapping[str, object]) -> Path
     effective = [one for one in done if one.differences]
     effective.sort(key=lambda one: not one.differences.facts)
     values = {
-        "numbers": numbers, "graph": graph_of(exploration),
-        "kinds": sorted({one.act.kind for one in done}), "more": effective[_MOST_SHOWN:],
+        "numbers": numbers,
+        "graph": graph_of(exploration),
+        "kinds": sorted({one.act.kind for one in done}),
+        "more": effective[_MOST_SHOWN:],
         "idle": [one for one in done if not one.differences],
         "failed": [one for one in exploration.triples if one.failed],
-    }  # fmt: skip
+    }
     return write_page(exploration, "graph", effective[:_MOST_SHOWN], (480, 270), **values)
 
 
 def write_page(
-    exploration: Exploration, name: str, triples: Iterable[Triple], size: tuple[int, int],
+    exploration: Exploration,
+    name: str,
+    triples: Iterable[Triple],
+    size: tuple[int, int],
     **values: object,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write ``NAME.html`` from the template ``NAME_page``, with the pictures of some triples.
 
     Pictures are of at most ``size``, width and height in pixels; ``values`` are the template's.

@@ -41,9 +41,12 @@ def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
 
 
 def make_candidates(
-    exploration: Exploration, effects: Iterable[Effect], instructions: Iterable[Instruction], *,
+    exploration: Exploration,
+    effects: Iterable[Effect],
+    instructions: Iterable[Instruction],
+    *,
     share: float,
-) -> tuple[list[Candidate], list[Refusal]]:  # fmt: skip
+) -> tuple[list[Candidate], list[Refusal]]:
     """The candidates of one writer's instructions, and what became none.
 
     Args:
@@ -110,10 +113,11 @@ def _candidate(
     effects = [of_triple[number] for number in one.triples]
     ids = tuple(effect.id for effect in effects)
     whole = Effect(
-        id="+".join(ids), triples=one.triples,
+        id="+".join(ids),
+        triples=one.triples,
         changes=tuple(change for effect in effects for change in effect.changes),
         elements=effects[0].elements if len(effects) == 1 else (),
-    )  # fmt: skip
+    )
     check = check_of(whole)
     if isinstance(check, str):
         return check
@@ -132,7 +136,14 @@ def _candidate(
     parts += [str(number) for number in one.steps if one.writer != "rules"]  # rules tell each step
     name = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
     return Candidate(
-        id=f"{exploration.subject.name}-{name}", subject=exploration.subject.name, effects=ids,
-        triples=one.triples, instruction=one.high, writer=one.writer, check=check,
-        acts=acts, changes=whole.changes, elements=whole.elements,
-    )  # fmt: skip
+        id=f"{exploration.subject.name}-{name}",
+        subject=exploration.subject.name,
+        effects=ids,
+        triples=one.triples,
+        instruction=one.high,
+        writer=one.writer,
+        check=check,
+        acts=acts,
+        changes=whole.changes,
+        elements=whole.elements,
+    )

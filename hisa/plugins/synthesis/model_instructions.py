@@ -144,9 +144,13 @@ async def model_instruction(
 
 
 async def reference_batch(
-    writer: Writer, exploration: Exploration, way: Literal["task_driven", "self_instruct"],
-    written: Sequence[Instruction], *, seed: int,
-) -> list[Instruction]:  # fmt: skip
+    writer: Writer,
+    exploration: Exploration,
+    way: Literal["task_driven", "self_instruct"],
+    written: Sequence[Instruction],
+    *,
+    seed: int,
+) -> list[Instruction]:
     """One reply's new tasks, at most five, none of which was there already.
 
     The writer is asked with the first screens of the exploration, never with triples; self-instruct
@@ -195,10 +199,16 @@ def _first_screens(exploration: Exploration) -> list[State]:
 
 
 async def ask_writer(
-    writer: Writer, system: str, texts: Mapping[str, str], pictures: Iterable[Screenshot],
-    properties: Mapping[str, Any], kind: type[Reply], fits: Callable[[Reply], None], *,
+    writer: Writer,
+    system: str,
+    texts: Mapping[str, str],
+    pictures: Iterable[Screenshot],
+    properties: Mapping[str, Any],
+    kind: type[Reply],
+    fits: Callable[[Reply], None],
+    *,
     temperature: float = 0.0,
-) -> tuple[Reply, str]:  # fmt: skip
+) -> tuple[Reply, str]:
     """A usable reply and its turn; asked for twice at most.
 
     The request has texts by the tags of their sections, then the pictures where the writer sees;

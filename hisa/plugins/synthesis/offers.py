@@ -33,10 +33,12 @@ TEXTS = frozenset({"paragraph", "heading"})
 _BUTTONS = frozenset({"push button", "button"})
 _UNNAMED = frozenset({"check box", "radio button", "combo box"})  # clicked without a name as well
 _CLICKED = (
-    MENU_ITEMS | _BUTTONS | _UNNAMED
+    MENU_ITEMS
+    | _BUTTONS
+    | _UNNAMED
     | {"menu", "toggle button", "page tab", "list item", "table cell", "tree item", "link", "icon"}
     | {"switch", "split button", "push button menu", "button menu", "option"}
-)  # fmt: skip
+)
 _RIGHT = frozenset({"icon", "table cell", "list item", "tree item", "page tab", "text"})
 """Have a menu of their own. One of a kind is enough: the menu is the kind's."""
 _ENTERED = frozenset({"table cell", "spin button", "search box"})

@@ -87,12 +87,19 @@ class _Trial:
         if detail:
             self._note(None, False, detail)
         return Proof(
-            candidate=self._candidate.id, completed=self._completed, proved=not reason,
-            reason=reason, stages=tuple(self._stages), mutants=tuple(self._done),
-            other_ways=tuple(self._ways), undone_by=self._undone_by, equivalent=self._equivalent,
-            not_done=self._not_done, seconds=round(time.monotonic() - began, 1),
+            candidate=self._candidate.id,
+            completed=self._completed,
+            proved=not reason,
+            reason=reason,
+            stages=tuple(self._stages),
+            mutants=tuple(self._done),
+            other_ways=tuple(self._ways),
+            undone_by=self._undone_by,
+            equivalent=self._equivalent,
+            not_done=self._not_done,
+            seconds=round(time.monotonic() - began, 1),
             desktops=self._desktops,
-        )  # fmt: skip
+        )
 
     def _require_hope(self, settings: Settings) -> None:
         try:

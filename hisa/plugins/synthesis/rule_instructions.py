@@ -52,11 +52,13 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
         return str(reason)
     page = "navigation" if last.act.role == "link" else "content"
     return Instruction(
-        triples=(last.number,), writer="rules", sub=sentence(sub, ""),
+        triples=(last.number,),
+        writer="rules",
+        sub=sentence(sub, ""),
         high=sentence(parts, exploration.subject.title),
         steps=tuple(step.number for step in way),
         sort=page if on_the_web(exploration, last) else "task",
-    )  # fmt: skip
+    )
 
 
 def sentence(parts: Sequence[str], title: str) -> str:

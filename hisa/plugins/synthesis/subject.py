@@ -112,9 +112,14 @@ def _page(name: str, page: Path | str, options: str = "") -> Subject:
     setup.append({"launch": f"{_BROWSER} {options} {shlex.quote(address)}"})
     setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
     return Subject(
-        name=name, title=f"the page {str(page)[:80]}", domain="browser", setup=tuple(setup),
-        main="Chromium", words=("Berlin", "42", "Ana"), folder=folder,
-    )  # fmt: skip
+        name=name,
+        title=f"the page {str(page)[:80]}",
+        domain="browser",
+        setup=tuple(setup),
+        main="Chromium",
+        words=("Berlin", "42", "Ana"),
+        folder=folder,
+    )
 
 
 def _write_miniwob(name: str, path: Path) -> str:

@@ -85,10 +85,16 @@ def osworld_tree(task: Task) -> dict[str, Any] | str:
         "expected": [{"type": "rule", "rules": {"expected": "0"}}] * len(commands),
     }
     return {
-        "id": task.id, "snapshot": task.domain, "instruction": task.instruction,
-        "source": "explored and proved by HiSA", "config": config, "evaluator": evaluator,
-        "trajectory": "trajectories/", "related_apps": [], "proxy": False,
-    }  # fmt: skip
+        "id": task.id,
+        "snapshot": task.domain,
+        "instruction": task.instruction,
+        "source": "explored and proved by HiSA",
+        "config": config,
+        "evaluator": evaluator,
+        "trajectory": "trajectories/",
+        "related_apps": [],
+        "proxy": False,
+    }
 
 
 def setup_script(task: Task) -> str:

@@ -61,9 +61,15 @@ def write_tasks(
     """
     triples = [one.triple for one in known[:_MOST] if one.triple and one.proof]
     return write_page(
-        exploration, "tasks", triples, (800, 450),
-        numbers=numbers, known=known, in_words=in_words, counted=_counted,
-    )  # fmt: skip
+        exploration,
+        "tasks",
+        triples,
+        (800, 450),
+        numbers=numbers,
+        known=known,
+        in_words=in_words,
+        counted=_counted,
+    )
 
 
 def _counted(detail: str) -> str:

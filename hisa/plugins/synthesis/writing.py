@@ -154,9 +154,12 @@ class Written:
     def refuse(self, effect: Effect, reason: str) -> None:
         """Write down why there is no instruction for an effect."""
         refusal = Refusal(
-            stage="goal" if self.wish.goal == "broad" else "instruction", writer=self.writer,
-            triples=effect.triples, effects=(effect.id,), reason=redact(reason)[:500],
-        )  # fmt: skip
+            stage="goal" if self.wish.goal == "broad" else "instruction",
+            writer=self.writer,
+            triples=effect.triples,
+            effects=(effect.id,),
+            reason=redact(reason)[:500],
+        )
         _append(self.exploration.folder / "refused.jsonl", refusal)
         self.refusals.append(refusal)
 

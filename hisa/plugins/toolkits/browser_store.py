@@ -17,9 +17,16 @@ from hisa.tools.base import ToolContext
 from hisa.tools.traits import tool
 
 __all__ = [
-    "bookmark", "bookmarks", "clear_cookies", "cookies", "history", "restart", "setting",
-    "settings", "unbookmark",
-]  # fmt: skip
+    "bookmark",
+    "bookmarks",
+    "clear_cookies",
+    "cookies",
+    "history",
+    "restart",
+    "setting",
+    "settings",
+    "unbookmark",
+]
 
 _LISTED = 60
 """Bookmarks, addresses, settings in one answer; chosen by hand."""

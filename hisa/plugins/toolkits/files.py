@@ -92,9 +92,18 @@ async def find(
         {"folder": "~/Documents", "contains": "invoice", "newer_days": 7}
     """
     answer = await call_guest(
-        context.environment, _DISK, "find", seconds=_SLOW, folder=folder, name=name,
-        contains=contains, kind=kind, newer_days=newer_days, older_days=older_days, hidden=hidden,
-    )  # fmt: skip
+        context.environment,
+        _DISK,
+        "find",
+        seconds=_SLOW,
+        folder=folder,
+        name=name,
+        contains=contains,
+        kind=kind,
+        newer_days=newer_days,
+        older_days=older_days,
+        hidden=hidden,
+    )
     found = _rows(answer["entries"])
     head = f"{len(found)} found below {plain(answer['path'])}, of {answer['visited']:,} looked at"
     more = [] if answer["whole"] else ["There may be more: the search was ended at its limit"]
@@ -144,10 +153,15 @@ async def write(
     """
     return _written(
         await call_guest(
-            context.environment, _TEXT, "write",
-            path=path, text=text, encoding=encoding, overwrite=overwrite,
+            context.environment,
+            _TEXT,
+            "write",
+            path=path,
+            text=text,
+            encoding=encoding,
+            overwrite=overwrite,
         )
-    )  # fmt: skip
+    )
 
 
 @tool()
@@ -179,9 +193,15 @@ async def replace(
         {"path": "~/a.txt", "find": "(\\\\d+) EUR", "replacement": "€ \\\\1", "regex": true}
     """
     answer = await call_guest(
-        context.environment, _TEXT, "replace",
-        path=path, find=find, replacement=replacement, regex=regex, count=most,
-    )  # fmt: skip
+        context.environment,
+        _TEXT,
+        "replace",
+        path=path,
+        find=find,
+        replacement=replacement,
+        regex=regex,
+        count=most,
+    )
     head = f"{amount(answer['made'], 'replacement')}. {_written(answer)}"
     return "\n".join([head, *map(one_line, answer["changed"])])
 
@@ -194,9 +214,14 @@ async def copy(source: str, target: str, context: ToolContext, overwrite: bool =
         {"source": "~/report.odt", "target": "~/Documents/"}
     """
     answer = await call_guest(
-        context.environment, _DISK, "copy",
-        seconds=_SLOW, source=source, target=target, overwrite=overwrite,
-    )  # fmt: skip
+        context.environment,
+        _DISK,
+        "copy",
+        seconds=_SLOW,
+        source=source,
+        target=target,
+        overwrite=overwrite,
+    )
     return _placed(answer, "Copied to")
 
 
@@ -209,9 +234,14 @@ async def move(source: str, target: str, context: ToolContext, overwrite: bool =
         {"source": "~/Downloads/photo.jpg", "target": "~/Pictures/"}
     """
     answer = await call_guest(
-        context.environment, _DISK, "move",
-        seconds=_SLOW, source=source, target=target, overwrite=overwrite,
-    )  # fmt: skip
+        context.environment,
+        _DISK,
+        "move",
+        seconds=_SLOW,
+        source=source,
+        target=target,
+        overwrite=overwrite,
+    )
     return _placed(answer, "Moved to")
 
 
@@ -229,9 +259,14 @@ async def rename(
         {"folder": "~/in", "pattern": ".*\\\\.png$", "replacement": "{n}.png", "preview": false}
     """
     answer = await call_guest(
-        context.environment, _DISK, "rename",
-        folder=folder, pattern=pattern, replacement=replacement, preview=preview,
-    )  # fmt: skip
+        context.environment,
+        _DISK,
+        "rename",
+        folder=folder,
+        pattern=pattern,
+        replacement=replacement,
+        preview=preview,
+    )
     pairs = answer["renamed"]
     did = "would be renamed" if preview else "are renamed"
     head = f"{len(pairs)} of {amount(answer['entries'], 'entry')} {did}"

@@ -11,9 +11,18 @@ from hisa.plugins.toolkits.writer_words import Align, Length, Points, Position, 
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "format_paragraphs", "format_text", "image_insert", "replace", "shape_change", "shape_delete",
-    "shape_insert", "table_insert", "table_write", "text_box", "write",
-]  # fmt: skip
+    "format_paragraphs",
+    "format_text",
+    "image_insert",
+    "replace",
+    "shape_change",
+    "shape_delete",
+    "shape_insert",
+    "table_insert",
+    "table_write",
+    "text_box",
+    "write",
+]
 
 Extent = Annotated[float, Field(gt=0, le=300, allow_inf_nan=False)]
 Line = Annotated[int, Field(ge=1, le=1000)]

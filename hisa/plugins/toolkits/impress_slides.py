@@ -12,10 +12,28 @@ from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "add", "background", "delete", "duplicate", "export", "footer", "hide", "impress_tool",
-    "layout", "master", "move", "notes", "overview", "read", "redo", "save", "show", "size",
-    "style", "transition", "undo",
-]  # fmt: skip
+    "add",
+    "background",
+    "delete",
+    "duplicate",
+    "export",
+    "footer",
+    "hide",
+    "impress_tool",
+    "layout",
+    "master",
+    "move",
+    "notes",
+    "overview",
+    "read",
+    "redo",
+    "save",
+    "show",
+    "size",
+    "style",
+    "transition",
+    "undo",
+]
 
 _READ = 12_000
 """Characters of a presentation that are told, both ends of it."""

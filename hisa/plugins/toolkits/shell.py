@@ -48,9 +48,15 @@ async def run(
         {"command": ["sort", "-u"], "stdin": "b\\na\\nb\\n"}
     """
     answer = await call_guest(
-        context.environment, _PROGRAM, "run",
-        command=command, stdin=stdin, folder=folder, seconds=_SPARE + seconds, limit=seconds,
-    )  # fmt: skip
+        context.environment,
+        _PROGRAM,
+        "run",
+        command=command,
+        stdin=stdin,
+        folder=folder,
+        seconds=_SPARE + seconds,
+        limit=seconds,
+    )
     error = ends(answer["error"], _KEPT)
     if answer["timed_out"]:
         error = f"killed after {seconds:g} s\n{error}".strip()

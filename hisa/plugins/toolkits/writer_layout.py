@@ -10,11 +10,29 @@ from hisa.plugins.toolkits.writer_words import SLOW, Align, Count, Length, Numbe
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "bookmark", "comment", "contents", "delete_comments", "export", "field", "footnote",
-    "header_footer", "hyperlink", "image_change", "image_insert", "page", "page_break", "redo",
-    "save", "table_change", "table_format", "table_insert", "table_read", "table_write",
-    "track_changes", "undo",
-]  # fmt: skip
+    "bookmark",
+    "comment",
+    "contents",
+    "delete_comments",
+    "export",
+    "field",
+    "footnote",
+    "header_footer",
+    "hyperlink",
+    "image_change",
+    "image_insert",
+    "page",
+    "page_break",
+    "redo",
+    "save",
+    "table_change",
+    "table_format",
+    "table_insert",
+    "table_read",
+    "table_write",
+    "track_changes",
+    "undo",
+]
 
 Row = tuple[str, ...]
 

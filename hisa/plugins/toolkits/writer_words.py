@@ -11,11 +11,35 @@ from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "SLOW", "Align", "Caps", "Count", "Length", "Number", "Points", "Position", "Side", "Underline",
-    "change_case", "change_style", "clear_format", "delete", "find",
-    "format_paragraphs", "format_text", "insert", "make_list", "overview", "read", "replace",
-    "show", "style", "styles", "tab_stops", "write", "writer_tool",
-]  # fmt: skip
+    "SLOW",
+    "Align",
+    "Caps",
+    "Count",
+    "Length",
+    "Number",
+    "Points",
+    "Position",
+    "Side",
+    "Underline",
+    "change_case",
+    "change_style",
+    "clear_format",
+    "delete",
+    "find",
+    "format_paragraphs",
+    "format_text",
+    "insert",
+    "make_list",
+    "overview",
+    "read",
+    "replace",
+    "show",
+    "style",
+    "styles",
+    "tab_stops",
+    "write",
+    "writer_tool",
+]
 
 _READ = 12_000
 """Characters of a document that are told, both ends of it."""

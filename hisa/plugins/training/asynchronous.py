@@ -55,10 +55,19 @@ class AsynchronousTraining(StepTraining):
     """
 
     def __init__(
-        self, folder: TrainingFolder, policy: Trainable, rollouts: Rollouts, tasks: Sequence[str],
-        settings: GrpoSettings, after_update: Callable[[MetricsRow], None] = lambda _row: None, *,
-        crew: Crew, terms: Terms, weighted: bool = True, ray: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        folder: TrainingFolder,
+        policy: Trainable,
+        rollouts: Rollouts,
+        tasks: Sequence[str],
+        settings: GrpoSettings,
+        after_update: Callable[[MetricsRow], None] = lambda _row: None,
+        *,
+        crew: Crew,
+        terms: Terms,
+        weighted: bool = True,
+        ray: bool = False,
+    ) -> None:
         super().__init__(folder, policy, rollouts, tasks, settings, after_update)
         self._crew, self._ray, self._decoupled = crew, ray, weighted
         self.taken: Taken | None = None

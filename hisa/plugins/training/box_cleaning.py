@@ -185,9 +185,10 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
 
     async def answer(body: dict[str, str]) -> bytes:
         async with (
-            asyncio.timeout(seconds), httpx.AsyncClient(timeout=seconds) as client,
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(timeout=seconds) as client,
             client.stream("POST", url.rstrip("/") + "/parse/", json=body) as response,
-        ):  # fmt: skip
+        ):
             response.raise_for_status()
             return await read_bounded(response, most_bytes)
 

@@ -144,9 +144,12 @@ class ClickTrainer:
         self.optimizer.step()
         self.version += 1
         return measures | {
-            "update": self.version, "phase": "sft" if cold else "grpo", "loss": loss.item(),
-            "entropy": entropy.item(), "seconds": time.perf_counter() - started,
-        }  # fmt: skip
+            "update": self.version,
+            "phase": "sft" if cold else "grpo",
+            "loss": loss.item(),
+            "entropy": entropy.item(),
+            "seconds": time.perf_counter() - started,
+        }
 
     def save(self, path: Path) -> None:
         """Write a checkpoint; see `checkpoints.write`."""
@@ -166,10 +169,14 @@ class ClickTrainer:
         clip = self.settings.clip
         loss = click_grpo_loss(logs, logs.detach(), advantages.flatten(), clip=clip).value
         return loss, {
-            "reward": float(click.mean()), "best_of_n": float(click.amax(1).mean()),
-            "episodes": click.numel(), "steps": click.numel(), "turns": 1.0,
-            "groups": len(spread), "dropped_groups": int((~spread).sum()),
-        }  # fmt: skip
+            "reward": float(click.mean()),
+            "best_of_n": float(click.amax(1).mean()),
+            "episodes": click.numel(),
+            "steps": click.numel(),
+            "turns": 1.0,
+            "groups": len(spread),
+            "dropped_groups": int((~spread).sum()),
+        }
 
     def _log_probs(self, pool: Pool, chosen: Tensor) -> Tensor:
         pixels = pool.pixels[pool.pages[chosen]]

@@ -54,11 +54,13 @@ def descend(policy: Trainable, optimizer: torch.optim.Optimizer, grad_norm: floa
 
 
 def clone(
-    policy: Trainable, samples: Sequence[Sample], settings: CloningSettings,
+    policy: Trainable,
+    samples: Sequence[Sample],
+    settings: CloningSettings,
     optimizer: torch.optim.Optimizer | None = None,
     after_epoch: Callable[[int, float, float], None] = lambda _epoch, _loss, _entropy: None,
     done: int = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Train a policy on samples; its version goes up by one an epoch.
 
     `after_epoch` gets the number of epochs done, and the mean loss and entropy of the last one, in

@@ -19,9 +19,19 @@ from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.episodes import Episode
 
 __all__ = [
-    "METRICS_FILE", "Metrics", "MetricsRow", "PairedDifference", "Point", "TaskMetrics",
-    "curve", "episode_metrics", "over_seeds", "paired_difference", "read_metrics", "task_shares",
-]  # fmt: skip
+    "METRICS_FILE",
+    "Metrics",
+    "MetricsRow",
+    "PairedDifference",
+    "Point",
+    "TaskMetrics",
+    "curve",
+    "episode_metrics",
+    "over_seeds",
+    "paired_difference",
+    "read_metrics",
+    "task_shares",
+]
 
 METRICS_FILE = "metrics.jsonl"
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB

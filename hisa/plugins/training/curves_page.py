@@ -52,11 +52,14 @@ class Run(NamedTuple):
         tasks = curve_metrics.task_shares(rows)
         last = {name: points[-1]._asdict() for name in _MEASURES if (points := self.points(name))}
         return {
-            "name": self.name, "folder": str(self.folder), "seeds": len(self.seeds),
-            "updates": max(seed.rows[-1].update for seed in self.seeds), "last": last,
+            "name": self.name,
+            "folder": str(self.folder),
+            "seeds": len(self.seeds),
+            "updates": max(seed.rows[-1].update for seed in self.seeds),
+            "last": last,
             "left_out": sum(seed.left_out for seed in self.seeds),
             "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks.items()},
-        }  # fmt: skip
+        }
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -89,11 +92,20 @@ def page(runs: Sequence[Run]) -> str:
     tasks, fields = sorted({task for row in rows for task in row.tasks}), MetricsRow.model_fields
     charts = [(_MEASURES[n], fields[n].description, chart(runs, [n])) for n in _MEASURES]
     by_task = [(task, "", chart(runs, ["reward", "greedy"], task)) for task in tasks[:_MOST_TASKS]]
-    return templates(Path(__file__).parent).get_template("curves.html.j2").render(
-        runs=[run.numbers() for run in runs], figure=charts[:8], ours=charts[8:],
-        by_task=by_task, more=len(tasks[_MOST_TASKS:]), titles=_MEASURES, line=safe_line,
-        css=Markup(Path(plots.__file__).with_name("report.css").read_text("utf-8")),
-    )  # fmt: skip
+    return (
+        templates(Path(__file__).parent)
+        .get_template("curves.html.j2")
+        .render(
+            runs=[run.numbers() for run in runs],
+            figure=charts[:8],
+            ours=charts[8:],
+            by_task=by_task,
+            more=len(tasks[_MOST_TASKS:]),
+            titles=_MEASURES,
+            line=safe_line,
+            css=Markup(Path(plots.__file__).with_name("report.css").read_text("utf-8")),
+        )
+    )
 
 
 def chart(runs: Sequence[Run], names: Sequence[str], task: str = "") -> dict[str, Any] | None:
@@ -117,7 +129,9 @@ def chart(runs: Sequence[Run], names: Sequence[str], task: str = "") -> dict[str
     rows = [(style, r.phase, r.update) for style, run in enumerate(runs) for r in run.seeds[0].rows]
     stretches = itertools.groupby(rows, lambda row: row[:2])
     return {
-        "lines": lines, "marks": [step * number for number in range(below, above + 1)],
+        "lines": lines,
+        "marks": [step * number for number in range(below, above + 1)],
         "phases": [(*key, [update for *_, update in stretch]) for key, stretch in stretches],
-        "first": min(update for *_, update in rows), "last": max(update for *_, update in rows),
-    }  # fmt: skip
+        "first": min(update for *_, update in rows),
+        "last": max(update for *_, update in rows),
+    }

@@ -30,10 +30,18 @@ class Loss:
 
 
 def step_grpo_loss(
-    logprobs: Tensor, old_logprobs: Tensor, ref_logprobs: Tensor | None, advantages: Tensor,
-    weights: Tensor, *, clip: float = 0.2, clip_high: float | None = None, kl: float = 0.0003,
-    behaviour_logprobs: Tensor | None = None, truncate: float = 2.0,
-) -> Loss:  # fmt: skip
+    logprobs: Tensor,
+    old_logprobs: Tensor,
+    ref_logprobs: Tensor | None,
+    advantages: Tensor,
+    weights: Tensor,
+    *,
+    clip: float = 0.2,
+    clip_high: float | None = None,
+    kl: float = 0.0003,
+    behaviour_logprobs: Tensor | None = None,
+    truncate: float = 2.0,
+) -> Loss:
     """Returns minus step-level GRPO's objective (ComputerRL, 3.2; clip and KL by its table 6).
 
     -sum of weight * (importance * min(ratio * A, clip(ratio) * A) - kl * KL): J with the weights of

@@ -46,9 +46,14 @@ class MachineRollouts:
     """
 
     def __init__(
-        self, suite: Suite, settings: Settings, folder: Path,
-        *, workers: int = 1, environment: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        suite: Suite,
+        settings: Settings,
+        folder: Path,
+        *,
+        workers: int = 1,
+        environment: str = "",
+    ) -> None:
         if not (environment or settings.environment.throw_away):
             kind = settings.environment.kind
             raise UsageError(f"{kind!r} keeps what an episode leaves behind", fix="--env desktop")
@@ -103,9 +108,11 @@ class MachineRollouts:
         settings["run"]["seed"] = draw.seed
         settings["models"]["planner"]["temperature"] = float(not model.greedy)
         job = Job(
-            task=self._paths[draw.task], settings=settings, runs=str(self._folder),
+            task=self._paths[draw.task],
+            settings=settings,
+            runs=str(self._folder),
             environment=self._environment,
-        )  # fmt: skip
+        )
         async with room:
             async for message in perform(job, {"planner": model}):
                 if isinstance(message, RunEnded):
@@ -114,10 +121,16 @@ class MachineRollouts:
         failure = no_sample(ended.status, ended.steps, ended.score, reason)
         solved = not failure and is_success(ended.status, ended.score_state, ended.score)
         return Episode(
-            draw, tuple(model.samples), None if failure else ended.score, solved,
-            truncated=ended.status == "max_steps", seconds=ended.seconds, failure=failure,
-            source="machines", policy=model.policy.name,
-        )  # fmt: skip
+            draw,
+            tuple(model.samples),
+            None if failure else ended.score,
+            solved,
+            truncated=ended.status == "max_steps",
+            seconds=ended.seconds,
+            failure=failure,
+            source="machines",
+            policy=model.policy.name,
+        )
 
 
 def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -> str:

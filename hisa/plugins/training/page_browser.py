@@ -67,8 +67,12 @@ class PageBrowser:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(_SECONDS)
         with theirs:
-            self.process = subprocess.Popen(["sh", "-c", _SHELL, profile, program, *flags],
-                stdin=theirs.fileno(), stdout=theirs.fileno(), start_new_session=True)  # fmt: skip
+            self.process = subprocess.Popen(
+                ["sh", "-c", _SHELL, profile, program, *flags],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                start_new_session=True,
+            )
         self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
         try:
             self._open(f"{_ORIGIN}{start}", windows)

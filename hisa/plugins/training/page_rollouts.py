@@ -45,9 +45,15 @@ class _Live:
         """The whole episode with the page's reward; None: it failed."""
         score = None if raw is None else min(1.0, max(0.0, raw))
         return Episode(
-            self.draw, tuple(self.samples), score, score == 1, truncated,
-            time.monotonic() - self.began, failure, policy=self.policy,
-        )  # fmt: skip
+            self.draw,
+            tuple(self.samples),
+            score,
+            score == 1,
+            truncated,
+            time.monotonic() - self.began,
+            failure,
+            policy=self.policy,
+        )
 
 
 class PageRollouts:

@@ -23,9 +23,7 @@ from torch.nn.functional import gelu, log_softmax
 from hisa.plugins.training import checkpoints
 from hisa.plugins.training.widget_pages import HEIGHT, WIDTH
 
-__all__ = [
-    "BOX_SIZES", "CELL", "COLUMNS", "ROWS", "PixelNetwork", "encode", "parts_of", "points"
-]  # fmt: skip
+__all__ = ["BOX_SIZES", "CELL", "COLUMNS", "ROWS", "PixelNetwork", "encode", "parts_of", "points"]
 
 CELL = 8
 COLUMNS, ROWS = WIDTH // CELL, HEIGHT // CELL

@@ -89,11 +89,12 @@ def features(look: Look) -> Features:
     instruction = _spaced(words)
     numbers = [_numbers(item, instruction) for item in items]
     return Features(
-        words, tuple(item.name for item in items),
+        words,
+        tuple(item.name for item in items),
         np.array(numbers, np.float32).reshape(-1, NUMBERS),
         tuple(item.role for item in items),
         np.array([item.takes_text for item in items], np.bool_),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=1 << 16)

@@ -29,9 +29,14 @@ class PointerModel:
 
     by_rules = True
     profile = Profile(
-        name="pointer", planner="pointer", price=Price(input=0, output=0), small=True,
-        sees_pictures=False, streams=False, image_tokens=0,
-    )  # fmt: skip
+        name="pointer",
+        planner="pointer",
+        price=Price(input=0, output=0),
+        small=True,
+        sees_pictures=False,
+        streams=False,
+        image_tokens=0,
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         if lacking := missing("train"):
@@ -69,6 +74,8 @@ class PointerModel:
         act = choice.act
         reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
         return ModelReply(
-            reply, model=self._policy.name, policy=str(self._policy.version),
+            reply,
+            model=self._policy.name,
+            policy=str(self._policy.version),
             tokens=TurnTokens(logprobs=(choice.logprob,)),
-        )  # fmt: skip
+        )

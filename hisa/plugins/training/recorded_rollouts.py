@@ -127,20 +127,29 @@ def _of_run(folder: Path) -> Episode:
     drawn = asked and run.manifest.settings["models"]["planner"]["temperature"] == 1
     whole = drawn and all(t.tokens and t.tokens.logprobs and not t.redacted for t in asked)
     return Episode(
-        Draw(run.manifest.task.id, run.manifest.seed), tuple(samples),
-        None if failure else run.score, run.success and not failure,
-        truncated=run.status == "max_steps", seconds=run.totals.seconds, failure=failure,
-        source="recorded", policy=run.manifest.models.get("planner", ""), cloning_only=not whole,
-    )  # fmt: skip
+        Draw(run.manifest.task.id, run.manifest.seed),
+        tuple(samples),
+        None if failure else run.score,
+        run.success and not failure,
+        truncated=run.status == "max_steps",
+        seconds=run.totals.seconds,
+        failure=failure,
+        source="recorded",
+        policy=run.manifest.models.get("planner", ""),
+        cloning_only=not whole,
+    )
 
 
 def _of_turn(turn: Turn) -> Sample:
     (content, *_) = (m["content"] for m in turn.request["messages"] if m["role"] == "user")
     logprobs = (turn.tokens and turn.tokens.logprobs) or (0.0,)
     return Sample(
-        LOOK.validate_json(content), ActReply.model_validate_json(turn.reply or "").as_act(),
-        sum(logprobs), version=int(turn.policy or 0), well_formed=not turn.refused,
-    )  # fmt: skip
+        LOOK.validate_json(content),
+        ActReply.model_validate_json(turn.reply or "").as_act(),
+        sum(logprobs),
+        version=int(turn.policy or 0),
+        well_formed=not turn.refused,
+    )
 
 
 def _of_step(run: Run, record: StepRecord) -> Sample:
@@ -218,9 +227,14 @@ def _of_proof(folder: Path) -> Episode:
         text = act["text"] if act["kind"] == "type" else None
         samples.append(_sample(screen, candidate["instruction"], at, text))
     return Episode(
-        Draw(candidate["id"], 0), tuple(samples), 1.0, solved=True, source="recorded",
-        policy="synthesis", cloning_only=True,
-    )  # fmt: skip
+        Draw(candidate["id"], 0),
+        tuple(samples),
+        1.0,
+        solved=True,
+        source="recorded",
+        policy="synthesis",
+        cloning_only=True,
+    )
 
 
 def _way(acts: Sequence[Any], triples: Sequence[Any]) -> tuple[Any, ...]:

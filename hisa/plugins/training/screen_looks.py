@@ -81,11 +81,14 @@ def _item(element: Element, role: str, name: str, area: BoundingBox) -> Item:
     shares = (left, top, box.width / wide, box.height / high)
     editable = "editable" in element.states and role in ("entry", "password text", "text")
     return Item(
-        role, " ".join(name.split())[:_MAX_NAME], shares,
+        role,
+        " ".join(name.split())[:_MAX_NAME],
+        shares,
         value=element.text[:_MAX_NAME] if editable or role == "combo box" else "",
         checked=not element.states.isdisjoint(("checked", "selected")),
-        focused="focused" in element.states, takes_text=editable,
-    )  # fmt: skip
+        focused="focused" in element.states,
+        takes_text=editable,
+    )
 
 
 def _inside(item: Item) -> bool:

@@ -25,9 +25,16 @@ from hisa.plugins.training.losses import step_grpo_loss
 from hisa.plugins.training.training_folder import TrainingFolder
 
 __all__ = [
-    "TUNING_SEEDS", "GrpoSettings", "StepTraining", "draw_groups", "evaluate", "evaluation_draws",
-    "objective_gradient", "update_policy", "with_greedy",
-]  # fmt: skip
+    "TUNING_SEEDS",
+    "GrpoSettings",
+    "StepTraining",
+    "draw_groups",
+    "evaluate",
+    "evaluation_draws",
+    "objective_gradient",
+    "update_policy",
+    "with_greedy",
+]
 
 TUNING_SEEDS = 900_000
 """First seed of the instances by which the best checkpoint is chosen; seeds from 1,000,000 on are
@@ -100,9 +107,13 @@ def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
 
 
 def objective_gradient(
-    policy: Trainable, batch: Advantaged, settings: GrpoSettings, old: torch.Tensor,
-    reference: torch.Tensor, behaviour: torch.Tensor | None = None,
-) -> dict[str, float]:  # fmt: skip
+    policy: Trainable,
+    batch: Advantaged,
+    settings: GrpoSettings,
+    old: torch.Tensor,
+    reference: torch.Tensor,
+    behaviour: torch.Tensor | None = None,
+) -> dict[str, float]:
     """Add the gradient of the objective over all steps of a batch, some steps at a time.
 
     `old`, `reference` and `behaviour` are log-probabilities of the batch's samples, float [steps].
@@ -126,9 +137,14 @@ def objective_gradient(
 
 
 def update_policy(
-    policy: Trainable, reference: Trainable, optimizer: torch.optim.Optimizer, batch: Advantaged,
-    settings: GrpoSettings, *, decoupled: bool = False,
-) -> dict[str, float]:  # fmt: skip
+    policy: Trainable,
+    reference: Trainable,
+    optimizer: torch.optim.Optimizer,
+    batch: Advantaged,
+    settings: GrpoSettings,
+    *,
+    decoupled: bool = False,
+) -> dict[str, float]:
     """Make one update, of `passes` steps of the optimiser; the version goes up by one.
 
     Where it is `decoupled`, samples may be of older versions: their log-probabilities are then
@@ -165,9 +181,14 @@ class StepTraining:
     """
 
     def __init__(
-        self, folder: TrainingFolder, policy: Trainable, rollouts: Rollouts, tasks: Sequence[str],
-        settings: GrpoSettings, after_update: Callable[[MetricsRow], None] = lambda _row: None,
-    ) -> None:  # fmt: skip
+        self,
+        folder: TrainingFolder,
+        policy: Trainable,
+        rollouts: Rollouts,
+        tasks: Sequence[str],
+        settings: GrpoSettings,
+        after_update: Callable[[MetricsRow], None] = lambda _row: None,
+    ) -> None:
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update = settings, after_update
@@ -200,9 +221,13 @@ class StepTraining:
         episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
         batch = grouped(episodes)
         measures = update_policy(
-            self.policy, self.reference, self._optimizer, batch, settings,
+            self.policy,
+            self.reference,
+            self._optimizer,
+            batch,
+            settings,
             decoupled=self._decoupled,
-        )  # fmt: skip
+        )
         facts = episode_metrics(episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version, row.loss = self.policy.version, measures.get("value")
@@ -237,7 +262,13 @@ class StepTraining:
                 self.best = row.greedy
                 names.append("best")
         self._folder.write(
-            row.update, self.policy, self._optimizer, rows=[row], episodes=episodes,
-            checkpoints=names, reference=self.reference, best=self.best,
-        )  # fmt: skip
+            row.update,
+            self.policy,
+            self._optimizer,
+            rows=[row],
+            episodes=episodes,
+            checkpoints=names,
+            reference=self.reference,
+            best=self.best,
+        )
         self._after_update(row)

@@ -82,9 +82,15 @@ class PooledPolicy:
 
 
 def collect(
-    rollouts: Rollouts, policies: Sequence[Policy], draws: Sequence[Draw],
-    tune: Callable[[CloningSet], Policy], *, first: int = 2, more: int = 4, seed: int = 0,
-) -> tuple[Strata, list[Episode]]:  # fmt: skip
+    rollouts: Rollouts,
+    policies: Sequence[Policy],
+    draws: Sequence[Draw],
+    tune: Callable[[CloningSet], Policy],
+    *,
+    first: int = 2,
+    more: int = 4,
+    seed: int = 0,
+) -> tuple[Strata, list[Episode]]:
     """Returns the strata after the first sampling, and the episodes of all for `cloning_set`.
 
     Every policy plays every draw ``first`` times; then one that ``tune`` makes of the solved ones

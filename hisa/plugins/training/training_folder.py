@@ -83,11 +83,17 @@ class TrainingFolder:
         return int(self.state["done"])
 
     def write(
-        self, done: int, policy: Trainable, optimizer: Optimizer, *,
-        rows: Iterable[MetricsRow] = (), episodes: Iterable[Episode] = (),
-        checkpoints: Iterable[str] = (), reference: Trainable | None = None,
+        self,
+        done: int,
+        policy: Trainable,
+        optimizer: Optimizer,
+        *,
+        rows: Iterable[MetricsRow] = (),
+        episodes: Iterable[Episode] = (),
+        checkpoints: Iterable[str] = (),
+        reference: Trainable | None = None,
         **extra: float | str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write an update down: rows, solved episodes, checkpoints, and the state last.
 
         `done` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what

@@ -14,9 +14,17 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw
 
 __all__ = [
-    "HEIGHT", "HELD_OUT_SEEDS", "STYLES", "TUNING_SEEDS", "WIDTH", "Box", "Target", "draw_page",
-    "overlap", "targets",
-]  # fmt: skip
+    "HEIGHT",
+    "HELD_OUT_SEEDS",
+    "STYLES",
+    "TUNING_SEEDS",
+    "WIDTH",
+    "Box",
+    "Target",
+    "draw_page",
+    "overlap",
+    "targets",
+]
 
 WIDTH, HEIGHT = 80, 64
 TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000

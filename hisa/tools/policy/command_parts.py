@@ -176,9 +176,14 @@ class _Reading:
             for word in named:
                 for folder in self.folders:
                     path = resolved(
-                        word.text, home=self.home, base=folder, known=word.known,
-                        writes=writes, deep=doing.deep, glob=word.glob,
-                    )  # fmt: skip
+                        word.text,
+                        home=self.home,
+                        base=folder,
+                        known=word.known,
+                        writes=writes,
+                        deep=doing.deep,
+                        glob=word.glob,
+                    )
                     if path is not None:
                         yield path
 

@@ -294,9 +294,16 @@ def _tracks(verb: str, given: Sequence[Word]) -> bool:
 def _archive(program: str, arguments: Sequence[Word]) -> Doing:
     files = _plain(arguments)
     runs = _has(
-        arguments, "--to-command", "--checkpoint-action", "--use-compress-program", "--info-script",
-        "--new-volume-script", "--rsh-command", "--unzip-command", "--rmt-command",
-    )  # fmt: skip
+        arguments,
+        "--to-command",
+        "--checkpoint-action",
+        "--use-compress-program",
+        "--info-script",
+        "--new-volume-script",
+        "--rsh-command",
+        "--unzip-command",
+        "--rmt-command",
+    )
     if runs or _short(arguments, "IF" if program == "tar" else "T"):
         return Doing(unread=f"{program} runs a program", writes=files)
     doing = Doing(writes=(*files, Word(".")), deep=True)

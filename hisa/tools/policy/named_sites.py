@@ -101,8 +101,15 @@ def looks_like_address(text: str) -> bool:
     """Whether a browser would take a typed text for an address, not for words to search."""
     text = text.strip()
     if _has_scheme(text) and not re.search(r"\s", text):
-        return text.partition(":")[0].lower() in _WEB | {"file", "chrome", "about", "javascript",
-            "data", "view-source", "blob"}  # fmt: skip
+        return text.partition(":")[0].lower() in _WEB | {
+            "file",
+            "chrome",
+            "about",
+            "javascript",
+            "data",
+            "view-source",
+            "blob",
+        }
     found = _BARE.fullmatch(text)
     if not found or not found[1]:
         return False

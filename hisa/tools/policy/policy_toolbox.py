@@ -142,9 +142,13 @@ class PolicyToolbox(Catalogue):
         self, call: GroundedCall, tool: BaseTool, look: Observation, environment: Environment
     ) -> tuple[CallFacts, Ruling]:
         facts = facts_of(
-            call, tool, look, home=self._policy.home, judged=self._policy.judges_effects,
+            call,
+            tool,
+            look,
+            home=self._policy.home,
+            judged=self._policy.judges_effects,
             aimed=await self._aimed(ToolContext(call, look, environment), tool),
-        )  # fmt: skip
+        )
         return facts, self._policy.decide(facts, self._clock().time())
 
     async def _decide(

@@ -196,9 +196,20 @@ async def test_a_judge_that_always_takes_the_first_takes_no_attempt_more_than_ot
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "the first", "{}", judgement(4), judgement(-1), judgement("1"), judgement(1.0),
-     judgement(True), judgement(1, ""), "[" * 100_000, '{"index": 1' * 1000],
-)  # fmt: skip
+    [
+        "",
+        "the first",
+        "{}",
+        judgement(4),
+        judgement(-1),
+        judgement("1"),
+        judgement(1.0),
+        judgement(True),
+        judgement(1, ""),
+        "[" * 100_000,
+        '{"index": 1' * 1000,
+    ],
+)
 async def test_an_unusable_answer_is_kept_and_asked_for_once_more(reply: str) -> None:
     attempts = [made(number) for number in range(3)]
     judge = ScriptedModel([reply, f"Here it is:\n```json\n{judgement(1)}\n```"])
@@ -359,11 +370,12 @@ HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
 @given(
     st.lists(
         st.tuples(st.lists(HOSTILE, max_size=3), HOSTILE, st.integers(1, 90), HOSTILE),
-        min_size=2, max_size=MOST,
+        min_size=2,
+        max_size=MOST,
     ),
     HOSTILE,
     HOSTILE,
-)  # fmt: skip
+)
 def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
     rows: list[tuple[list[str], str, int, str]], instruction: str, reply: str
 ) -> None:

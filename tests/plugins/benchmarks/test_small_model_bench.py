@@ -34,10 +34,22 @@ _AGENT = "tests.plugins.benchmarks.page_agent"
 
 def _episode(arm: str, page: str, *, success: bool, tokens: int = 100, **more: Any) -> Episode:
     return Episode(
-        page=page, seed=1, arm=arm, cache=True, success=success, steps=2, prompt_tokens=tokens,
-        reply_tokens=0, cached_tokens=0, requests=2, seconds=10.0, model_seconds=8.0,
-        first_token_seconds=1.0, ended="steps", **more,
-    )  # fmt: skip
+        page=page,
+        seed=1,
+        arm=arm,
+        cache=True,
+        success=success,
+        steps=2,
+        prompt_tokens=tokens,
+        reply_tokens=0,
+        cached_tokens=0,
+        requests=2,
+        seconds=10.0,
+        model_seconds=8.0,
+        first_token_seconds=1.0,
+        ended="steps",
+        **more,
+    )
 
 
 def test_the_split_is_what_the_rule_and_the_seed_draw() -> None:

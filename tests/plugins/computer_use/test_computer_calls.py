@@ -165,9 +165,21 @@ def test_safety_checks_and_thoughts_are_told() -> None:
 def test_no_answer_crashes() -> None:
     draw = random.Random(7)
     pool: list[Any] = [
-        None, 0, -1, 1e300, "", "click", "computer_call", [], {}, {"type": "computer_call"},
-        {"type": "drag", "path": {}}, {"summary": "x"}, {"summary": [{"text": 3}]}, ["type"],
-    ]  # fmt: skip
+        None,
+        0,
+        -1,
+        1e300,
+        "",
+        "click",
+        "computer_call",
+        [],
+        {},
+        {"type": "computer_call"},
+        {"type": "drag", "path": {}},
+        {"summary": "x"},
+        {"summary": [{"text": 3}]},
+        ["type"],
+    ]
     names = ["type", "action", "actions", "x", "y", "keys", "path", "pending_safety_checks"]
     for _ in range(3000):
         action = {draw.choice(names): draw.choice(pool) for _ in range(4)}

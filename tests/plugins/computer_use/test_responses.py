@@ -123,9 +123,16 @@ def test_an_outputs_turn_follows_the_turn_with_the_calls() -> None:
     checks = [{"id": "sc_1", "code": "odd", "message": "Odd."}]
     items = [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "…"},
-        {"type": "computer_call", "id": "cc_1", "call_id": "c1", "status": "completed",
-         "action": {"type": "screenshot"}, "pending_safety_checks": checks, ACKNOWLEDGED: checks},
-    ]  # fmt: skip
+        {
+            "type": "computer_call",
+            "id": "cc_1",
+            "call_id": "c1",
+            "status": "completed",
+            "action": {"type": "screenshot"},
+            "pending_safety_checks": checks,
+            ACKNOWLEDGED: checks,
+        },
+    ]
     messages = (
         Message("system", (TextPart("Act."),)),
         Message("user", (TextPart("state"),)),
@@ -136,8 +143,15 @@ def test_an_outputs_turn_follows_the_turn_with_the_calls() -> None:
     )
     sent = body(ModelRequest("planner", messages, tools=(TOOL,)))["input"]
     kinds = [item.get("type", item.get("role")) for item in sent]
-    assert kinds == ["system", "user", "reasoning", "computer_call", "computer_call_output",
-                     "assistant", "user"]  # fmt: skip
+    assert kinds == [
+        "system",
+        "user",
+        "reasoning",
+        "computer_call",
+        "computer_call_output",
+        "assistant",
+        "user",
+    ]
     assert ACKNOWLEDGED not in sent[3]
     assert (sent[4]["call_id"], sent[4][ACKNOWLEDGED]) == ("c1", checks)
     assert sent[4]["output"]["image_url"].startswith("data:image/png;base64,")
@@ -225,8 +239,11 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
             with pytest.raises(Exception, match="no more answers"):
                 await models["state"].complete(ask(role="state"))
     assert [failure.kind for failure in events.failures] == [
-        "rate_limit", "empty", "cut_off", "refused",
-    ]  # fmt: skip
+        "rate_limit",
+        "empty",
+        "cut_off",
+        "refused",
+    ]
     assert [request.path for request in server.requests] == ["/v1/responses"]
     assert len(events.calls) == 3
     assert ledger.total.usd > 0
@@ -240,9 +257,12 @@ async def test_a_seed_is_said_not_to_be_sent() -> None:
     tree = {"models": {"planner": planner}, "planner": {"kind": "computer"}}
     events = Events()
     opened = open_models(
-        load(environ={}, overrides=tree), events, Budget(), Ledger(),
+        load(environ={}, overrides=tree),
+        events,
+        Budget(),
+        Ledger(),
         environ={},
-    )  # fmt: skip
+    )
     async with opened as models:
         assert not models.profiles["planner"].seed
     assert "models.planner.seed is not sent" in str(events.all)

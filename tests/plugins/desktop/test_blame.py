@@ -27,11 +27,17 @@ BASE = ((1, 0, 10, 1), (2, 1, 11, 9), (3, 2, 12, 4))
         ([], None),
     ],
     ids=[
-        "a command's own", "its children", "the set-up's", "a late child of the set-up's",
-        "left by its parent", "both, mostly the set-up's", "both, mostly later",
-        "half, with the X server", "nobody",
+        "a command's own",
+        "its children",
+        "the set-up's",
+        "a late child of the set-up's",
+        "left by its parent",
+        "both, mostly the set-up's",
+        "both, mostly later",
+        "half, with the X server",
+        "nobody",
     ],
-)  # fmt: skip
+)
 def test_since_when_most_of_a_limit_was_taken(
     others: list[tuple[int, int, int, int]], since: int | None
 ) -> None:

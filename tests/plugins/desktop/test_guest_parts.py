@@ -189,8 +189,10 @@ def test_a_page_is_told_in_pixels_inside_a_scaled_browser() -> None:
     button = _part("push button", (120, 200, 180, 220))
     page = _part("document web", (102, 100, 398, 298), button)
     tab = _part("page tab", (60, 32, 90, 40))
-    to_pixels([_window("Plain", (50, 30, 200, 150), tab, _part("panel", (51, 50, 199, 149), page))],
-              _SHOWN)  # fmt: skip
+    to_pixels(
+        [_window("Plain", (50, 30, 200, 150), tab, _part("panel", (51, 50, 199, 149), page))],
+        _SHOWN,
+    )
     assert tab.box == (120, 64, 180, 80)
     assert (page.box, button.box) == ((102, 100, 398, 298), (120, 200, 180, 220))
 
@@ -221,9 +223,11 @@ def test_what_came_and_is_blank_is_new_once() -> None:
     assert [one.box for one in undrawn.new(blank, [main], None)] == [main.box]
     shown = [control("push button", "Save", 0), control("link", "more", 15)]
     silent = [
-        control("push button", "", 0), control("table cell", "A1", 0),
-        control("push button", "Behind", 0, "Other"), control("label", "out", 50),
-    ]  # fmt: skip
+        control("push button", "", 0),
+        control("table cell", "A1", 0),
+        control("push button", "Behind", 0, "Other"),
+        control("label", "out", 50),
+    ]
     assert undrawn.new(half, [main], silent) == []
     found = undrawn.new(half, [main], [*silent, shown[0]])
     assert [(one.name, one.box) for one in found] == [('push button "Save"', shown[0]["box"])]
@@ -331,13 +335,19 @@ def test_what_is_in_front_is_read_first_and_cells_last() -> None:
     for app, states in (("back", seen), ("front", (*seen, "active"))):
         tree[app, ROOT] = {"name": app, "children": ["/window"]}
         tree[app, "/window"] = {
-            "name": app, "role": "frame", "states": states, "children": ["/table", "/button"],
-        }  # fmt: skip
+            "name": app,
+            "role": "frame",
+            "states": states,
+            "children": ["/table", "/button"],
+        }
         table = ["org.a11y.atspi.Table"]
         tree[app, "/table"] = {
-            "name": "", "role": "table", "states": (*seen, "manages-descendants"),
-            "interfaces": table, "children": ["/cell"],
-        }  # fmt: skip
+            "name": "",
+            "role": "table",
+            "states": (*seen, "manages-descendants"),
+            "interfaces": table,
+            "children": ["/cell"],
+        }
         tree[app, "/button"] = {"name": "OK", "role": "push button", "states": seen}
     bus = ToldBus(tree)
     frame = Frame(400, 300, bytes(4 * 400 * 300))
@@ -360,9 +370,12 @@ def _told(tree: dict[str, tuple[str, BoundingBox, list[str]]], toolkit: str) -> 
     }
     for path, (role, (left, top, right, bottom), children) in tree.items():
         told["app", path] = {
-            "name": path, "role": role, "states": seen, "children": children,
+            "name": path,
+            "role": role,
+            "states": seen,
+            "children": children,
             "box": (left, top, right - left, bottom - top),
-        }  # fmt: skip
+        }
     bus = ToldBus(told)
     bus.toolkits["app"] = toolkit
     windows = top_windows(cast(Bus, bus), Limit(60))
@@ -427,7 +440,9 @@ def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
     tree: dict[tuple[str, str], dict[str, Any]] = {
         ("app", ROOT): {"name": "app", "children": ["/window"]},
         ("app", "/window"): {
-            "name": "app", "role": "frame", "states": seen,
+            "name": "app",
+            "role": "frame",
+            "states": seen,
             "children": ["/image", "/closed", "/never"],
         },
         ("app", "/image"): menu(0, "/scale", "/gone"),
@@ -437,7 +452,7 @@ def test_items_of_an_open_menu_of_gtk_2_show(toolkit: str) -> None:
         ("app", "/old"): item("Old", 42, 60, 100, 20),
         ("app", "/never"): menu(80, "/unseen"),
         ("app", "/unseen"): item("Unseen", -(2**31), -(2**31), -1, -1),
-    }  # fmt: skip
+    }
     bus = ToldBus(tree)
     bus.toolkits = {"app": toolkit}
     frame = Frame(400, 300, bytes(4 * 400 * 300))

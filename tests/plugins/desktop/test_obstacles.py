@@ -81,8 +81,11 @@ def in_a_bare_system(folder: Path, *programs: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "hisa", *words],
         env={**os.environ, "PATH": str(folder / "bin")},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
@@ -110,11 +113,15 @@ def test_commands_of_root_are_said_as_this_person_can_give_them(tmp_path: Path) 
     script = "from hisa.machine.parts import as_root; print(as_root('apt-get install ffmpeg'))"
     said = [
         subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "PATH": str(tmp_path / each)},
-            capture_output=True, text=True, timeout=60, check=True,
+            [sys.executable, "-c", script],
+            env={**os.environ, "PATH": str(tmp_path / each)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         ).stdout.strip()
         for each in ("with", "without")
-    ]  # fmt: skip
+    ]
     if os.geteuid() == 0:
         assert said == ["apt-get install ffmpeg"] * 2
     else:

@@ -49,8 +49,13 @@ async def test_a_folder_is_read_and_not_written(folder: Path) -> None:
     async with desktop(namespaces.available_isolation(), Share(str(folder))) as machine:
         place = "~/shared/'my data'"
         assert await said(machine, f"cat {place}/prices.csv") == "a,1"
-        for attempt in ("touch {}/new", "rm {}/prices.csv", "echo x >>{}/prices.csv",
-                        "chmod 777 {}", "mount -o remount,rw {}"):  # fmt: skip
+        for attempt in (
+            "touch {}/new",
+            "rm {}/prices.csv",
+            "echo x >>{}/prices.csv",
+            "chmod 777 {}",
+            "mount -o remount,rw {}",
+        ):
             done = await machine.execute(attempt.format(place))
             assert done.exit_code != 0, attempt
     assert os.listdir(folder) == ["prices.csv"]
@@ -91,8 +96,11 @@ def test_a_run_reads_a_folder_and_writes_into_another(folder: Path, tmp_path: Pa
     told = Command(tmp_path).json(
         "run",
         'Open the text editor. Type "hello". Save the file as "/home/user/shared/out/hi.txt".',
-        "--share", str(folder), "--share", f"{out}:rw",
-    )  # fmt: skip
+        "--share",
+        str(folder),
+        "--share",
+        f"{out}:rw",
+    )
     assert (out / "hi.txt").read_text("utf-8") == "hello"
     assert (out / "hi.txt").stat().st_uid == OWNER
     assert told["made"] == []  # it is here, and not on the machine

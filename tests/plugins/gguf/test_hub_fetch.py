@@ -67,11 +67,17 @@ def hub(random_model: Path) -> Iterator[str]:
 def fetch(endpoint: str, name: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "hisa", "models", "fetch", "--alone", name],
-        capture_output=True, text=True, cwd=folder, check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
         env={
-            **os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, "HF_HOME": str(folder),
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "HF_ENDPOINT": endpoint,
+            "HF_HOME": str(folder),
         },
-    )  # fmt: skip
+    )
 
 
 def test_a_file_is_fetched_and_found_by_its_name(

@@ -251,9 +251,11 @@ def parent(model: Path, how: str) -> tuple[subprocess.Popen[str], int]:
     """A process with a server, and the server's number."""
     process = subprocess.Popen(
         [sys.executable, "-c", PARENT, f"gguf:{model}", how],
-        stdout=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert process.stdout is not None
     return process, int(process.stdout.readline())
 

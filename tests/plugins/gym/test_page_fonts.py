@@ -111,10 +111,17 @@ def laid_out(folder: Path, family: str) -> Mapping[str, Any]:
     page = folder / "html/miniwob/daily-calendar.html"
     page.write_text(page.read_text("utf-8").replace("</head>", _PROBE), "utf-8")
     line = [
-        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/p",
+        CHROMIUM,
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={folder}/p",
         "--force-device-scale-factor=2",  # as the stage shows it
-        "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", page.as_uri(),
-    ]  # fmt: skip
+        "--allow-file-access-from-files",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        page.as_uri(),
+    ]
     done = subprocess.run(
         line, capture_output=True, env={**os.environ, **only_font(folder, family)}, check=True
     )

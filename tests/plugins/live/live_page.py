@@ -94,10 +94,16 @@ def chromium() -> Iterator[Chrome]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
             f"--user-data-dir={profile}",
-        ):  # fmt: skip
+        ):
             options.add_argument(flag)
         driver = Chrome(options=options, service=Service(str(DRIVER)))
         try:
@@ -306,10 +312,14 @@ def world(folder: Path, **environ: str) -> Iterator[World]:
         tempfile.TemporaryDirectory(prefix="hl") as runtime,
         FakeServer(then=plan) as model,
         serving(
-            folder, *("--root", str(folder / "runs"), "--root", str(folder / "benches")),
-            XDG_RUNTIME_DIR=runtime, OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none",
-            HISA_PATTERNS__PATH=str(folder / "store"), **environ,
+            folder,
+            *("--root", str(folder / "runs"), "--root", str(folder / "benches")),
+            XDG_RUNTIME_DIR=runtime,
+            OPENAI_BASE_URL=model.url,
+            OPENAI_API_KEY="none",
+            HISA_PATTERNS__PATH=str(folder / "store"),
+            **environ,
         ) as served,
         chromium() as browser,
-    ):  # fmt: skip
+    ):
         yield World(served, model, replies, folder, Page(browser, served))

@@ -94,10 +94,13 @@ class Served:
 def serving(folder: Path, *options: str, **environ: str) -> Iterator[Served]:
     """`hisa serve` in a folder; killed where it still goes on."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "hisa", "serve", *options], cwd=folder, text=True,
+        [sys.executable, "-m", "hisa", "serve", *options],
+        cwd=folder,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert process.stdout is not None
     with process:
         try:

@@ -48,9 +48,11 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         (folder / name).mkdir()
     share = json.dumps([f"{folder}/guest:rw"])
     with world(
-        folder, HISA_RUN__CONFIRM="always", HISA_PATTERNS__ENABLED="false",
+        folder,
+        HISA_RUN__CONFIRM="always",
+        HISA_PATTERNS__ENABLED="false",
         HISA_ENVIRONMENT__SHARE=share,
-    ) as made:  # fmt: skip
+    ) as made:
         made.page.enter()
         yield made
 

@@ -81,9 +81,11 @@ def text(field: str) -> str:
 def a_run(runs: Path) -> RunLog:
     """A run at work with hostile texts wherever one can stand."""
     log = RunLog.create(
-        runs, Task("t-1", text("task")), models={"planner": text("model")},
+        runs,
+        Task("t-1", text("task")),
+        models={"planner": text("model")},
         environment=text("environment"),
-    )  # fmt: skip
+    )
     writer = Writer(log, Screen(title=text("title")))
     writer.look()
     log.step = 1
@@ -186,10 +188,13 @@ def test_the_page_is_used_by_keys_alone(here: World) -> None:
         page.keys(Keys.SPACE)
     walk(here, "Side by side")
     page.keys(Keys.ENTER)
-    page.until("return document.querySelector('.view-benches h1')?.textContent === arguments[0]",
-               f"{BENCH} and other")  # fmt: skip
-    rates = page.until("return [...document.querySelectorAll('.bench')].map((e) => e.innerText)"
-                       ".filter(Boolean)")  # fmt: skip
+    page.until(
+        "return document.querySelector('.view-benches h1')?.textContent === arguments[0]",
+        f"{BENCH} and other",
+    )
+    rates = page.until(
+        "return [...document.querySelectorAll('.bench')].map((e) => e.innerText).filter(Boolean)"
+    )
     report = page.served.get("/benches/other")["variants"][0]["success"]
     assert len(rates) == 2
     assert all(f"{report['value']:.1%} of {report['n']} tasks" in rate for rate in rates)
@@ -289,8 +294,12 @@ WRONG = {
 def refuse_sockets(here: World, path: str) -> None:
     """A WebSocket with each of these wrong."""
     served, own = here.served, here.served.url.removeprefix("http://")
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
-               "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}  # fmt: skip
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
     for _, query, headers in WRONG.values():
         sent = {name: text.replace("OWN", own) for name, text in headers.items()}
         if {"Origin", "Host"} & {*sent}:

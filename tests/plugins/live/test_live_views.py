@@ -106,9 +106,16 @@ def test_a_run_at_work_has_a_tile_and_a_picture(client: TestClient, log: RunLog)
     log.emit(PersonActed(did="took_over"))
     (tile,) = client.get("/api/desktops").json()["tiles"]
     assert tile == {
-        "id": log.id, "kind": "run", "title": "Do <b>it</b>", "task": "t-1", "step": 0,
-        "cost": 0.5, "state": "held", "started": log.manifest.started_at, "hash": sha,
-    }  # fmt: skip
+        "id": log.id,
+        "kind": "run",
+        "title": "Do <b>it</b>",
+        "task": "t-1",
+        "step": 0,
+        "cost": 0.5,
+        "state": "held",
+        "started": log.manifest.started_at,
+        "hash": sha,
+    }
     answer = client.get(f"/api/tiles/{log.id}")
     (log.folder / "shown.webp").write_bytes(answer.content)
     with Image.open(log.folder / "shown.webp") as picture:
@@ -223,8 +230,11 @@ def test_benches_are_what_hisa_bench_report_says(client: TestClient) -> None:
     row, main = rows["bench"], report.variants[0]
     assert {key: row[key] for key in report.sums} == report.sums
     assert (row["rate"], row["low"], row["high"], row["rated"]) == (
-        main.rate, main.low, main.high, main.rated,
-    )  # fmt: skip
+        main.rate,
+        main.low,
+        main.high,
+        main.rated,
+    )
     shown = client.get("/api/benches/bench").json()
     assert shown["variants"][0]["success"]["value"] == main.rate
     assert shown["progress"] == row
@@ -290,8 +300,10 @@ def test_an_edit_supersedes_and_a_removal_stays_in_the_history(
     new = store.get(made["pattern"]["id"])
     assert new is not None
     assert (new.lesson, new.domain, new.source_run) == (
-        "Press Ctrl+Shift+S.", "text_editor", "run-7",
-    )  # fmt: skip
+        "Press Ctrl+Shift+S.",
+        "text_editor",
+        "run-7",
+    )
     assert asdict(new)["embedder"] == "minilm"
     old = store.get("abc1")
     assert old is not None

@@ -34,8 +34,11 @@ def call(run: Run, *args: str) -> str:
 
 def test_a_step_has_what_a_person_did_before_its_act(run: Run) -> None:
     assert [[event.did for event in record.person] for record in run.steps] == [
-        [], ["took_over", "acted", "gave_back"], [], [],
-    ]  # fmt: skip
+        [],
+        ["took_over", "acted", "gave_back"],
+        [],
+        [],
+    ]
     took, acted, gave = by_person(run.steps[1])
     assert took == "between steps 1 and 2, a person took over"
     assert acted.endswith(f"a person acted: {ACTS}")

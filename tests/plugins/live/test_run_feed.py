@@ -106,8 +106,9 @@ def test_runs_of_benches_are_listed_with_theirs(tmp_path: Path) -> None:
     folders = RunFolders(context)
     records = {record["id"]: record for record in folders.newest(10)}
     assert {name: record["bench"] for name, record in records.items()} == {
-        alone: "", of_bench: "first"
-    }  # fmt: skip
+        alone: "",
+        of_bench: "first",
+    }
     assert folders.find(of_bench)[1] == "first"
     newest, oldest = folders.newest(10)
     assert folders.newest(1) == [newest]

@@ -127,8 +127,9 @@ def test_hostile_texts_and_places_are_drawn_within_the_frame(tmp_path: Path, tex
         name = log._save(picture)
         log.step = 1
         for width, height in ((300, 200), (0, 0)):
-            log.emit(Observed(image=name, width=width, height=height, screen_width=1,
-                              screen_height=1))  # fmt: skip
+            log.emit(
+                Observed(image=name, width=width, height=height, screen_width=1, screen_height=1)
+            )
         log.emit(PersonActed(did="acted", text=text, error=text))
         log.emit(Planned(thought=text, tool=text[:50], input=text))
         points = ((1e308, -1e308), (-1e300, 0.0), (3.0, 4.0))
@@ -233,9 +234,21 @@ def test_a_webm_has_the_same_frames(run: Run, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["run.webm"]
     shown, seconds, _ = film(run, tmp_path / "run.gif")
     raw = subprocess.run(
-        [FFMPEG or "", "-loglevel", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt",
-         "rgb24", "pipe:1"], capture_output=True, check=True,
-    ).stdout  # fmt: skip
+        [
+            FFMPEG or "",
+            "-loglevel",
+            "error",
+            "-i",
+            str(path),
+            "-f",
+            "rawvideo",
+            "-pix_fmt",
+            "rgb24",
+            "pipe:1",
+        ],
+        capture_output=True,
+        check=True,
+    ).stdout
     one = 3 * shown[0].width * shown[0].height
     assert len(raw) == one * sum(round(4 * lasts) for lasts in seconds)
     last = Image.frombytes("RGB", shown[0].size, raw[-one:])
@@ -269,9 +282,13 @@ def test_ctrl_c_leaves_no_half_file_and_no_process(run: Run, tmp_path: Path, kin
     path = tmp_path / f"run.{kind}"
     command = [sys.executable, "-c", INTERRUPTED, str(run.folder), str(path)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        start_new_session=True, cwd=Path(__file__).parents[3],
-    ) as process:  # fmt: skip
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:
         assert process.stdout is not None
         assert any("a frame" in line for line in process.stdout)
         os.killpg(process.pid, signal.SIGINT)

@@ -42,10 +42,26 @@ def ask(served: Served, path: str, method: str = "GET", **headers: str) -> tuple
 
 def test_nothing_but_the_page_is_had_without_the_token(page: tuple[Served, Path, str]) -> None:
     served, _, run = page
-    paths = ["/api/runs", f"/api/runs/{run}", f"/api/runs/{run}/view", f"/api/runs/{run}/events",
-             "/api/nothing", "/nothing", "//api/runs", "/API/runs"]  # fmt: skip
-    wrong = ["", "Bearer", "Bearer ", "Bearer x", served.token, f"Bearer {served.token}x",
-             f"Bearer {served.token[:-1]}", f"Basic {served.token}"]  # fmt: skip
+    paths = [
+        "/api/runs",
+        f"/api/runs/{run}",
+        f"/api/runs/{run}/view",
+        f"/api/runs/{run}/events",
+        "/api/nothing",
+        "/nothing",
+        "//api/runs",
+        "/API/runs",
+    ]
+    wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer x",
+        served.token,
+        f"Bearer {served.token}x",
+        f"Bearer {served.token[:-1]}",
+        f"Basic {served.token}",
+    ]
     for path in paths:
         for shown in wrong:
             status, headers, body = ask(served, path, Authorization=shown)
@@ -61,12 +77,26 @@ def test_foreign_hosts_and_origins_are_refused(page: tuple[Served, Path, str]) -
     served, _, _ = page
     own = served.url.removeprefix("http://")
     port = own.rpartition(":")[2]
-    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "", "0.0.0.0",
-                 "localhost@evil.example", "[::1].evil", f"{own}, evil.example"):  # fmt: skip
+    for host in (
+        "evil.example",
+        f"evil.example:{port}",
+        "127.0.0.1.evil.example",
+        "",
+        "0.0.0.0",
+        "localhost@evil.example",
+        "[::1].evil",
+        f"{own}, evil.example",
+    ):
         for path in ("/", "/static/report.css", "/api/runs"):
             assert ask(served, path, Host=host)[0] in (400, 421), host
-    for origin in ("http://evil.example", "null", f"https://{own}", "http://127.0.0.1",
-                   f"http://{own}.evil.example", f"http://localhost:{port}"):  # fmt: skip
+    for origin in (
+        "http://evil.example",
+        "null",
+        f"https://{own}",
+        "http://127.0.0.1",
+        f"http://{own}.evil.example",
+        f"http://localhost:{port}",
+    ):
         for path in ("/", "/api/runs"):
             assert ask(served, path, Origin=origin)[0] == 403, origin
     assert ask(served, "/api/runs", Origin=f"http://{own}")[0] == 200
@@ -95,8 +125,15 @@ def test_a_body_has_a_megabyte_whatever_its_length_says(page: tuple[Served, Path
             assert client.post(path, content=large).status_code == 413
             parts = (large[at : at + 65536] for at in range(0, len(large), 65536))
             assert client.post(path, content=parts).status_code == 411
-        for body in (b"", b"[]", b"{", b'{"task": 1}', b'{"task": "ab", "more": 1}', b"[" * 90_000,
-                     b'{"task": "ab", "options": {"max_steps": 1e99}}'):  # fmt: skip
+        for body in (
+            b"",
+            b"[]",
+            b"{",
+            b'{"task": 1}',
+            b'{"task": "ab", "more": 1}',
+            b"[" * 90_000,
+            b'{"task": "ab", "options": {"max_steps": 1e99}}',
+        ):
             assert client.post("/api/runs", content=body).status_code == 400
 
 
@@ -110,14 +147,36 @@ def test_no_path_leads_out_of_the_folders(page: tuple[Served, Path, str]) -> Non
     inside = folder / "runs" / "20990101-000000-abcd"
     inside.mkdir()
     (inside / "run.json").symlink_to(secret / "run.json")
-    names = [".", "..", "%2e%2e", "..%2fsecret", "%2e%2e%2fsecret", "linked", inside.name, "%00",
-             "secret", f"{run}%2f..%2f..%2fsecret", f"{run}%0a", "latest", run[:8]]  # fmt: skip
+    names = [
+        ".",
+        "..",
+        "%2e%2e",
+        "..%2fsecret",
+        "%2e%2e%2fsecret",
+        "linked",
+        inside.name,
+        "%00",
+        "secret",
+        f"{run}%2f..%2f..%2fsecret",
+        f"{run}%0a",
+        "latest",
+        run[:8],
+    ]
     for name in names:
         for rest in ("", "/view", "/events", "/resume", "/picture/" + "a" * 64):
             method = "POST" if rest == "/resume" else "GET"
             assert ask(served, f"/api/runs/{name}{rest}", method)[0] in (404, 405), name + rest
-    for name in ("../security.py", "..%2fsecurity.py", "%2e%2e/security.py", "security.py", "",
-                 "%2fetc%2fpasswd", "page", "report.html.j2", "a.css%00"):  # fmt: skip
+    for name in (
+        "../security.py",
+        "..%2fsecurity.py",
+        "%2e%2e/security.py",
+        "security.py",
+        "",
+        "%2fetc%2fpasswd",
+        "page",
+        "report.html.j2",
+        "a.css%00",
+    ):
         assert ask(served, f"/static/{name}")[0] == 404, name
     assert run in [each["id"] for each in served.get("/runs")["runs"]]
     assert {"linked", inside.name}.isdisjoint(e["id"] for e in served.get("/runs")["runs"])

@@ -153,8 +153,14 @@ def test_pause_question_and_take_over_are_shown_as_they_come(
     monkeypatch.setattr(RunLine, "ask", ask)
     show_live(load_run(log.folder))
     printed = capsys.readouterr().out
-    wanted = ["running, 0 steps", "held, 0 steps", "a person took over",
-              "a person is asked: Send \\x1b[2Jit?", "a note", "succeeded"]  # fmt: skip
+    wanted = [
+        "running, 0 steps",
+        "held, 0 steps",
+        "a person took over",
+        "a person is asked: Send \\x1b[2Jit?",
+        "a note",
+        "succeeded",
+    ]
     places = [printed.find(words) for words in wanted]
     assert -1 not in places, printed
     assert places == sorted(places)

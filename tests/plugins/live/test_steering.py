@@ -236,15 +236,24 @@ async def test_hostile_requests_end_nothing(tmp_path: Path) -> None:
         lease = taken["lease"]
         far, odd = {"kind": "click", "x": 1e9, "y": 1}, {"kind": "click", "x": 1, "y": 1, "z": 1}
         lines = [
-            b"", b"junk", b"\xff\xfe", b"[]", b'{"do": "status", "more": 1}',
-            b'{"do": "status", "do": "", "do": 1}', b'{"do": "fly"}', b"[" * 60_000,
-            b'{"do": "input", "acts": ' + b"[" * 50_000, b'{"do": NaN}',
+            b"",
+            b"junk",
+            b"\xff\xfe",
+            b"[]",
+            b'{"do": "status", "more": 1}',
+            b'{"do": "status", "do": "", "do": 1}',
+            b'{"do": "fly"}',
+            b"[" * 60_000,
+            b'{"do": "input", "acts": ' + b"[" * 50_000,
+            b'{"do": NaN}',
             json.dumps({"do": "input", "lease": lease, "acts": [far]}).encode(),
-            *(json.dumps({"do": "input", "lease": lease, "acts": [act]}).encode()
-              for act in (odd, {"kind": "type"}, {"kind": "move", "x": 1}, {"kind": "press"})),
+            *(
+                json.dumps({"do": "input", "lease": lease, "acts": [act]}).encode()
+                for act in (odd, {"kind": "type"}, {"kind": "move", "x": 1}, {"kind": "press"})
+            ),
             json.dumps({"do": "frame", "width": 100_000}).encode(),
             json.dumps({"do": "take", "viewer": "x" * 100}).encode(),
-        ]  # fmt: skip
+        ]
         for line in lines:
             answer = await client.send(line)
             assert answer["ok"] is False, line[:80]

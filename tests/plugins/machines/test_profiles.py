@@ -263,10 +263,16 @@ def test_a_tree_stands_in_for_the_hosts_system_and_is_not_changed(
     isolation = namespaces.available_isolation()
     (tmp_path / "base").mkdir()
     spec = {
-        "base": str(tmp_path / "base"), "uid": 1000, "disk_mb": 64, "covered": [], "copies": {},
-        "system": str(small), "command": ["/bin/sh", "-c", LOOK],
-        "environment": {"PATH": "/bin"}, "fds": [],
-    }  # fmt: skip
+        "base": str(tmp_path / "base"),
+        "uid": 1000,
+        "disk_mb": 64,
+        "covered": [],
+        "copies": {},
+        "system": str(small),
+        "command": ["/bin/sh", "-c", LOOK],
+        "environment": {"PATH": "/bin"},
+        "fds": [],
+    }
     line = [*namespaces.command(isolation), "/usr/bin/python3", "-I", "-S", boot.__file__]
     done = subprocess.run(
         line, input=json.dumps(spec) + "\n", capture_output=True, text=True, check=False

@@ -65,9 +65,11 @@ async def client(folder: Path, *options: str, config: Path | None = None) -> Asy
     command = Command(folder)
     first = ["--config", str(config)] if config else []
     server = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "hisa", *first, "mcp", "serve", *options],
-        env=command.environ, cwd=ROOT,
-    )  # fmt: skip
+        command=sys.executable,
+        args=["-m", "hisa", *first, "mcp", "serve", *options],
+        env=command.environ,
+        cwd=ROOT,
+    )
     async with (
         mcp.stdio_client(server) as (read, write),
         mcp.ClientSession(read, write) as session,
@@ -121,16 +123,26 @@ def test_a_run_is_kept_where_the_client_goes_or_the_server_is_ended(
     end: str, tmp_path: Path
 ) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "hisa", "mcp", "serve"], env=Command(tmp_path).environ, cwd=ROOT,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "hisa", "mcp", "serve"],
+        env=Command(tmp_path).environ,
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert server.stdin is not None
     assert server.stdout is not None
     with server, server.stdin, server.stdout:
-        about = {"protocolVersion": "2025-11-25", "capabilities": {},
-                 "clientInfo": {"name": "t", "version": "1"}}  # fmt: skip
-        run = {"name": "run_task", "arguments": {"instruction": LONG},
-               "_meta": {"progressToken": 1}}  # fmt: skip
+        about = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
+        run = {
+            "name": "run_task",
+            "arguments": {"instruction": LONG},
+            "_meta": {"progressToken": 1},
+        }
         for message in (
             {"id": 1, "method": "initialize", "params": about},
             {"method": "notifications/initialized"},
@@ -164,8 +176,11 @@ async def test_a_client_looks_and_acts_itself_and_all_of_it_is_logged(tmp_path: 
         desktop = opened["desktop"]
         acted = await used.call("act", desktop=desktop, code="pyautogui.rightClick(600, 300)")
         assert acted == {
-            "ok": True, "done": "pyautogui.rightClick(600, 300)", "error": "", "changed": True,
-        }  # fmt: skip
+            "ok": True,
+            "done": "pyautogui.rightClick(600, 300)",
+            "error": "",
+            "changed": True,
+        }
         seen = await used.session.call_tool("look", {"desktop": desktop})
         picture, words = seen.content
         assert isinstance(picture, mcp.types.ImageContent)
@@ -248,9 +263,13 @@ async def test_task_files_come_from_the_named_folder_alone(tmp_path: Path) -> No
 def _over_http(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "hisa", "mcp", "serve", "--http", "0", "--token-env", "MCP_TOKEN"],
-        env={**Command(folder).environ, "MCP_TOKEN": "open-sesame"}, cwd=ROOT, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        env={**Command(folder).environ, "MCP_TOKEN": "open-sesame"},
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 async def test_http_serves_this_machine_and_asks_for_the_token(tmp_path: Path) -> None:

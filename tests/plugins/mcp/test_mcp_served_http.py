@@ -31,9 +31,13 @@ def served(command: Command, *options: str) -> Iterator[tuple[subprocess.Popen[s
     """A server and the address that it tells; it is ended where it still goes on."""
     server = subprocess.Popen(
         [sys.executable, "-m", "hisa", "mcp", "serve", "--http", "0", *options],
-        env={**command.environ, "MCP_TOKEN": TOKEN}, cwd=ROOT, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        env={**command.environ, "MCP_TOKEN": TOKEN},
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     assert server.stderr is not None
     with server:
         try:

@@ -51,7 +51,7 @@ def test_a_sentence_that_asks_for_more_than_a_step_ends_infeasible(
         ('When the "A" dialog opens, press F5.', [Wait(2.0, '"A" dialog'), Press(("f5",))]),
         ('Type "if every friend must go"', [Type("if every friend must go")]),
     ],
-)  # fmt: skip
+)
 def test_remarks_and_usual_wordings_keep_a_task_from_nothing(
     task: str, steps: list[object]
 ) -> None:

@@ -371,13 +371,43 @@ def test_a_planner_request_without_a_task_is_refused() -> None:
 words = st.lists(
     st.sampled_from(
         [
-            "click", "type", "save", "as", "open", "press", "drag", "to", "scroll", "until", "wait",
-            "run", "the", '"x"', "`ls`", "in", "cell", "B2", "menu", "File", ">", "and", "then",
-            ".", "\n", "1.", "field", "ctrl+s", "“", "'", "<task>", "</task>", "Step 1: wait | x",
+            "click",
+            "type",
+            "save",
+            "as",
+            "open",
+            "press",
+            "drag",
+            "to",
+            "scroll",
+            "until",
+            "wait",
+            "run",
+            "the",
+            '"x"',
+            "`ls`",
+            "in",
+            "cell",
+            "B2",
+            "menu",
+            "File",
+            ">",
+            "and",
+            "then",
+            ".",
+            "\n",
+            "1.",
+            "field",
+            "ctrl+s",
+            "“",
+            "'",
+            "<task>",
+            "</task>",
+            "Step 1: wait | x",
         ]
     ),
     max_size=25,
-)  # fmt: skip
+)
 
 
 @given(words.map(" ".join), st.text(max_size=200), st.text(max_size=200))

@@ -117,9 +117,13 @@ async def in_a_run(
     settings = Settings.model_validate({"models": {"planner": chosen}})
     async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
         opened: Grounder = build_grounder(
-            settings, models, events.append, seer=models.profiles["grounder"],
-            read=nothing_to_read, events=before,
-        )  # fmt: skip
+            settings,
+            models,
+            events.append,
+            seer=models.profiles["grounder"],
+            read=nothing_to_read,
+            events=before,
+        )
         assert isinstance(opened, ChoiceGrounder)
         asked = (opened.resolve(call("the Save button"), two()) for _ in range(searches))
         return await asyncio.gather(*asked, return_exceptions=True)
@@ -323,9 +327,12 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
         remember("points", key, Counts(there=8, right=hits, enough=hits >= 6))
         async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
             opened = build_grounder(
-                settings, models, events.append, seer=models.profiles["grounder"],
+                settings,
+                models,
+                events.append,
+                seer=models.profiles["grounder"],
                 read=nothing_to_read,
-            )  # fmt: skip
+            )
             (result,) = await asyncio.gather(
                 opened.resolve(call("the Save button"), two()), return_exceptions=True
             )

@@ -28,12 +28,14 @@ def frozen_sheet() -> Observation:
         draw.text((16, TOP + HIGH * (row - 2) + 3), str(row), "black", font=font)
     cells = [
         element(
-            "table cell", f"{letter}{row}",
-            (LEFT + WIDE * column, TOP + HIGH * (row - 2), WIDE, HIGH), states=SHOWN,
+            "table cell",
+            f"{letter}{row}",
+            (LEFT + WIDE * column, TOP + HIGH * (row - 2), WIDE, HIGH),
+            states=SHOWN,
         )
         for row in range(2, 8)
         for column, letter in enumerate("ABCDE")
-    ]  # fmt: skip
+    ]
     strips = [
         element("panel", "", (LEFT, 166, 1166, 18), states=SHOWN),
         element("panel", "", (0, TOP, LEFT, 456), states=SHOWN),

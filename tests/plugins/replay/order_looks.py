@@ -16,16 +16,28 @@ ANN, BO, CY = ("1021", "Ann Berg", "open"), ("1022", "Bo Lind", "open"), ("1023"
 
 
 def thing(
-    role: str, name: str, at: tuple[float, float, float, float], parent: int | None = -1,
-    *states: str, app: str = "shop", label: str = "", window: str = "Orders",
-) -> Element:  # fmt: skip
+    role: str,
+    name: str,
+    at: tuple[float, float, float, float],
+    parent: int | None = -1,
+    *states: str,
+    app: str = "shop",
+    label: str = "",
+    window: str = "Orders",
+) -> Element:
     """An element at left, top, width, height."""
     left, top, width, height = at
     box = BoundingBox(left, top, left + width, top + height, "screen")
     return Element(
-        role, name, box, states=SHOWN | set(states), parent=parent, app=app, label=label,
+        role,
+        name,
+        box,
+        states=SHOWN | set(states),
+        parent=parent,
+        app=app,
+        label=label,
         window=window,
-    )  # fmt: skip
+    )
 
 
 def orders(rows: Sequence[Row], *, button: str = "Ship", kind: str = "table row") -> list[Element]:

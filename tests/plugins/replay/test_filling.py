@@ -54,13 +54,17 @@ def test_keys_and_commands_hold_no_marks() -> None:
 @pytest.mark.parametrize("value", ["text", "came", "a", "gui_action"])
 def test_words_of_the_program_itself_hold_no_marks(value: str) -> None:
     step = ProgramStep(
-        action=f"pyautogui.write({value!r})", risk="sends a mail", focus=Target(role="text"),
+        action=f"pyautogui.write({value!r})",
+        risk="sends a mail",
+        focus=Target(role="text"),
         effects=(Effect(what="came", role="text", name=value),),
-    )  # fmt: skip
+    )
     program = PROGRAM.model_copy(update={"steps": (step,)})
     (marked,) = with_parameters(program, {"own": Parameter(value=value)}).steps
-    expected = {"action": "pyautogui.write('{{own}}')",
-                "effects": (step.effects[0].model_copy(update={"name": "{{own}}"}),)}  # fmt: skip
+    expected = {
+        "action": "pyautogui.write('{{own}}')",
+        "effects": (step.effects[0].model_copy(update={"name": "{{own}}"}),),
+    }
     assert marked == step.model_copy(update=expected)
 
 
@@ -74,9 +78,12 @@ def test_forms_of_a_path_follow_its_value() -> None:
     steps = (ProgramStep(action="pyautogui.write('/home/user/a.txt')"),)
     check = {"all": [{"file": "~/a.txt", "equals": "x"}]}
     program = Program(
-        name="save", instruction="Save it.", screen=(1, 1), task={**TASK, "check": check},
+        name="save",
+        instruction="Save it.",
+        screen=(1, 1),
+        task={**TASK, "check": check},
         steps=steps,
-    )  # fmt: skip
+    )
     program = with_parameters(program, {"name": Parameter(value="/home/user/a.txt")})
     assert filled(program, {"name": "/home/user/b/c.txt"}).task["check"]["all"][0]["file"] == (
         "~/b/c.txt"

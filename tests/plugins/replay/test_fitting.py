@@ -30,11 +30,15 @@ def store(
     **values: str,
 ) -> Path:
     program = Program(
-        name=name, instruction=instruction, screen=(1, 1), task={}, proof=proof,
+        name=name,
+        instruction=instruction,
+        screen=(1, 1),
+        task={},
+        proof=proof,
         source=source,
         steps=(ProgramStep(action="pyautogui.press('enter')"),),
         parameters={key: Parameter(value=value) for key, value in values.items()},
-    )  # fmt: skip
+    )
     write_program(program, folder / name)
     return folder / name
 
@@ -73,17 +77,20 @@ def test_what_says_more_less_or_two_things_does_not_fit(tmp_path: Path, instruct
 def test_words_without_quotes_do_not_swallow_another_wish(tmp_path: Path) -> None:
     place = store(tmp_path, "type", "Type {{text}} and save it as {{file}}.", text="a", file="b")
     assert fit(tmp_path, "Type soy milk and save it as c.txt.") == (
-        place, {"text": "soy milk", "file": "c.txt"}
-    )  # fmt: skip
+        place,
+        {"text": "soy milk", "file": "c.txt"},
+    )
     assert fit(tmp_path, "Type milk. Close it, and save it as c.txt.") is None
     assert fit(tmp_path, "Type milk and save it as c.txt and mail it to Bo.") is None
 
 
 def test_forms_bind_only_to_one_path(tmp_path: Path) -> None:
     place = store(
-        tmp_path, "save", "Save {{file|stem}} as {{file}}, that is {{file|file}}.",
+        tmp_path,
+        "save",
+        "Save {{file|stem}} as {{file}}, that is {{file|file}}.",
         file="/home/user/a.txt",
-    )  # fmt: skip
+    )
     assert fit(tmp_path, "Save b as ~/x/b.md, that is b.md.") == (place, {"file": "~/x/b.md"})
     assert fit(tmp_path, "Save b as ~/x/b.md, that is c.md.") is None
     assert fit(tmp_path, "Save c as ~/x/b.md, that is b.md.") is None
@@ -158,8 +165,14 @@ def test_unproved_ones_and_what_cannot_be_read_are_left_out(tmp_path: Path) -> N
 
 def test_a_hostile_instruction_is_given_up(tmp_path: Path) -> None:
     names = [f"p{number}" for number in range(30)]
-    store(tmp_path, "many", " a ".join(f"{{{{{name}}}}}" for name in names) + " b",
-          proof=PROOF, source=("r1",), **dict.fromkeys(names, "x"))  # fmt: skip
+    store(
+        tmp_path,
+        "many",
+        " a ".join(f"{{{{{name}}}}}" for name in names) + " b",
+        proof=PROOF,
+        source=("r1",),
+        **dict.fromkeys(names, "x"),
+    )
     assert fit(tmp_path, "x a " * 900 + "c b") is None, "more ways than can be tried"
     assert fit(tmp_path, "x" * 1_000_000) is None
     store(tmp_path, "open", "Type {{text}}", text="x")

@@ -74,8 +74,10 @@ def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_what_was_meant
     save = thing("push button", "Save", (10, 300, 80, 26))
     dialog = thing("dialog", "", (300, 200, 400, 200))
     asked = thing("static", "Delete all drafts?", (310, 210, 300, 20), 1)
-    yes, back = (thing("push button", name, (left, 300, 80, 26), 1)
-                 for name, left in (("Save", 320), ("Back", 420)))  # fmt: skip
+    yes, back = (
+        thing("push button", name, (left, 300, 80, 26), 1)
+        for name, left in (("Save", 320), ("Back", 420))
+    )
     seen = look([save, dialog, asked, yes, back])
     old = _click(save, look([save]))
     assert judged(old, _click(back, seen), seen) == ("", False)

@@ -52,10 +52,14 @@ def _stored(folder: Path, target: Target, *effects: Effect) -> Path:
     """A program of one click whose value is the number of an order."""
     step = ProgramStep(action="pyautogui.click(740, 110)", targets=(target,), effects=effects)
     program = Program(
-        name="ship", instruction="Ship order {{order}}.", screen=(1280, 720), task={},
-        parameters={"order": Parameter(value="1022")}, steps=(step,),
+        name="ship",
+        instruction="Ship order {{order}}.",
+        screen=(1280, 720),
+        task={},
+        parameters={"order": Parameter(value="1022")},
+        steps=(step,),
         proof={"run": "r", "by": "check", "at": "2026-11-26"},
-    )  # fmt: skip
+    )
     write_program(program, folder / "ship")
     return folder / "ship"
 
@@ -67,9 +71,12 @@ def _target(*beside: str, name: str = "Ship") -> Target:
 
 
 async def mended(
-    place: Path, before: Observation, planner: _Points, values: Mapping[str, str],
+    place: Path,
+    before: Observation,
+    planner: _Points,
+    values: Mapping[str, str],
     after: Observation | None = None,
-) -> tuple[Program | None, ToolCall, list[str]]:  # fmt: skip
+) -> tuple[Program | None, ToolCall, list[str]]:
     """The program that a mender writes, its last call, and its notes."""
     notes: list[str] = []
 
@@ -166,8 +173,11 @@ async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
 async def test_an_act_without_its_effects_is_asked_for_again_and_then_halts(
     tmp_path: Path,
 ) -> None:
-    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"),
-                    Effect(what="came", role="dialog", name="Sure?"))  # fmt: skip
+    place = _stored(
+        tmp_path,
+        _target("{{order}}", "Bo Lind", "open"),
+        Effect(what="came", role="dialog", name="Sure?"),
+    )
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
     program, call, _ = await mended(place, before, planner, {})

@@ -68,14 +68,16 @@ Answering = Callable[[ModelRequest], str | Awaitable[str]]
 def _tree(button: str = "Save") -> dict[str, object]:
     """A form whose button has another name from time to time, and which writes what was typed."""
     return {
-        "id": "a-note", "instruction": _INSTRUCTION, "domain": "general",
+        "id": "a-note",
+        "instruction": _INSTRUCTION,
+        "domain": "general",
         "setup": [
             {"write": {"path": "~/form.py", "text": _FORM}},
             {"run": f"setsid -f /usr/bin/python3 ~/form.py {button} >/dev/null 2>&1"},
             {"wait_window": {"title": "Note", "seconds": 30}},
         ],
         "check": [{"file": "~/note.txt", "equals": _TEXT}],
-    }  # fmt: skip
+    }
 
 
 def _click(name: str, kind: str = "button") -> str:
@@ -84,10 +86,14 @@ def _click(name: str, kind: str = "button") -> str:
 
 def _settings(folder: Path) -> Settings:
     roles = {"planner": {"model": "gpt-5"}, "state": {"model": "offline"}}
-    return Settings.model_validate({
-        "run": {"folder": folder / "runs"}, "models": roles, "patterns": {"enabled": False},
-        "grounder": {"kind": "elements"},
-    })  # fmt: skip
+    return Settings.model_validate(
+        {
+            "run": {"folder": folder / "runs"},
+            "models": roles,
+            "patterns": {"enabled": False},
+            "grounder": {"kind": "elements"},
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,15 +105,20 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _stored(folder: Path) -> Path:
     settings, place = _settings(folder), folder / "programs" / "note"
-    answers = iter([
-        tool_call("wait", {"seconds": 1}), _click("Note", "field"),
-        tool_call("gui_action", f"pyautogui.write({_TEXT!r})"),
-        _click("Save"), tool_call("termination", "Saved."),
-    ])  # fmt: skip
+    answers = iter(
+        [
+            tool_call("wait", {"seconds": 1}),
+            _click("Note", "field"),
+            tool_call("gui_action", f"pyautogui.write({_TEXT!r})"),
+            _click("Save"),
+            tool_call("termination", "Saved."),
+        ]
+    )
     shown = await hisa.run(
-        OWN.read(folder / "task.yaml", _tree()), settings=settings,
+        OWN.read(folder / "task.yaml", _tree()),
+        settings=settings,
         model={"planner": FunctionModel(lambda _: next(answers)), "state": _RULES},
-    )  # fmt: skip
+    )
     assert shown.success, shown.message
     write_program(compile_run(load_run(shown.folder), "note", place), place)
     program = read_program(place)
@@ -145,9 +156,13 @@ async def _mended(
         return answers(request)
 
     played, kept = await play_and_mend(
-        place, _settings(place.parent), values={}, tell=lambda line: lines.append(str(line)),
-        models={"planner": FunctionModel(answered), "state": _RULES}, **more,
-    )  # fmt: skip
+        place,
+        _settings(place.parent),
+        values={},
+        tell=lambda line: lines.append(str(line)),
+        models={"planner": FunctionModel(answered), "state": _RULES},
+        **more,
+    )
     return played, kept, "\n".join(lines), requests
 
 
@@ -218,7 +233,7 @@ async def _led(
         OWN.read(folder / "task.yaml", task),
         settings=settings.model_copy(update={"planner": planner}),
         model={"planner": FunctionModel(answered), "state": _RULES},
-    )  # fmt: skip
+    )
     return result, load_run(result.folder), requests
 
 
@@ -261,9 +276,11 @@ async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: 
             return desktop
 
         begun = await hisa.run(
-            OWN.read(tmp_path / "task.yaml", _tree()), settings=short, model=models,
+            OWN.read(tmp_path / "task.yaml", _tree()),
+            settings=short,
+            model=models,
             environment=desktop,
-        )  # fmt: skip
+        )
         assert (begun.status, begun.steps) == ("max_steps", 2)
         point = resume_point(load_run(begun.folder))
         context = RunContext(environment=machine, models=models, events=point.events)
@@ -289,9 +306,11 @@ async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
 
 @pytest.mark.parametrize(
     ("leads", "message"),
-    [("nobody:x", r"planner.leads = 'nobody:x'.*there are: .*program"),
-     ("short:x", r"planner.leads = 'short:x' leads nobody")],
-)  # fmt: skip
+    [
+        ("nobody:x", r"planner.leads = 'nobody:x'.*there are: .*program"),
+        ("short:x", r"planner.leads = 'short:x' leads nobody"),
+    ],
+)
 async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
@@ -310,9 +329,12 @@ async def test_a_program_without_a_proof_goes_before_no_planner(
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--repair", "auto"], "'offline' follows rules"), (["--model", "gpt-5"], "--repair"),
-     (["--repair", "ask", "--model", "gpt-5"], "no terminal")],
-)  # fmt: skip
+    [
+        (["--repair", "auto"], "'offline' follows rules"),
+        (["--model", "gpt-5"], "--repair"),
+        (["--repair", "ask", "--model", "gpt-5"], "no terminal"),
+    ],
+)
 def test_a_repair_without_a_model_or_a_person_says_so(
     stored: Path, options: list[str], message: str
 ) -> None:

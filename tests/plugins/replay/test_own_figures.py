@@ -21,8 +21,14 @@ PROOF = Proof(run="other", by="effects", at="2026-01-01")
 
 def page(rows: list[Row], count: str, *more: str) -> Observation:
     words = [thing("static", text, (10, 600 + 30 * n, 300, 20)) for n, text in enumerate(more)]
-    return look([*orders(rows), thing("status bar", "", (0, 690, 900, 30)),
-                 thing("static", count, (10, 695, 90, 20)), *words])  # fmt: skip
+    return look(
+        [
+            *orders(rows),
+            thing("status bar", "", (0, 690, 900, 30)),
+            thing("static", count, (10, 695, 90, 20)),
+            *words,
+        ]
+    )
 
 
 def program(before: Observation, after: Observation, row: Row, words: str = "") -> Program:
@@ -33,9 +39,13 @@ def program(before: Observation, after: Observation, row: Row, words: str = "") 
     )
     steps = without_own_figures([step], [before.elements or ()], words)
     return Program(
-        name="ship", instruction="Ship.", screen=(1280, 720), task={}, steps=tuple(steps),
+        name="ship",
+        instruction="Ship.",
+        screen=(1280, 720),
+        task={},
+        steps=tuple(steps),
         proof=PROOF,
-    )  # fmt: skip
+    )
 
 
 async def end_of(played: Program, before: Observation, after: Observation) -> str:
@@ -79,8 +89,10 @@ def test_a_value_that_was_no_count_stays_as_it_was() -> None:
 
 def test_a_tab_that_tells_of_memory_is_no_effect_nor_is_its_old_name() -> None:
     field = thing("entry", "Note", (10, 10, 200, 20))
-    tab, told = (thing("page tab", name, (300, 10, 200, 20))
-                 for name in ("Orders", "Orders - Memory usage - 24.5 MB"))  # fmt: skip
+    tab, told = (
+        thing("page tab", name, (300, 10, 200, 20))
+        for name in ("Orders", "Orders - Memory usage - 24.5 MB")
+    )
     typed = Effect(what="value", role="entry", name="Note", value="Hello")
     before = look([field, tab])
     effects = (typed, *effects_between(before, look([field, told])))
@@ -90,10 +102,16 @@ def test_a_tab_that_tells_of_memory_is_no_effect_nor_is_its_old_name() -> None:
     assert kept.effects == (typed,)
 
 
-@pytest.mark.parametrize(("text", "plain"), [
-    ("5 open", "{{#}} open"), ("24.5 MB", "{{#}} MB"), ("1,024:30 left", "{{#}} left"),
-    ("Page 3 of 12.", "Page {{#}} of {{#}}."), ("none", "none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("5 open", "{{#}} open"),
+        ("24.5 MB", "{{#}} MB"),
+        ("1,024:30 left", "{{#}} left"),
+        ("Page 3 of 12.", "Page {{#}} of {{#}}."),
+        ("none", "none"),
+    ],
+)
 def test_a_number_is_one_with_its_separators(text: str, plain: str) -> None:
     assert numberless(text) == plain
 

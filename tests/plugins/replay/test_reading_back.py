@@ -33,10 +33,13 @@ def _saving(text: str) -> Observation:
 @pytest.mark.parametrize(("text", "tool"), [(_TYPED, "termination"), ("/home/user/", "wait")])
 async def test_a_window_behind_is_not_what_was_typed_into(text: str, tool: str) -> None:
     program = Program(
-        name="save", instruction="Save.", screen=(1280, 720), task={},
+        name="save",
+        instruction="Save.",
+        screen=(1280, 720),
+        task={},
         steps=(ProgramStep(action=f"pyautogui.write({_TYPED!r})"),),
         proof=Proof(run="one", by="check", at=""),
-    )  # fmt: skip
+    )
     player = ProgramPlayer(lambda _: None, program, Path())
     task, view = Task(id="save", instruction="Save."), StateView()
     await player.plan(task, _saving(""), view)

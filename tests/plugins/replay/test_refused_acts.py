@@ -29,13 +29,17 @@ def settings_in(folder: Path, **more: Mapping[str, Any]) -> Settings:
 async def played_under(
     tmp_path: Path, *, proved: bool = False, **more: Mapping[str, Any]
 ) -> Played:
-    acts = [tool_call("gui_action", "pyautogui.click(300, 136)"),
-            tool_call("gui_action", "pyautogui.write('Ada')"),
-            tool_call("termination", "Entered.")]  # fmt: skip
+    acts = [
+        tool_call("gui_action", "pyautogui.click(300, 136)"),
+        tool_call("gui_action", "pyautogui.write('Ada')"),
+        tool_call("termination", "Entered."),
+    ]
     shown = await hisa.run(
-        "Enter a name.", settings=settings_in(tmp_path), environment=FakeEnvironment(),
+        "Enter a name.",
+        settings=settings_in(tmp_path),
+        environment=FakeEnvironment(),
         model={"planner": ScriptedModel(acts), "state": ScriptedModel(["Succeeded."] * 9)},
-    )  # fmt: skip
+    )
     assert shown.status == "succeeded", shown.message
     place = tmp_path / "name"
     program = compile_run(load_run(shown.folder), "name", place)
@@ -63,10 +67,13 @@ async def test_without_a_rule_against_it_all_is_done(tmp_path: Path) -> None:
 async def test_a_run_of_the_program_as_a_model_ends_at_once_as_well(tmp_path: Path) -> None:
     await played_under(tmp_path, proved=True)
     settings = settings_in(
-        tmp_path / "run", policy={"rules": [RULE]},
-        models={"planner": {"model": f"program:{tmp_path / 'name'}"},
-                "state": {"model": "offline"}},
-    )  # fmt: skip
+        tmp_path / "run",
+        policy={"rules": [RULE]},
+        models={
+            "planner": {"model": f"program:{tmp_path / 'name'}"},
+            "state": {"model": "offline"},
+        },
+    )
     result = await hisa.run("Enter a name.", settings=settings, environment=FakeEnvironment())
     assert result.message.startswith("refused by policy: step 2 of 2: the policy refuses this")
     assert "Do not try" not in result.message

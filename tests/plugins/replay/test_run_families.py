@@ -31,9 +31,13 @@ def typed(text: str, label: str = "Name", *effects: Effect) -> ProgramStep:
 def run(instruction: str, *steps: ProgramStep, check: object = None) -> Program:
     task = {"id": "t", "instruction": instruction, "check": check}
     return Program(
-        name="p", instruction=instruction, source=(instruction[:12],), screen=(1280, 720),
-        task=task, steps=steps,
-    )  # fmt: skip
+        name="p",
+        instruction=instruction,
+        source=(instruction[:12],),
+        screen=(1280, 720),
+        task=task,
+        steps=steps,
+    )
 
 
 def taken(*programs: Program) -> Program:
@@ -45,8 +49,12 @@ def taken(*programs: Program) -> Program:
 def test_what_is_clicked_and_typed_as_the_instruction_says_is_a_value() -> None:
     def ask(who: str, text: str) -> Program:
         effect = Effect(what="came", role="static", name=f"{who} has {text}")
-        return run(f'Open "{who}" and note “{text}”.', click(who, role="link"),
-                   typed(text, "Note", effect), click("Save"))  # fmt: skip
+        return run(
+            f'Open "{who}" and note “{text}”.',
+            click(who, role="link"),
+            typed(text, "Note", effect),
+            click("Save"),
+        )
 
     program = taken(ask("Ann Berg", "a rose"), ask("Bo Lind", "ink"), ask("Cy", "6 eggs"))
     assert program.instruction == 'Open "{{link}}" and note “{{note}}”.'
@@ -162,6 +170,4 @@ def test_a_value_does_not_mark_the_form_of_another() -> None:
         run("Save it.", typed("/home/user/a.txt"), check=check),
         {"path": Parameter(value="/home/user/a.txt"), "kind": Parameter(value="file")},
     )
-    assert program.task["check"]["all"][0] == {
-        "file": "/tmp/{{path|file}}", "equals": "a {{kind}}"
-    }  # fmt: skip
+    assert program.task["check"]["all"][0] == {"file": "/tmp/{{path|file}}", "equals": "a {{kind}}"}

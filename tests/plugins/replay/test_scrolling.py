@@ -45,8 +45,10 @@ class Page:
                 continue
             elements.append(thing("table row", "", (0, top, 900, LINE), 1))
             holder = len(elements) - 1
-            elements += [thing("static", word, (10 + 150 * n, top + 8, 120, 20), holder)
-                         for n, word in enumerate(row)]  # fmt: skip
+            elements += [
+                thing("static", word, (10 + 150 * n, top + 8, 120, 20), holder)
+                for n, word in enumerate(row)
+            ]
             elements.append(thing("push button", "Ship", (700, top + 4, 80, 26), holder))
         return look([*elements, *self.over])
 

@@ -40,9 +40,13 @@ async def calls(
 ) -> list[ToolCall]:
     """The calls of a program on looks, of which the last stays; each act has the same result."""
     program = Program(
-        name="trip", instruction="Remove Porto.", screen=(1280, 720), task={},
-        steps=tuple(steps), proof=PROOF,
-    )  # fmt: skip
+        name="trip",
+        instruction="Remove Porto.",
+        screen=(1280, 720),
+        task={},
+        steps=tuple(steps),
+        proof=PROOF,
+    )
     player = ProgramPlayer(lambda _: None, program, Path("/nowhere"))
     made: list[ToolCall] = []
     for number in range(60):
@@ -60,12 +64,17 @@ async def calls(
         ([PAGE, REMOVE], "The step was done"),
         ([PAGE, REMOVE, PORTO], "effect unknown: step 1"),
         ([PAGE, thing("dialog", "Sure?", (200, 200, 300, 100), 0, "modal")], "effect unknown"),
-        ([thing("frame", "Orders", (0, 0, 1000, 700)),
-          thing("alert", "This page says", (200, 0, 300, 100), 0),
-          thing("push button", "OK", (300, 60, 60, 30), 1, "focusable")], "effect unknown"),
+        (
+            [
+                thing("frame", "Orders", (0, 0, 1000, 700)),
+                thing("alert", "This page says", (200, 0, 300, 100), 0),
+                thing("push button", "OK", (300, 60, 60, 30), 1, "focusable"),
+            ],
+            "effect unknown",
+        ),
     ],
     ids=["gone", "still there", "behind a modal", "behind a question of the browser"],
-)  # fmt: skip
+)
 async def test_what_a_dialog_hides_is_not_gone(after: list[Element], end: str) -> None:
     went = Effect(what="went", role="table cell", name="Porto")
     looks = [look([PAGE, REMOVE, PORTO]), look(after)]
@@ -116,10 +125,13 @@ async def test_a_replay_whose_check_may_be_hidden_is_not_verified(
 ) -> None:
     check = {"all": [{"element": {"role": "table cell", "name": "Porto", "absent": True}}]}
     program = Program(
-        name="trip", instruction="Remove Porto.", screen=(640, 480), proof=PROOF,
+        name="trip",
+        instruction="Remove Porto.",
+        screen=(640, 480),
+        proof=PROOF,
         task={"id": "trip", "instruction": "Remove Porto.", "check": check},
         steps=(ProgramStep(action="pyautogui.press('enter')"),),
-    )  # fmt: skip
+    )
     write_program(program, tmp_path / "trip")
     tree = {"run": {"folder": tmp_path / "runs"}, "patterns": {"enabled": False}}
     settings = Settings.model_validate(tree)

@@ -42,7 +42,9 @@ PROGRAM = Program(
     instruction='Type "{{name}}" as the name.\nSave <b>the form</b>. --- [x](../../y)',
     screen=(1280, 720),
     task={
-        "id": "form", "instruction": 'Type "{{name}}".', "folder": "/somebody/elses/home",
+        "id": "form",
+        "instruction": 'Type "{{name}}".',
+        "folder": "/somebody/elses/home",
         "check": {"all": [{"command": "echo {{name}}", "equals": "{{name}}"}]},
     },
     parameters={"name": Parameter(value="Ada", origin="typed into Name:")},
@@ -51,11 +53,12 @@ PROGRAM = Program(
         ProgramStep(action="pyautogui.click(400, 136)", targets=(FIELD,), purpose="Go there"),
         ProgramStep(action="pyautogui.write('{{name}}')"),
         ProgramStep(
-            action="pyautogui.click(375, 237)", targets=(SAVE,),
+            action="pyautogui.click(375, 237)",
+            targets=(SAVE,),
             effects=(Effect(what="came", role="label", name="Saved"),),
         ),
     ),
-)  # fmt: skip
+)
 HOUSE_STYLE = """---
 name: house-style
 description: Applies the colors and fonts of Example Books to slides. Use it for branding.
@@ -105,10 +108,16 @@ def scripted(
 ) -> subprocess.CompletedProcess[str]:
     """An exported script run on the machine, by somebody without a terminal who answers so."""
     return subprocess.run(
-        [sys.executable, str(folder / "save_a_name.py")], cwd=folder.parent, input=answer,
+        [sys.executable, str(folder / "save_a_name.py")],
+        cwd=folder.parent,
+        input=answer,
         env={**os.environ, "HISA_ENVIRONMENT__KIND": f"guest={machine.url}"},
-        capture_output=True, text=True, timeout=120, check=False, start_new_session=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        start_new_session=True,
+    )
 
 
 def house_style(tmp_path: Path) -> Path:
@@ -129,8 +138,13 @@ def test_an_exported_skill_keeps_the_rules_of_the_specification(tmp_path: Path) 
     head, body = text.split("---", 2)[1:]  # as the reference validator splits it
     fields = yaml.safe_load(head)
     assert set(fields) == {
-        "name", "description", "license", "compatibility", "metadata", "allowed-tools",
-    }  # fmt: skip
+        "name",
+        "description",
+        "license",
+        "compatibility",
+        "metadata",
+        "allowed-tools",
+    }
     assert fields["name"] == folder.name
     assert len(fields["description"]) <= 1024
     assert len(fields["compatibility"]) <= 500

@@ -18,18 +18,23 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element
 from tests.plugins.replay.order_looks import look, thing
 
-_ASKED = [thing("dialog", "", (200, 200, 300, 100)),
-          thing("label", "Delete all drafts?", (210, 210, 200, 20), 0)]  # fmt: skip
+_ASKED = [
+    thing("dialog", "", (200, 200, 300, 100)),
+    thing("label", "Delete all drafts?", (210, 210, 200, 20), 0),
+]
 
 
-@pytest.mark.parametrize(("elements", "risk"), [
-    ([thing("push button", "Delete", (300, 240, 80, 26))], "delete"),
-    ([thing("push button", "Pay now", (300, 240, 80, 26))], "pay"),
-    ([thing("push button", "Cancel", (300, 240, 80, 26))], ""),
-    ([thing("push button", "Save", (300, 240, 80, 26))], ""),
-    ([*_ASKED, thing("push button", "OK", (300, 240, 80, 26), 0)], "delete"),
-    ([*_ASKED, thing("push button", "Cancel", (300, 240, 80, 26), 0)], ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("elements", "risk"),
+    [
+        ([thing("push button", "Delete", (300, 240, 80, 26))], "delete"),
+        ([thing("push button", "Pay now", (300, 240, 80, 26))], "pay"),
+        ([thing("push button", "Cancel", (300, 240, 80, 26))], ""),
+        ([thing("push button", "Save", (300, 240, 80, 26))], ""),
+        ([*_ASKED, thing("push button", "OK", (300, 240, 80, 26), 0)], "delete"),
+        ([*_ASKED, thing("push button", "Cancel", (300, 240, 80, 26), 0)], ""),
+    ],
+)
 def test_a_click_has_the_risk_that_the_policy_knows(elements: list[Element], risk: str) -> None:
     assert act_risk([Click(Point(340, 253, "screen"))], look(elements)) == risk
 
@@ -39,12 +44,15 @@ def test_enter_has_the_risk_of_the_button_that_it_presses() -> None:
     assert act_risk([Press("enter")], look([*_ASKED, button])) == "delete"
 
 
-@pytest.mark.parametrize(("tool", "given", "risk"), [
-    ("bash_execution", "ls", "runs a command"),
-    ("bash_execution", "rm -rf ~/drafts", "runs a command, delete"),
-    ("bash_execution", {"command": "rm ~/a.txt"}, "runs a command, delete"),
-    ("files_open", {"path": "~/a.txt"}, "calls files_open"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tool", "given", "risk"),
+    [
+        ("bash_execution", "ls", "runs a command"),
+        ("bash_execution", "rm -rf ~/drafts", "runs a command, delete"),
+        ("bash_execution", {"command": "rm ~/a.txt"}, "runs a command, delete"),
+        ("files_open", {"path": "~/a.txt"}, "calls files_open"),
+    ],
+)
 def test_a_command_and_a_tool_are_risks(tool: str, given: object, risk: str) -> None:
     assert tool_risk(tool, given) == risk
 
@@ -71,13 +79,16 @@ async def test_a_risky_step_is_not_done_by_its_picture(tmp_path: Path, risk: str
         assert "a step with a risk (delete) is not done by picture" in call.thought
 
 
-@pytest.mark.parametrize(("target", "words"), [
-    (Target(role="push button", name="Save"), None),
-    (Target(role="text", picture="pictures/0-0.png"), None),
-    (Target(role="picture", picture="pictures/0-0.png"), "known by pictures/0-0.png"),
-    (Target(role="picture"), "known by nothing"),
-    (Target(role="table"), "nothing but its order tells its target, table"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (Target(role="push button", name="Save"), None),
+        (Target(role="text", picture="pictures/0-0.png"), None),
+        (Target(role="picture", picture="pictures/0-0.png"), "known by pictures/0-0.png"),
+        (Target(role="picture"), "known by nothing"),
+        (Target(role="table"), "nothing but its order tells its target, table"),
+    ],
+)
 def test_a_target_that_little_tells_is_named_with_its_step(
     target: Target, words: str | None
 ) -> None:

@@ -94,8 +94,9 @@ def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
 def test_an_entry_of_a_tree_is_known_by_its_own_words() -> None:
     def tree(*names: str) -> Observation:
         branch = thing("tree item", "Orders", (10, 10, 300, 200))
-        leaves = [thing("tree item", n, (30, 40 + 30 * at, 200, 24), 0)
-                  for at, n in enumerate(names)]  # fmt: skip
+        leaves = [
+            thing("tree item", n, (30, 40 + 30 * at, 200, 24), 0) for at, n in enumerate(names)
+        ]
         return look([branch, *leaves])
 
     seen, later = tree("May", "June"), tree("May", "June", "July")
@@ -124,22 +125,32 @@ def test_a_row_says_all_that_it_said_and_no_more() -> None:
 
 
 def test_found_by_text_where_spelling_kind_and_holders_are_others() -> None:
-    seen = look([thing("panel", "File", (0, 0, 200, 40)),
-                 thing("push button", "Save", (10, 10, 80, 26), 0)])  # fmt: skip
+    seen = look(
+        [thing("panel", "File", (0, 0, 200, 40)), thing("push button", "Save", (10, 10, 80, 26), 0)]
+    )
     target = target_of((seen.elements or ())[1], seen)
-    later = look([thing("panel", "Document", (0, 0, 200, 40)),
-                  thing("link", "Save…", (300, 10, 80, 26), 0)])  # fmt: skip
+    later = look(
+        [thing("panel", "Document", (0, 0, 200, 40)), thing("link", "Save…", (300, 10, 80, 26), 0)]
+    )
     known = find(target, later)
     assert isinstance(known, Found)
     assert known.rung == "text"
 
 
 def test_renamed_is_not_there_and_swapped_goes_by_name() -> None:
-    seen = look([thing("push button", "Ship", (10, 10, 80, 26)),
-                 thing("push button", "Cancel", (110, 10, 80, 26))])  # fmt: skip
+    seen = look(
+        [
+            thing("push button", "Ship", (10, 10, 80, 26)),
+            thing("push button", "Cancel", (110, 10, 80, 26)),
+        ]
+    )
     target = target_of((seen.elements or ())[0], seen)
-    swapped = look([thing("push button", "Cancel", (10, 10, 80, 26)),
-                    thing("push button", "Ship", (110, 10, 80, 26))])  # fmt: skip
+    swapped = look(
+        [
+            thing("push button", "Cancel", (10, 10, 80, 26)),
+            thing("push button", "Ship", (110, 10, 80, 26)),
+        ]
+    )
     assert element_found(target, swapped) is (swapped.elements or ())[1]
     assert "is not there" in reason(target, look([thing("push button", "Go", (10, 10, 80, 26))]))
 
@@ -147,9 +158,11 @@ def test_renamed_is_not_there_and_swapped_goes_by_name() -> None:
 def test_the_same_word_in_a_dialog_or_another_program_is_another_thing() -> None:
     seen = look([thing("push button", "Save", (10, 10, 80, 26))])
     target = target_of((seen.elements or ())[0], seen)
-    dialog = [thing("dialog", "", (200, 200, 300, 100)),
-              thing("static", "Delete all drafts?", (210, 210, 200, 20), 0),
-              thing("push button", "Save", (210, 250, 80, 26), 0)]  # fmt: skip
+    dialog = [
+        thing("dialog", "", (200, 200, 300, 100)),
+        thing("static", "Delete all drafts?", (210, 210, 200, 20), 0),
+        thing("push button", "Save", (210, 250, 80, 26), 0),
+    ]
     assert isinstance(find(target, look(dialog)), Missing)
     mine = look([thing("push button", "Save", (10, 10, 80, 26), app="mail")])
     assert isinstance(find(target, mine), Missing)
@@ -196,11 +209,20 @@ def test_what_has_no_element_is_found_by_its_picture_where_that_is_there_once(
 
 def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     def fields(focused: int, *labels: str) -> Observation:
-        return look([
-            thing("text", "", (10, 10 + 40 * n, 200, 26), -1, "editable",
-                  *(["focused"] if n == focused else []), label=label)
-            for n, label in enumerate(labels)
-        ])  # fmt: skip
+        return look(
+            [
+                thing(
+                    "text",
+                    "",
+                    (10, 10 + 40 * n, 200, 26),
+                    -1,
+                    "editable",
+                    *(["focused"] if n == focused else []),
+                    label=label,
+                )
+                for n, label in enumerate(labels)
+            ]
+        )
 
     seen = fields(0, "Name", "City")
     target = target_of((seen.elements or ())[0], seen)
@@ -220,8 +242,9 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
 def test_a_file_in_a_folder_is_known_by_its_own_name() -> None:
     def folder(*names: str) -> Observation:
         pane = thing("layered pane", "", (10, 10, 400, 300))
-        icons = [thing("icon", name, (20 + 90 * at, 20, 80, 80), 0)
-                 for at, name in enumerate(names)]  # fmt: skip
+        icons = [
+            thing("icon", name, (20 + 90 * at, 20, 80, 80), 0) for at, name in enumerate(names)
+        ]
         return look([pane, *icons])
 
     seen, later = folder("may.txt", "june.txt"), folder("april.txt", "may.txt", "july.txt")
@@ -249,8 +272,12 @@ def test_a_cell_of_a_spreadsheet_is_known_by_the_rest_of_its_row() -> None:
         cells = [thing("table", "Sheet Orders", (0, 0, 900, 600))]
         for number, row in enumerate(rows):
             for column, text in enumerate(row):
-                cell = thing("table cell", f"{'ABC'[column]}{number + 1}",
-                             (80 * column, 20 * number, 80, 20), 0)  # fmt: skip
+                cell = thing(
+                    "table cell",
+                    f"{'ABC'[column]}{number + 1}",
+                    (80 * column, 20 * number, 80, 20),
+                    0,
+                )
                 cells.append(replace(cell, text=text))
         return look(cells)
 
@@ -277,8 +304,10 @@ def test_keys_of_a_window_without_elements_go_to_that_window_alone() -> None:
 _WORDS = st.text(alphabet="AB12 ", min_size=1, max_size=4).map(str.strip).filter(bool)
 _ROWS = st.lists(
     st.lists(_WORDS, min_size=1, max_size=3).map(tuple),
-    min_size=1, max_size=7, unique_by=frozenset,
-)  # fmt: skip
+    min_size=1,
+    max_size=7,
+    unique_by=frozenset,
+)
 
 
 @given(st.sampled_from(sorted(_LISTS)), _ROWS, _ROWS, st.data())

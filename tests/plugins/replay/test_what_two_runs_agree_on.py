@@ -26,9 +26,13 @@ def _program(*beside: str, effects: tuple[Effect, ...] = ()) -> Program:
     target = Target(role="push button", name="Ship", beside=beside, alike=2)
     step = ProgramStep(action="pyautogui.click(1, 1)", targets=(target,), effects=effects)
     return Program(
-        name="ship", instruction="Ship.", screen=(1280, 720), task={}, steps=(step,),
+        name="ship",
+        instruction="Ship.",
+        screen=(1280, 720),
+        task={},
+        steps=(step,),
         parameters={"customer": Parameter(value="Ann Berg")},
-    )  # fmt: skip
+    )
 
 
 def test_figures_that_a_second_run_had_otherwise_are_any() -> None:

@@ -11,17 +11,27 @@ from hisa.plugins.small.mark import Mark
 from hisa.screen.geometry import BoundingBox
 
 NAME = Mark(
-    'field "Name"', "field", "Name", "", BoundingBox(100, 0, 300, 20, "image"),
-    takes_text=True, is_line=True,
-)  # fmt: skip
+    'field "Name"',
+    "field",
+    "Name",
+    "",
+    BoundingBox(100, 0, 300, 20, "image"),
+    takes_text=True,
+    is_line=True,
+)
 SAVE = Mark('button "Save"', "button", "Save", "", BoundingBox(0, 50, 60, 70, "image"))
 GIFT = Mark(
     'check box "Gift"', "check box", "Gift", "", BoundingBox(0, 80, 60, 99, "image"), is_off=True
 )
 TEXT = Mark(
-    "text", "text", 'Enter "Ada" and press Save.', "", BoundingBox(0, 100, 99, 120, "image"),
-    is_text=True, repeats_task=True,
-)  # fmt: skip
+    "text",
+    "text",
+    'Enter "Ada" and press Save.',
+    "",
+    BoundingBox(0, 100, 99, 120, "image"),
+    is_text=True,
+    repeats_task=True,
+)
 CLICKED = (
     'Step 2: gui_action | Description: button "Save" | Input: pyautogui.click(30, 60) | '
     "Result: No visible change. The focus is there."

@@ -74,6 +74,8 @@ def test_things_that_are_told_alike_are_told_by_their_rows() -> None:
     )
     lines = brief(look, "Delete the row of Misty")
     assert [line for line in lines if "button" in line] == [
-        'button "Delete" of "Anne, Monday"', 'button "Delete" of "Misty, Tuesday"',
-        'button "Delete" of "Bo"', 'button "Send"',
-    ]  # fmt: skip
+        'button "Delete" of "Anne, Monday"',
+        'button "Delete" of "Misty, Tuesday"',
+        'button "Delete" of "Bo"',
+        'button "Send"',
+    ]

@@ -247,10 +247,13 @@ async def test_a_model_writes_thoughts_that_the_first_look_allows(tmp_path: Path
     form = Form()
     trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
     replies = [
-        "pyautogui.click(1, 2)", "I will tick Agree.",
-        "I will go on.", "I will press Save.",
-        "I will agree and save. Then I will stop.", "I will agree and then save.",
-    ]  # fmt: skip
+        "pyautogui.click(1, 2)",
+        "I will tick Agree.",
+        "I will go on.",
+        "I will press Save.",
+        "I will agree and save. Then I will stop.",
+        "I will agree and then save.",
+    ]
     model = ScriptedModel([json.dumps({"thought": reply}) for reply in replies])
     run = await compress(trajectory, tmp_path, Writer(model, sees=True), environment=form)
     (sequence,) = run.sequences

@@ -38,9 +38,11 @@ def explored(tmp_path: Path) -> Path:
 
 
 def _printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], server: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    server: FakeServer,
     explored: Path,
-) -> str:  # fmt: skip
+) -> str:
     home = explored.parent
     (home / "hisa.toml").write_text(f'[models.planner]\nbase_url = "{server.url}"\nmax_retries = 0')
     monkeypatch.chdir(home)

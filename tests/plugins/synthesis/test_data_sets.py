@@ -72,14 +72,22 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "licence": "MIT",
     }
     plain = {
-        "id": f"{run}/{number}", "instruction": f"Press the buttons of {task}, {seed}.",
-        "thought": f'Click the "{NAMES[number]}" button.', "tool": "gui_action",
-        "action": f"pyautogui.click({x}, {y})", "image": picture(folder, f"{run} {number}"),
-        "after": picture(folder, f"{run} {number + 1}"), "size": (320, 200), "screen": (640, 400),
-        "elements": [element(i) for i in range(4)], "step": number, "last": number, "keys": keys,
+        "id": f"{run}/{number}",
+        "instruction": f"Press the buttons of {task}, {seed}.",
+        "thought": f'Click the "{NAMES[number]}" button.',
+        "tool": "gui_action",
+        "action": f"pyautogui.click({x}, {y})",
+        "image": picture(folder, f"{run} {number}"),
+        "after": picture(folder, f"{run} {number + 1}"),
+        "size": (320, 200),
+        "screen": (640, 400),
+        "elements": [element(i) for i in range(4)],
+        "step": number,
+        "last": number,
+        "keys": keys,
         "targets": [{"point": (x, y), "description": "the button", "element": hit}],
         "provenance": Provenance(run=run, task=task, score=1.0, **common),
-    }  # fmt: skip
+    }
     return Sample.model_validate(plain | more)
 
 
@@ -95,8 +103,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     tasks = [f"{verb}-{thing}-x" for verb in ("click", "use", "find") for thing in "abc"]
     steps = [
         step(folder, task, seed, number)
-        for task in tasks for seed in (1, 2) for number in (1, 2, 3)
-    ]  # fmt: skip
+        for task in tasks
+        for seed in (1, 2)
+        for number in (1, 2, 3)
+    ]
     policy = Policy(test=0.34, seen=0.3)
     images = {path.stem: path for path in folder.glob("*.png")}
     return write_set(
@@ -143,11 +153,20 @@ def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
 def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
     plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": "", "writer": "rules"}
     atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
-    return SequenceRecord.model_validate({
-        "run": run.id, "first_step": first, "last_step": last, "count": 2, "writer": "rules",
-        "thought": "Click twice.", "image": "", "elements": "", "atoms": atoms,
-        "replayed": replayed,
-    })  # fmt: skip
+    return SequenceRecord.model_validate(
+        {
+            "run": run.id,
+            "first_step": first,
+            "last_step": last,
+            "count": 2,
+            "writer": "rules",
+            "thought": "Click twice.",
+            "image": "",
+            "elements": "",
+            "atoms": atoms,
+            "replayed": replayed,
+        }
+    )
 
 
 def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:

@@ -39,11 +39,17 @@ def explored(folder: Path, done: Iterable[tuple[Act, Differences]]) -> Explorati
     exploration = Exploration(folder, Subject(name="app", title="it", setup=(), main="it"))
     exploration.triples = [
         Triple(
-            number=number, desktop=0, before="a", act=act, box=None, after="b",
-            differences=differences, seconds=1.0,
+            number=number,
+            desktop=0,
+            before="a",
+            act=act,
+            box=None,
+            after="b",
+            differences=differences,
+            seconds=1.0,
         )
         for number, (act, differences) in enumerate(done)
-    ]  # fmt: skip
+    ]
     return exploration
 
 
@@ -119,10 +125,11 @@ def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
     down, right, clock = (
         ElementChange(what="states", role=role, name=name, before=before, after=after)
         for role, name, before, after in (
-            ("radio button", "Down", "checked", ""), ("radio button", "Right", "", "checked"),
+            ("radio button", "Down", "checked", ""),
+            ("radio button", "Right", "", "checked"),
             ("table cell", "23\u200e∶11", "", "selected"),
         )
-    )  # fmt: skip
+    )
     done = [(click("Right"), Differences(elements=(down, right, clock)))]
     (effect,) = distinct_effects(explored(tmp_path, done))
     right_is_on = {"role": "radio button", "name": "Right", "state": "checked"}
@@ -162,13 +169,17 @@ def test_changes_of_elements() -> None:
         return Element(role, name, box, text=text, states=frozenset({"showing", *states}))
 
     before = look(
-        element("frame", "*a - Editor"), element("check box", "Case"), element("text", "", "x"),
+        element("frame", "*a - Editor"),
+        element("check box", "Case"),
+        element("text", "", "x"),
         element("label", "gone"),
-    )  # fmt: skip
+    )
     after = look(
-        element("frame", "*a - Editor"), element("check box", "Case", "", "checked", "focused"),
-        element("text", "", "xy"), element("dialog", "Find"),
-    )  # fmt: skip
+        element("frame", "*a - Editor"),
+        element("check box", "Case", "", "checked", "focused"),
+        element("text", "", "xy"),
+        element("dialog", "Find"),
+    )
     assert [(c.what, c.name, c.before, c.after) for c in element_changes(before, after)] == [
         ("states", "Case", "", "checked"),
         ("value", "", "x", "xy"),

@@ -22,9 +22,18 @@ needs_mousepad = pytest.mark.skipif(not shutil.which("mousepad"), reason="needs 
 
 def line(folder: Path, transitions: int) -> list[str]:
     return [
-        "explore", "mousepad", "--workers", "1", "--minutes", "30",
-        "--transitions", str(transitions), "-o", str(folder), "--json",
-    ]  # fmt: skip
+        "explore",
+        "mousepad",
+        "--workers",
+        "1",
+        "--minutes",
+        "30",
+        "--transitions",
+        str(transitions),
+        "-o",
+        str(folder),
+        "--json",
+    ]
 
 
 @needs_mousepad

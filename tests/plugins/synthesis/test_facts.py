@@ -115,9 +115,16 @@ def test_checks_and_facts_agree_on_documents_of_libreoffice(tmp_path: Path) -> N
     )
     for name, source, target in (("sheet", "Calc", "ods"), ("letter", "Writer", "odt:writer8")):
         run_at(
-            tmp_path, "soffice", "--headless", f"--infilter=HTML (Star{source})", "--convert-to",
-            target, "--outdir", str(tmp_path / "home"), str(tmp_path / f"{name}.html"),
-        )  # fmt: skip
+            tmp_path,
+            "soffice",
+            "--headless",
+            f"--infilter=HTML (Star{source})",
+            "--convert-to",
+            target,
+            "--outdir",
+            str(tmp_path / "home"),
+            str(tmp_path / f"{name}.html"),
+        )
     facts = read_home(tmp_path / "home")
     assert facts[Fact("document", "~/sheet.ods", "Sheet1.A1/bold")] == "true"
     assert facts[Fact("document", "~/letter.odt", "bold")] == "true 'bold word'\ntrue 'both'"
@@ -131,9 +138,15 @@ def test_a_first_save_by_libreoffice_changes_no_fact(tmp_path: Path, path: Path)
     shutil.copy(path, tmp_path / "home")
     start = read_home(tmp_path / "home")
     run_at(
-        tmp_path, "soffice", "--headless", "--convert-to", path.suffix[1:], "--outdir",
-        str(tmp_path / "home"), str(path),
-    )  # fmt: skip
+        tmp_path,
+        "soffice",
+        "--headless",
+        "--convert-to",
+        path.suffix[1:],
+        "--outdir",
+        str(tmp_path / "home"),
+        str(path),
+    )
     assert (tmp_path / "home" / path.name).read_bytes() != path.read_bytes()
     assert changed(start, read_home(tmp_path / "home")) == ()
 
@@ -172,8 +185,10 @@ def test_a_check_tells_another_value_and_a_damaged_file(home: Path) -> None:
     workbook(home / "sales.ods")
     effect = effect_of(changed(plain, read_home(home)))
     assert {change.fact.item.partition("/")[2] for change in effect.changes} == {
-        "bold", "color", "format",
-    }  # fmt: skip
+        "bold",
+        "color",
+        "format",
+    }
     assert passes(home, effect)
     workbook(home / "sales.ods", b1_style="Default")
     assert not passes(home, effect)
@@ -270,12 +285,16 @@ def test_a_hash_alone_is_no_change(home: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "read"),
     [
-        (".config/app/x.lock", False), (".local/share/recently-used.xbel", False),
-        (".config/libreoffice/4/user/backup/a.odt", False), ("Documents/.~lock.a.odt#", False),
-        ("Documents/session", True), ("Documents/locks.txt", True), (".config/app/state", True),
+        (".config/app/x.lock", False),
+        (".local/share/recently-used.xbel", False),
+        (".config/libreoffice/4/user/backup/a.odt", False),
+        ("Documents/.~lock.a.odt#", False),
+        ("Documents/session", True),
+        ("Documents/locks.txt", True),
+        (".config/app/state", True),
         (".config/libreoffice/4/user/registrymodifications.xcu", True),
     ],
-)  # fmt: skip
+)
 def test_files_of_a_moment_are_not_read(tmp_path: Path, path: str, read: bool) -> None:
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_text("x")

@@ -36,14 +36,29 @@ STATES = frozenset({"showing", "visible", "enabled", "sensitive"})
 
 
 def element(
-    role: str, name: str, row: int, parent: int, *states: str, window: str = "notes - Pad",
-    text: str = "", label: str = "", app: str = "pad", column: int = 0,
-) -> Element:  # fmt: skip
+    role: str,
+    name: str,
+    row: int,
+    parent: int,
+    *states: str,
+    window: str = "notes - Pad",
+    text: str = "",
+    label: str = "",
+    app: str = "pad",
+    column: int = 0,
+) -> Element:
     box = BoundingBox(10 + column, 20 * row, 90 + column, 20 * row + 18, "screen")
     return Element(
-        role, name, box, text=text, label=label, states=STATES | set(states), app=app,
-        window=window, parent=parent,
-    )  # fmt: skip
+        role,
+        name,
+        box,
+        text=text,
+        label=label,
+        states=STATES | set(states),
+        app=app,
+        window=window,
+        parent=parent,
+    )
 
 
 def look(
@@ -66,15 +81,21 @@ FRAME = Element(
 )
 BAR = element("menu bar", "", 0, 0)
 PLAIN = look(
-    FRAME, BAR, element("menu", "File", 0, 1), element("menu", "View", 0, 1, column=100),
+    FRAME,
+    BAR,
+    element("menu", "File", 0, 1),
+    element("menu", "View", 0, 1, column=100),
     element("text", "", 5, 0, "editable", "multi-line"),
-)  # fmt: skip
+)
 OPEN = look(
-    FRAME, BAR, element("menu", "File", 0, 1), element("menu", "View", 0, 1, column=100),
+    FRAME,
+    BAR,
+    element("menu", "File", 0, 1),
+    element("menu", "View", 0, 1, column=100),
     element("check menu item", "Ruler", 2, 3, column=100),
     element("menu item", "Print...", 3, 3, column=100),
     element("text", "", 5, 0, "editable", "multi-line"),
-)  # fmt: skip
+)
 
 
 def named(acts: list[Act]) -> list[tuple[str, str]]:
@@ -84,9 +105,12 @@ def named(acts: list[Act]) -> list[tuple[str, str]]:
 def test_a_window_at_rest_offers_menus_texts_and_one_menu_of_a_kind() -> None:
     assert at_rest(PLAIN)
     assert named(offers(PLAIN, PAD)) == [
-        ("type", "Berlin"), ("type", "42"), ("click", "File"), ("click", "View"),
+        ("type", "Berlin"),
+        ("type", "42"),
+        ("click", "File"),
+        ("click", "View"),
         ("right_click", ""),
-    ]  # fmt: skip
+    ]
     assert len(set(offered_keys(PLAIN, PAD))) == 4  # texts of one field are one act
 
 
@@ -111,12 +135,16 @@ def test_only_the_window_in_front_counts() -> None:
         element("check box", "Wrap", 10, 5, window=dialog, column=220),
         element("text", "", 12, 5, "editable", window=dialog, label="E-mail:", column=220),
         element("push button", "Close", 14, 5, window=dialog, column=220),
-        front=dialog, behind=("notes - Pad",),
-    )  # fmt: skip
+        front=dialog,
+        behind=("notes - Pad",),
+    )
     assert not at_rest(seen)
     assert named(offers(seen, PAD)) == [
-        ("type", "Berlin"), ("type", "42"), ("click", "Wrap"), ("click", "Close")
-    ]  # fmt: skip
+        ("type", "Berlin"),
+        ("type", "42"),
+        ("click", "Wrap"),
+        ("click", "Close"),
+    ]
 
 
 def test_a_message_whose_window_has_no_title_is_in_front() -> None:
@@ -261,9 +289,12 @@ async def kept(exploration: Exploration, seen: Observation) -> State:
     image, elements = await exploration.keep(seen)
     screen = screen_id(seen)
     state = State(
-        id=state_id(screen, []), screen=screen, image=image, elements=elements,
+        id=state_id(screen, []),
+        screen=screen,
+        image=image,
+        elements=elements,
         windows=tuple(window.title for window in seen.windows),
-    )  # fmt: skip
+    )
     exploration.add_state(state)
     return state
 
@@ -280,11 +311,28 @@ async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
         ]
     ):
         exploration.add(
-            Triple(number=number, desktop=0, before=before.id, act=act, box=None, after=after.id,
-                   differences=differences, seconds=2.0)
-        )  # fmt: skip
-    lost = Triple(number=2, desktop=0, before=plain.id, act=view, box=None, after="",
-                  differences=Differences(), seconds=1.0, failed="the machine is gone")  # fmt: skip
+            Triple(
+                number=number,
+                desktop=0,
+                before=before.id,
+                act=act,
+                box=None,
+                after=after.id,
+                differences=differences,
+                seconds=2.0,
+            )
+        )
+    lost = Triple(
+        number=2,
+        desktop=0,
+        before=plain.id,
+        act=view,
+        box=None,
+        after="",
+        differences=Differences(),
+        seconds=1.0,
+        failed="the machine is gone",
+    )
     exploration.add(lost)
     exploration.close()
 

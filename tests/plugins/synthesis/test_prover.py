@@ -58,8 +58,11 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
     proof = await prove(line_numbers(pads), pads, Settings())
     assert proof.proved, proof
     assert [(one.name, one.score) for one in proof.stages] == [
-        ("start", 0), ("end", 1), ("undone", 0), ("fresh", 1),
-    ]  # fmt: skip
+        ("start", 0),
+        ("end", 1),
+        ("undone", 0),
+        ("fresh", 1),
+    ]
     assert proof.undone_by == "the same act"
     assert len(proof.mutants) >= WANTED_MUTANTS
     assert all(one.killed and "; changed" in one.detail for one in proof.mutants)
@@ -90,8 +93,10 @@ async def test_a_check_asks_for_all_that_the_end_changed(pads: Exploration) -> N
     asked = [check["command"].split()[-1] for check in proof.completed.check]
     assert asked == ["show-line-numbers", "word-wrap"]
     assert [(one.name, one.score) for one in proof.stages][:3] == [
-        ("start", 0), ("end", 1), ("undone", 0),
-    ]  # fmt: skip
+        ("start", 0),
+        ("end", 1),
+        ("undone", 0),
+    ]
 
 
 @on_one_loop

@@ -46,8 +46,11 @@ def test_its_setup_can_be_run(name: str) -> None:
     subject = load_subject(name)
     assert problems(subject.task()) == []
     assert subject.setup[-1].keys() == {"wait_window"}
-    assert all("/home/user" in one["launch"] or "http:" in one["launch"]
-               for one in subject.setup if "launch" in one)  # fmt: skip
+    assert all(
+        "/home/user" in one["launch"] or "http:" in one["launch"]
+        for one in subject.setup
+        if "launch" in one
+    )
 
 
 @pytest.mark.skipif(not HAS_PAGES, reason="needs the pages: hisa install miniwob")

@@ -40,26 +40,42 @@ def explored(folder: Path, *, states: int = 3) -> Exploration:
     for number in range(states):
         made.add_state(
             State(
-                id=f"s{number}", screen=str(number), windows=(f"{EVIL}{number % 3}",), image="i",
-                elements="e", changed=(change,) if number else (),
+                id=f"s{number}",
+                screen=str(number),
+                windows=(f"{EVIL}{number % 3}",),
+                image="i",
+                elements="e",
+                changed=(change,) if number else (),
             )
-        )  # fmt: skip
+        )
         act = Act(kind="click", role=EVIL, name=EVIL, within=(EVIL,), window=EVIL)
         element = ElementChange(what="value", role=EVIL, name=EVIL, before=EVIL, after=EVIL)
         if number:
             made.add(
                 Triple(
-                    number=number, desktop=1, before=f"s{(number - 1) // 2}", act=act,
-                    box=(10, 10, 20, 20), after=f"s{number}", seconds=1.0,
+                    number=number,
+                    desktop=1,
+                    before=f"s{(number - 1) // 2}",
+                    act=act,
+                    box=(10, 10, 20, 20),
+                    after=f"s{number}",
+                    seconds=1.0,
                     differences=Differences(facts=(change,), elements=(element,)),
                 )
-            )  # fmt: skip
+            )
     made.add(
         Triple(
-            number=states, desktop=1, before="s0", act=Act(kind="press", keys=("f5",)), box=None,
-            after="", differences=Differences(), seconds=1.0, failed=EVIL,
+            number=states,
+            desktop=1,
+            before="s0",
+            act=Act(kind="press", keys=("f5",)),
+            box=None,
+            after="",
+            differences=Differences(),
+            seconds=1.0,
+            failed=EVIL,
         )
-    )  # fmt: skip
+    )
     made.close()
     return made
 
@@ -71,19 +87,24 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     with (tmp_path / "x" / "candidates.jsonl").open("w") as file:
         for name in ("good", "bad", "waits"):
             candidate = Candidate.model_validate(
-                keys | {"id": name, "instruction": EVIL, "acts": (triple.act,)}
+                keys
+                | {"id": name, "instruction": EVIL, "acts": (triple.act,)}
                 | {"check": ({"command": EVIL, "equals": EVIL},)}
-            )  # fmt: skip
+            )
             file.write(candidate.model_dump_json() + "\n")
     with (tmp_path / "x" / "proofs.jsonl").open("w") as file:
         for name, proved in (("good", True), ("bad", False)):
             proof = Proof(
-                candidate=name, proved=proved, reason=EVIL, undone_by=EVIL,
+                candidate=name,
+                proved=proved,
+                reason=EVIL,
+                undone_by=EVIL,
                 stages=(Stage(name="end", held=False, score=None, detail=EVIL),),
                 mutants=(Mutant(kind=EVIL, acts=(), killed=True, detail=EVIL),),
                 other_ways=(OtherWay(kind=EVIL, passed=True, detail=EVIL),),
-                equivalent=1, not_done=2,
-            )  # fmt: skip
+                equivalent=1,
+                not_done=2,
+            )
             file.write(proof.model_dump_json() + "\n")
     known = candidates_shown(exploration)
     numbers = sums([one.proof for one in known if one.proof], len(known))

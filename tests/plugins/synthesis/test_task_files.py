@@ -36,7 +36,10 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
     (folder / "source").mkdir(parents=True)
     (folder / "source" / "notes.txt").write_text("milk\n")
     keys = {
-        "name": "pad", "title": "the text editor", "domain": "text_editor", "main": "Pad",
+        "name": "pad",
+        "title": "the text editor",
+        "domain": "text_editor",
+        "main": "Pad",
         "setup": [
             {"write": {"path": "~/a b/list.txt", "text": "it's ü\n"}},
             {"copy": {"source": "notes.txt", "path": "~/notes.txt"}},
@@ -44,17 +47,23 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
             {"run": "touch ~/ran"},
         ],
         "folder": str(folder / "source"),
-    } | subject  # fmt: skip
+    } | subject
     made = Exploration.create(folder / "explored", Subject.model_validate(keys))
     for name in "ab":
         Image.new("RGB", (40, 30), "white").save(made.folder / "images" / f"{name}.png")
         made.add_state(State(id=name, screen=name, windows=("w",), image=name, elements=name))
     made.add(
         Triple(
-            number=1, desktop=1, before="a", act=MENU, box=(10, 10, 20, 20), after="b",
-            differences=Differences(), seconds=1.0,
+            number=1,
+            desktop=1,
+            before="a",
+            act=MENU,
+            box=(10, 10, 20, 20),
+            after="b",
+            differences=Differences(),
+            seconds=1.0,
         )
-    )  # fmt: skip
+    )
     made.close()
     return made
 
@@ -62,10 +71,18 @@ def exploration(folder: Path, **subject: Any) -> Exploration:
 def candidate(*check: dict[str, Any], **keys: Any) -> Candidate:
     """A candidate of that triple."""
     return Candidate.model_validate(
-        {"id": "wrap-1", "subject": "pad", "effects": ("e",), "triples": (1,), "writer": "rules",
-         "instruction": "Wrap long lines: 'no' <b>& yes</b>.", "acts": (MENU, SAVE), "check": check}
+        {
+            "id": "wrap-1",
+            "subject": "pad",
+            "effects": ("e",),
+            "triples": (1,),
+            "writer": "rules",
+            "instruction": "Wrap long lines: 'no' <b>& yes</b>.",
+            "acts": (MENU, SAVE),
+            "check": check,
+        }
         | keys
-    )  # fmt: skip
+    )
 
 
 CHECKS = (

@@ -147,11 +147,14 @@ def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
     effects = distinct_effects(explored)
     several = [
         Instruction(
-            triples=(number,), writer="rules", sub="x", high=f"Do task number {number}.",
+            triples=(number,),
+            writer="rules",
+            sub="x",
+            high=f"Do task number {number}.",
             steps=tuple(step.number for step in ways_to(explored, triple(explored, number))[0]),
         )
         for number in (9, 10, 19, 22, 24)
-    ]  # fmt: skip
+    ]
     kept, refusals = make_candidates(explored, effects, several, share=0.2)
     everything = make_candidates(explored, effects, several, share=1.0)[0]
     assert 1 <= len(kept) < len(everything)

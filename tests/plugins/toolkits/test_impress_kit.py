@@ -203,9 +203,17 @@ async def test_texts_are_written_and_where_undo_fails_it_is_said(deck: Deck, use
 @on_desktop
 async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     await use(
-        "format_text", slide="2", shape="content", text="point", bold=True, italic=True,
-        underline="single", font="DejaVu Serif", size=20, color="#c00000",
-    )  # fmt: skip
+        "format_text",
+        slide="2",
+        shape="content",
+        text="point",
+        bold=True,
+        italic=True,
+        underline="single",
+        font="DejaVu Serif",
+        size=20,
+        color="#c00000",
+    )
     (run,) = [
         run
         for paragraph in content(await deck.slide(2)).text_frame.paragraphs
@@ -222,9 +230,14 @@ async def test_text_is_formatted(deck: Deck, use: Using) -> None:
     ]
     assert sizes == [Pt(50)] * 3
     await use(
-        "format_paragraphs", slide="2", shape="content", align="right", line_spacing=1.5,
-        bullets="numbers", vertical="middle",
-    )  # fmt: skip
+        "format_paragraphs",
+        slide="2",
+        shape="content",
+        align="right",
+        line_spacing=1.5,
+        bullets="numbers",
+        vertical="middle",
+    )
     frame = content(await deck.slide(2)).text_frame
     assert frame.paragraphs[0].alignment == PP_ALIGN.RIGHT
     assert frame.paragraphs[0].line_spacing == 1.5
@@ -241,15 +254,30 @@ async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
     machine: DesktopEnvironment, deck: Deck, use: Using
 ) -> None:
     said = await use(
-        "text_box", slide="1", text="Source: own data", left_cm=2, top_cm=16, width_cm=9, size=12,
+        "text_box",
+        slide="1",
+        text="Source: own data",
+        left_cm=2,
+        top_cm=16,
+        width_cm=9,
+        size=12,
         name="Source",
-    )  # fmt: skip
+    )
     assert said.startswith("shape 3 of slide 1: “Source: own data”, at 2.00, 16.00 cm, 9.00 x")
     assert said.endswith(UNRECORDED)
     await use(
-        "shape_insert", slide="1", kind="ellipse", left_cm=3, top_cm=5, width_cm=6, height_cm=2,
-        text="hi", fill="#ffcc00", line="none", name="Egg",
-    )  # fmt: skip
+        "shape_insert",
+        slide="1",
+        kind="ellipse",
+        left_cm=3,
+        top_cm=5,
+        width_cm=6,
+        height_cm=2,
+        text="hi",
+        fill="#ffcc00",
+        line="none",
+        name="Egg",
+    )
     buffer = io.BytesIO()
     Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/red.png", buffer.getvalue())

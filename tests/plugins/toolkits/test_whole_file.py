@@ -54,8 +54,12 @@ def test_it_is_skipped_where_not_all_of_the_file_was_done(
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rsA", *words]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False,
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert f" {ending} in " in done.stdout, done.stdout
     assert ("a desktop started" in done.stdout) == ("3 passed, 1" in ending or "4 passed" in ending)

@@ -132,8 +132,11 @@ async def test_text_is_inserted_written_and_deleted_and_undo_takes_it_back(
     await use("insert", text="the very last")
     made = (await paper.docx()).paragraphs
     assert [each.style.name for each in made[:4] if each.style] == [
-        "Normal", "Normal", "Heading 1", "Normal"
-    ]  # fmt: skip
+        "Normal",
+        "Normal",
+        "Heading 1",
+        "Normal",
+    ]
     assert made[-1].text == "the very last"
     said = await use("write", paragraph="last", text="really the last")
     assert said == "paragraph 12 is now “really the last”"
@@ -200,9 +203,16 @@ async def test_case_is_changed_and_each_part_keeps_its_look(paper: Paper, use: U
 @desktop
 async def test_words_are_formatted(paper: Paper, use: Using) -> None:
     said = await use(
-        "format_text", text="water", paragraphs="2", bold=True, italic=True, underline="double",
-        font="Liberation Sans", size=15, color="#c00000",
-    )  # fmt: skip
+        "format_text",
+        text="water",
+        paragraphs="2",
+        bold=True,
+        italic=True,
+        underline="double",
+        font="Liberation Sans",
+        size=15,
+        color="#c00000",
+    )
     assert said == (
         "1 place; “water” is now Liberation Sans 15 pt, bold, italic, underline double, "
         "colour #c00000"
@@ -226,9 +236,15 @@ async def test_words_are_formatted(paper: Paper, use: Using) -> None:
 @desktop
 async def test_paragraphs_and_styles_are_formatted(paper: Paper, use: Using) -> None:
     said = await use(
-        "format_paragraphs", paragraphs="2-3", align="justify", line_spacing=1.5, before_pt=6,
-        after_pt=12, left_cm=1, first_line_cm=0.5,
-    )  # fmt: skip
+        "format_paragraphs",
+        paragraphs="2-3",
+        align="justify",
+        line_spacing=1.5,
+        before_pt=6,
+        after_pt=12,
+        left_cm=1,
+        first_line_cm=0.5,
+    )
     assert said.startswith("2 paragraphs; paragraph 2 is now align justify, line spacing 1.5, left")
     made = (await paper.docx()).paragraphs[2].paragraph_format
     assert (made.alignment, made.line_spacing) == (WD_ALIGN_PARAGRAPH.JUSTIFY, 1.5)
@@ -341,9 +357,14 @@ async def test_tables_are_made_read_and_changed(paper: Paper, use: Using) -> Non
     said = await use.refused("table_write", cell="C3", values=[["x", "y"]])
     assert said == "table Amounts has no cell D3: 3 rows, 3 columns"
     await use(
-        "table_format", cells="A1:C1", background="#ddeeff", align="center", border_pt=2,
-        column_widths=[2, 1, 1], width_cm=8,
-    )  # fmt: skip
+        "table_format",
+        cells="A1:C1",
+        background="#ddeeff",
+        align="center",
+        border_pt=2,
+        column_widths=[2, 1, 1],
+        width_cm=8,
+    )
     (table,) = (await paper.docx()).tables
     head = table.rows[0].cells
     assert "DDEEFF" in head[0]._tc.xml.upper()

@@ -147,10 +147,15 @@ def training(path: Path, updates: int, *, resume: bool = False) -> AsynchronousT
 
     folder = TrainingFolder(path, {}, resume=resume)
     run = AsynchronousTraining(
-        folder, BanditPolicy(), DelayedBandit(), tuple(LENGTHS),
-        replace(SETTINGS, updates=updates), after_update,
-        crew=crew(0.0, wave=24), terms=Terms(batch=3, bound=2),
-    )  # fmt: skip
+        folder,
+        BanditPolicy(),
+        DelayedBandit(),
+        tuple(LENGTHS),
+        replace(SETTINGS, updates=updates),
+        after_update,
+        crew=crew(0.0, wave=24),
+        terms=Terms(batch=3, bound=2),
+    )
     run.run()
     folder.close()
     ages = ages_by_length(batches)

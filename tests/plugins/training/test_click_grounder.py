@@ -185,11 +185,14 @@ def test_an_endpoint_shaped_as_omniparser_s_detects(parser: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        b"", b"[]", b'{"parsed_content_list": 3}', b'{"parsed_content_list": [{"bbox": [0, 1]}]}',
+        b"",
+        b"[]",
+        b'{"parsed_content_list": 3}',
+        b'{"parsed_content_list": [{"bbox": [0, 1]}]}',
         b'{"parsed_content_list": [{"bbox": [0, 0, NaN, 1]}]}',
         b'{"parsed_content_list": [{"bbox": [0, 0, 1, 1e9]}]}',
     ],
-)  # fmt: skip
+)
 def test_any_other_answer_is_refused_and_drops_nothing(parser: str, answer: bytes) -> None:
     _Parser.answer = answer
     with pytest.raises(UsageError, match="no answer of OmniParser's"):

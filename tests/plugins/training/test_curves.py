@@ -70,9 +70,13 @@ def test_metrics_of_episodes_are_those_computed_by_hand() -> None:
     assert row.entropy == pytest.approx((0 + 0 + 1 + 2 + 0 + 1) / 6)
     assert (row.age_mean, row.age_p95) == (2.0, 2.0)
     assert row.tasks["task"].model_dump() == {
-        "reward": pytest.approx(1 / 3), "n": 3, "greedy": None, "greedy_n": 0,
-            "groups": 0, "spread_groups": 0,
-    }  # fmt: skip
+        "reward": pytest.approx(1 / 3),
+        "n": 3,
+        "greedy": None,
+        "greedy_n": 0,
+        "groups": 0,
+        "spread_groups": 0,
+    }
     expected = rate_over_tasks([0.5, 0.0])
     assert curve([row], "reward") == [Point(1, 0.25, expected.low, expected.high)]
 

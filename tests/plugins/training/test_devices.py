@@ -24,10 +24,12 @@ from tests.plugins.training.look_bandit import DEVICES  # noqa: E402
 
 FEW = list(pages.targets(range(20)))
 LOOKS = [
-    Look(f"Press {name} twice.", tuple(Item("push button", f"{name}{i}", (0, 0, 0.1, 0.1))
-    for i in range(count)))
+    Look(
+        f"Press {name} twice.",
+        tuple(Item("push button", f"{name}{i}", (0, 0, 0.1, 0.1)) for i in range(count)),
+    )
     for name, count in (("ok", 3), ("back", 5), ("no", 1))
-]  # fmt: skip
+]
 
 
 def test_no_network_makes_tensors_elsewhere_than_where_it_is() -> None:

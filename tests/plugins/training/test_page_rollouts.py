@@ -72,7 +72,10 @@ def test_page_events_and_real_input_lead_to_the_same_looks_and_scores(pages: Pag
         other = by_input[draw]
         assert [s.look for s in one.samples] == [s.look for s in other.samples], draw
         assert (one.score, one.solved, one.truncated) == (
-            other.score, other.solved, other.truncated)  # fmt: skip
+            other.score,
+            other.solved,
+            other.truncated,
+        )
     assert {episode.solved for episode in by_events.values()} == {True, False}
 
 
@@ -86,7 +89,12 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
     assert all(e.solved and e.policy == "oracle" for e in shown)
     first = shown[0].samples[0]
     assert [item.role for item in first.look.items] == [
-        "label", "entry", "label", "password text", "push button"]  # fmt: skip
+        "label",
+        "entry",
+        "label",
+        "password text",
+        "push button",
+    ]
     typed = first.look.items[first.act.item]
     assert typed.takes_text
     assert all(0 <= share <= 1 for share in typed.box)
@@ -220,8 +228,13 @@ def test_chromium_and_its_profile_go_with_a_process_that_is_killed(
         print(rollouts._browser.process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-        env={**os.environ, "TMPDIR": str(place)}, check=False)  # fmt: skip
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TMPDIR": str(place)},
+        check=False,
+    )
     assert result.returncode == -signal.SIGKILL, result.stderr
     shell = Path("/proc", result.stdout.strip())
 

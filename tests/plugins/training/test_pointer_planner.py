@@ -60,9 +60,12 @@ def _asked(form: PointerForm) -> str:
 def test_a_tree_becomes_what_the_document_would_give() -> None:
     look, _ = look_of(_page(), _ASKED)
     assert [(item.role, item.name) for item in look.items] == [
-        ("label", "User name"), ("entry", ""), ("check box", "yes"), ("static", "link"),
+        ("label", "User name"),
+        ("entry", ""),
+        ("check box", "yes"),
+        ("static", "link"),
         ("push button", "ok"),
-    ]  # fmt: skip
+    ]
     assert look.items[1] == Item(
         "entry", "", (0, 0.4, 0.5, 0.1), value="Ad", focused=True, takes_text=True
     )
@@ -74,9 +77,10 @@ def test_boxes_are_shares_of_the_page_where_it_does_not_show_the_instruction() -
     assert look_of(_page(), "Do something else.")[1] == _page().elements[0].box  # type: ignore[index]
     first = _page().elements[2]  # type: ignore[index]
     shown = Observation(
-        _page().screenshot, Size(1280, 720),
+        _page().screenshot,
+        Size(1280, 720),
         elements=(_element("section", (0, 0, 320, 420), parent=-1), replace(first, parent=0)),
-    )  # fmt: skip
+    )
     assert look_of(shown, _ASKED)[1] == shown.elements[0].box  # type: ignore[index]
     bare = Observation(_page().screenshot, Size(1280, 720))
     assert look_of(bare, _ASKED) == (Look(_ASKED, ()), BoundingBox(0, 0, 1280, 720, "screen"))
@@ -98,15 +102,25 @@ def test_acts_become_calls_at_the_middle_of_their_elements() -> None:
     assert click.thought == 'click: push button "ok"'
     typed = form.read('{"act": "type", "item": 1, "word": 2}')
     assert str(typed.input).split("\n") == [
-        "pyautogui.click(40, 94)", "pyautogui.press('end')", "pyautogui.write('Ada')"
-    ]  # fmt: skip
+        "pyautogui.click(40, 94)",
+        "pyautogui.press('end')",
+        "pyautogui.write('Ada')",
+    ]
     assert form.read('{"act": "done"}').tool == "termination"
 
 
 @pytest.mark.parametrize(
-    "reply", ["", "click", '{"act": "click", "item": 9}', '{"act": "type", "item": 4, "word": 0}',
-              '{"act": "drag", "item": 1}', '{"act": "click", "item": 1, "x": 3}', "[" * 5000]
-)  # fmt: skip
+    "reply",
+    [
+        "",
+        "click",
+        '{"act": "click", "item": 9}',
+        '{"act": "type", "item": 4, "word": 0}',
+        '{"act": "drag", "item": 1}',
+        '{"act": "click", "item": 1, "x": 3}',
+        "[" * 5000,
+    ],
+)
 def test_replies_that_are_no_act_are_refused(reply: str) -> None:
     form = PointerForm()
     _asked(form)

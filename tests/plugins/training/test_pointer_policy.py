@@ -108,8 +108,11 @@ def test_an_act_that_the_look_does_not_allow_is_refused(act: Act) -> None:
 def test_columns_of_acts_come_back() -> None:
     assert [column_of(act_at(column, 4), 4) for column in range(16)] == list(range(16))
     assert [act_at(column, 4) for column in (0, 1, 5, 6)] == [
-        Act("done"), Act("click", 0), Act("type", 0, 3), Act("click", 1)
-    ]  # fmt: skip
+        Act("done"),
+        Act("click", 0),
+        Act("type", 0, 3),
+        Act("click", 1),
+    ]
 
 
 def test_a_step_along_the_gradient_makes_an_act_likelier() -> None:

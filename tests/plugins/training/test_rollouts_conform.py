@@ -111,10 +111,11 @@ class TestPages(RolloutsSuite):
 @pytest.mark.process
 def test_members_of_a_group_play_on_real_desktops(tmp_path: Path) -> None:
     task = {
-        "id": "pad", "instruction": "Open the View menu.",
+        "id": "pad",
+        "instruction": "Open the View menu.",
         "setup": [{"launch": "mousepad"}, {"wait_window": {"title": "Mousepad", "seconds": 120}}],
         "check": [{"command": "true"}],
-    }  # fmt: skip
+    }
     (tmp_path / "pad.yaml").write_text(json.dumps(task))
     suite = open_suite(f"own:{tmp_path}")
     machines = MachineRollouts(suite, settings(steps=1), tmp_path / "runs", workers=2)

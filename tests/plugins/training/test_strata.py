@@ -63,11 +63,14 @@ def played(task: str, outcomes: str, *, group: str = "") -> list[Episode]:
     good, bad = Sample(LOOK, Act("done")), Sample(LOOK, Act("done"), well_formed=False)
     return [
         Episode(
-            Draw(task, 1, group, member), (good, bad) if outcome == "*" else (good,),
-            None if outcome == "!" else float(outcome in "+*"), outcome in "+*", policy="first",
+            Draw(task, 1, group, member),
+            (good, bad) if outcome == "*" else (good,),
+            None if outcome == "!" else float(outcome in "+*"),
+            outcome in "+*",
+            policy="first",
         )
         for member, outcome in enumerate(outcomes)
-    ]  # fmt: skip
+    ]
 
 
 def test_tasks_fall_into_strata_by_what_was_solved() -> None:
@@ -172,14 +175,19 @@ def test_formats_are_exactly_those_of_the_prompts() -> None:
 
 def test_calibration_tells_which_tasks_give_a_gradient() -> None:
     episodes = [
-        *played("a", "++++", group="a0"), *played("a", "+-+!", group="a1"),
-        *played("b", "----", group="b0"), *played("c", "!!", group="c0"),
+        *played("a", "++++", group="a0"),
+        *played("a", "+-+!", group="a1"),
+        *played("b", "----", group="b0"),
+        *played("c", "!!", group="c0"),
         *played("d", "**", group="d0"),
-    ]  # fmt: skip
+    ]
     rows = calibrate(episodes)
     assert {task: row.gives_gradient for task, row in rows.items()} == {
-        "a": True, "b": False, "c": None, "d": True,
-    }  # fmt: skip
+        "a": True,
+        "b": False,
+        "c": None,
+        "d": True,
+    }
     assert rows["a"].solved.value == pytest.approx((1 + 2 / 3) / 2)
     assert (rows["a"].spread.value, rows["a"].spread.n) == (0.5, 2)
     # Wilson's interval of 0 of 1 is 0 to z²/(1 + z²).

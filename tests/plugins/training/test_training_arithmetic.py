@@ -86,8 +86,12 @@ def test_failed_machines_and_groups_without_spread_are_left_out_and_counted() ->
     )
     assert batch.weights == pytest.approx([1 / 6, 1 / 6, 1 / 6, 1 / 4, 1 / 4])
     assert [sample.look.instruction for sample, _ in batch.samples] == [
-        "a 0", "a 1", "a 0", "d 0", "d 1",
-    ]  # fmt: skip
+        "a 0",
+        "a 1",
+        "a 0",
+        "d 0",
+        "d 1",
+    ]
 
 
 def test_an_episode_in_no_group_or_of_another_instance_is_refused() -> None:
@@ -177,9 +181,16 @@ def test_the_loss_is_the_mean_over_groups_of_a_naive_loop() -> None:
         weights += [1 / len(steps) / len(advantages)] * len(steps)
     pi, pi_old, pi_ref, acted = (torch.tensor(column) for column in zip(*numbers, strict=True))
     loss = step_grpo_loss(
-        pi, pi_old, pi_ref, torch.tensor(flat), torch.tensor(weights),
-        clip_high=0.3, kl=0.1, behaviour_logprobs=acted, truncate=1.5,
-    )  # fmt: skip
+        pi,
+        pi_old,
+        pi_ref,
+        torch.tensor(flat),
+        torch.tensor(weights),
+        clip_high=0.3,
+        kl=0.1,
+        behaviour_logprobs=acted,
+        truncate=1.5,
+    )
     assert loss.value.item() == pytest.approx(expected, abs=1e-6)
 
 

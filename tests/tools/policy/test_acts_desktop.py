@@ -146,10 +146,13 @@ async def test_a_plain_yes_of_a_dialog_of_gtk(desktop: DesktopEnvironment, tmp_p
     look, found = await shown(desktop, "/usr/bin/python3 ~/users.py ask", "OK")
     x, y = look.convert_box(found.box, "image").centre.rounded()
     await all_refused(
-        desktop, tmp_path,
-        gui(f"pyautogui.click({x}, {y})"), gui("pyautogui.press('enter')"),
-        gui("pyautogui.press('space')"), gui("pyautogui.hotkey('alt', 'o')"),
-    )  # fmt: skip
+        desktop,
+        tmp_path,
+        gui(f"pyautogui.click({x}, {y})"),
+        gui("pyautogui.press('enter')"),
+        gui("pyautogui.press('space')"),
+        gui("pyautogui.hotkey('alt', 'o')"),
+    )
     run = await acted(tmp_path, desktop, gui("pyautogui.press('esc')"))
     assert [each.verdict for each in decisions(run)] == ["allow"]
     await desktop.execute("kill $(pgrep -f users.py)")
@@ -163,13 +166,15 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
     look, found = await shown(desktop, f"chromium {port} {site}", "Delete user")
     x, y = look.convert_box(found.box, "image").centre.rounded()
     await all_refused(
-        desktop, tmp_path,
-        click("button Delete user"), gui(f"pyautogui.click({x}, {y})"),
+        desktop,
+        tmp_path,
+        click("button Delete user"),
+        gui(f"pyautogui.click({x}, {y})"),
         gui("pyautogui.hotkey('alt', 'd')"),
         tool_call("browser_click", {"target": "Delete user"}),
         tool_call("browser_click", {"target": "css=button[accesskey=d]"}),
         tool_call("browser_press", {"keys": "alt+d"}),
-    )  # fmt: skip
+    )
     look, icon = await shown(desktop, "true", "Delete user")
     icon = next(e for e in look.elements or () if (e.role, e.name) == ("push button", ""))
     ix, iy = look.convert_box(icon.box, "image").centre.rounded()
@@ -187,15 +192,19 @@ async def test_a_button_of_a_page(desktop: DesktopEnvironment, tmp_path: Path) -
     # the focus stands in the field beside "Rename": two steps on it is on "Delete user"
     await desktop.execute("sleep 0.2")
     run = await acted(
-        tmp_path, desktop,
-        gui("pyautogui.press('tab')"), gui("pyautogui.press('tab')"),
-    )  # fmt: skip
+        tmp_path,
+        desktop,
+        gui("pyautogui.press('tab')"),
+        gui("pyautogui.press('tab')"),
+    )
     assert [each.verdict for each in decisions(run)] == ["allow", "allow"]
     await all_refused(
-        desktop, tmp_path,
-        gui("pyautogui.press('enter')"), gui("pyautogui.press('space')"),
+        desktop,
+        tmp_path,
+        gui("pyautogui.press('enter')"),
+        gui("pyautogui.press('space')"),
         tool_call("browser_press", {"keys": "Enter"}),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.browser
@@ -208,10 +217,13 @@ async def test_a_pages_own_question(desktop: DesktopEnvironment, tmp_path: Path)
     look, found = await shown(desktop, "true", "OK")
     x, y = look.convert_box(found.box, "image").centre.rounded()
     await all_refused(
-        desktop, tmp_path,
-        gui("pyautogui.press('enter')"), gui("pyautogui.press('space')"),
-        gui(f"pyautogui.click({x}, {y})"), click('push button "OK"'),
-    )  # fmt: skip
+        desktop,
+        tmp_path,
+        gui("pyautogui.press('enter')"),
+        gui("pyautogui.press('space')"),
+        gui(f"pyautogui.click({x}, {y})"),
+        click('push button "OK"'),
+    )
     run = await acted(tmp_path, desktop, click('push button "Cancel"'))
     assert [each.verdict for each in decisions(run)] == ["allow"]
     await desktop.execute("kill $(pgrep -x chromium)")

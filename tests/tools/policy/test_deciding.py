@@ -72,14 +72,33 @@ def test_the_first_rule_that_applies(
 @pytest.mark.parametrize(
     "line",
     [
-        "ls; rm x", "ls && rm x", "ls | xargs rm", "ls $(rm x)", "ls `rm x`", "ls\nrm x",
+        "ls; rm x",
+        "ls && rm x",
+        "ls | xargs rm",
+        "ls $(rm x)",
+        "ls `rm x`",
+        "ls\nrm x",
         "ls & rm x",
-        "ls > ~/.bashrc", "ls <(rm x)", "PATH=. ls", "LD_PRELOAD=x ls", "./ls", "/tmp/ls", "ls $X",
-        "ls() { rm x; }; ls", "alias ls=rm; ls", "l$X", "l\u0455 x", "$'ls'", "env PATH=. ls",
-        "function ls { rm x; }; ls", "export PATH=.; ls", "ls {a,b}", "ls ${x}",
+        "ls > ~/.bashrc",
+        "ls <(rm x)",
+        "PATH=. ls",
+        "LD_PRELOAD=x ls",
+        "./ls",
+        "/tmp/ls",
+        "ls $X",
+        "ls() { rm x; }; ls",
+        "alias ls=rm; ls",
+        "l$X",
+        "l\u0455 x",
+        "$'ls'",
+        "env PATH=. ls",
+        "function ls { rm x; }; ls",
+        "export PATH=.; ls",
+        "ls {a,b}",
+        "ls ${x}",
         "hash -p rm ls; ls",
     ],
-)  # fmt: skip
+)
 def test_nothing_else_is_allowed_by_a_pattern_for_ls(line: str) -> None:
     assert verdict(line, LS, {"then": "deny"}) == "deny"
     assert verdict("ls", LS, {"then": "deny"}) == "allow"
@@ -108,8 +127,15 @@ def test_allowed_folders() -> None:
     for line in ("touch ~/Documents/a", "ls /etc", "cat /etc/hosts", "cd ~/Documents && touch a"):
         assert verdict(line, **limits) == "allow", line
     assert verdict("touch /home/ada/Documents/a", **limits) == "allow"
-    for line in ("touch ~/a", "touch /home/bob/Documents/a", "cp ~/Documents/a /tmp", "echo x > a",
-                 "touch ~/Documents/../a", "python3 x.py", "mv ~/Documents/a ~/b"):  # fmt: skip
+    for line in (
+        "touch ~/a",
+        "touch /home/bob/Documents/a",
+        "cp ~/Documents/a /tmp",
+        "echo x > a",
+        "touch ~/Documents/../a",
+        "python3 x.py",
+        "mv ~/Documents/a ~/b",
+    ):
         assert verdict(line, **limits) == "ask", line
     assert verdict("touch ~/a", {"then": "deny", "effect": "leave"}, **limits) == "deny"
     assert "files" not in decide(facts(bash("touch ~/a")), **limits).why
@@ -119,8 +145,13 @@ def test_allowed_sites() -> None:
     limits: dict[str, Any] = {"sites": ["good.example", "*.good.example"]}
     for line in ("curl https://good.example/x", "curl a.good.example", "ls"):
         assert verdict(line, **limits) == "allow", line
-    for line in ("curl evil.example", "curl https://good.example@evil.example", "curl $X",
-                 "chromium javascript:x", "python3 x.py"):  # fmt: skip
+    for line in (
+        "curl evil.example",
+        "curl https://good.example@evil.example",
+        "curl $X",
+        "chromium javascript:x",
+        "python3 x.py",
+    ):
         assert verdict(line, **limits) == "ask", line
     click = gui("pyautogui.click(150, 120)")
     for shown, wanted in (("good.example/x", "allow"), ("evil.example", "ask")):

@@ -71,15 +71,23 @@ def test_a_home_that_is_not_known_is_nobodys() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "https://good.example", "HTTPS://GOOD.EXAMPLE/x", "good.example", "good.example:8443/x",
-        "http://good.example.", "https://user:pass@good.example/",
+        "https://good.example",
+        "HTTPS://GOOD.EXAMPLE/x",
+        "good.example",
+        "good.example:8443/x",
+        "http://good.example.",
+        "https://user:pass@good.example/",
         "https://good.example?x=@evil.example",
-        "https://good.example#@evil.example", "https://www.sub.example/",
+        "https://good.example#@evil.example",
+        "https://www.sub.example/",
         "view-source:https://good.example",
-        "https://b\u00fccher.example/", "https://xn--bcher-kva.example/", "ht\ntps://good.example",
-        "https://\uff47ood.example/", "https://goo%64.example/",
+        "https://b\u00fccher.example/",
+        "https://xn--bcher-kva.example/",
+        "ht\ntps://good.example",
+        "https://\uff47ood.example/",
+        "https://goo%64.example/",
     ],
-)  # fmt: skip
+)
 def test_allowed_sites(text: str) -> None:
     url = read_url(text)
     assert url is not None
@@ -89,18 +97,29 @@ def test_allowed_sites(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "https://evil.example", "https://good.example@evil.example/",
+        "https://evil.example",
+        "https://good.example@evil.example/",
         "https://good.example.evil.example",
-        "https://good.example%2eevil.example", "https://good.example\\@evil.example",
+        "https://good.example%2eevil.example",
+        "https://good.example\\@evil.example",
         "javascript:alert(1)",
-        "data:text/html,x", "file:///etc/passwd", "chrome://settings", "https:///good.example",
-        "https://go\u043ed.example", "http://2130706433/", "https://good.example\x00.evil.example",
-        "ftp://evil.example/good.example", "https://sub.example/", "https://evilgood.example",
-        "mailto:a@good.example", "https://good.example\u2044.evil.example",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "chrome://settings",
+        "https:///good.example",
+        "https://go\u043ed.example",
+        "http://2130706433/",
+        "https://good.example\x00.evil.example",
+        "ftp://evil.example/good.example",
+        "https://sub.example/",
+        "https://evilgood.example",
+        "mailto:a@good.example",
+        "https://good.example\u2044.evil.example",
         "https://evil.example/good.example",
-        "https://good.example:x@evil.example", "blob:https://evil.example/good.example",
+        "https://good.example:x@evil.example",
+        "blob:https://evil.example/good.example",
     ],
-)  # fmt: skip
+)
 def test_other_sites(text: str) -> None:
     url = read_url(text)
     assert url is not None
@@ -143,11 +162,22 @@ def test_addresses(pattern: str, text: str, wanted: Match) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("good.example", True), ("good.example/a?b", True), ("localhost", True),
-        ("1.2.3.4:80", True), ("https://x", True), ("file:///x", True), ("javascript:x", True),
-        ("hello", False), ("hello there.example", False), ("notes.txt", False), ("3.14", False),
-        ("a@good.example", False), ("Ada", False), ("=A1.B2", False), ("v1.2", False),
+        ("good.example", True),
+        ("good.example/a?b", True),
+        ("localhost", True),
+        ("1.2.3.4:80", True),
+        ("https://x", True),
+        ("file:///x", True),
+        ("javascript:x", True),
+        ("hello", False),
+        ("hello there.example", False),
+        ("notes.txt", False),
+        ("3.14", False),
+        ("a@good.example", False),
+        ("Ada", False),
+        ("=A1.B2", False),
+        ("v1.2", False),
     ],
-)  # fmt: skip
+)
 def test_typed_texts_that_a_browser_takes_for_addresses(text: str, wanted: bool) -> None:
     assert looks_like_address(text) is wanted

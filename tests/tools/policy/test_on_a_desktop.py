@@ -58,10 +58,15 @@ def test_a_dry_run_and_an_audit_at_the_terminal(tmp_path: Path) -> None:
         'why = "No lists."\n'
     )
     told = hisa.json(
-        "--config", str(tmp_path / "hisa.toml"), "run",
+        "--config",
+        str(tmp_path / "hisa.toml"),
+        "run",
         'Run the command "ls". Run the command "rm a". Run the command "pwd".',
-        "--max-steps", "3", *quiet, code=1,
-    )  # fmt: skip
+        "--max-steps",
+        "3",
+        *quiet,
+        code=1,
+    )
     audit = hisa.json("runs", "audit", told["run"])
     assert audit["counts"]["refused"] >= 1
     first = audit["decisions"][0]

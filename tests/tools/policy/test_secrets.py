@@ -430,13 +430,20 @@ async def test_other_application_gets_nothing() -> None:
 
 def page(address: str, **front: Any) -> Observation:
     bar = Element(
-        "text", "Address and search bar", BoundingBox(0, 0, 9, 9, "screen"), address,
-        states=frozenset({"editable"}), window="Page",
-    )  # fmt: skip
+        "text",
+        "Address and search bar",
+        BoundingBox(0, 0, 9, 9, "screen"),
+        address,
+        states=frozenset({"editable"}),
+        window="Page",
+    )
     field = Element(
-        "password text", "Password", BoundingBox(0, 20, 90, 40, "screen"),
-        states=frozenset({"editable", "focused"}), window="Page",
-    )  # fmt: skip
+        "password text",
+        "Password",
+        BoundingBox(0, 20, 90, 40, "screen"),
+        states=frozenset({"editable", "focused"}),
+        window="Page",
+    )
     return Observation(
         Screenshot(Image.new("RGB", (100, 60))),
         Size(100, 60),
@@ -449,15 +456,25 @@ def test_secret_for_a_site_is_typed_there_alone() -> None:
     secret = Secret("mail", VALUE, sites=("mail.example.org", "*.example.com"))
     check_typing(secret, page("mail.example.org/login"))
     check_typing(secret, page("https://a.example.com:8443/"))
-    for address in ("example.org", "mail.example.org.evil.com", "evil.com/mail.example.org", "",
-                    "mail.example.org@evil.com", "file:///etc"):  # fmt: skip
+    for address in (
+        "example.org",
+        "mail.example.org.evil.com",
+        "evil.com/mail.example.org",
+        "",
+        "mail.example.org@evil.com",
+        "file:///etc",
+    ):
         with pytest.raises(ActionRefused, match="alone, and in front is"):
             check_typing(secret, page(address))
     with pytest.raises(ActionRefused, match="address bar"):
         check_typing(
-            secret, page("mail.example.org", box=BoundingBox(0, 0, 3, 3, "screen"),
-                         states=frozenset({"editable", "focused"})),
-        )  # fmt: skip
+            secret,
+            page(
+                "mail.example.org",
+                box=BoundingBox(0, 0, 3, 3, "screen"),
+                states=frozenset({"editable", "focused"}),
+            ),
+        )
     with pytest.raises(ActionRefused, match="no address bar is seen"):
         check_typing(secret, replace(page("mail.example.org"), elements=None))
 

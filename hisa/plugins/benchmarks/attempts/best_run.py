@@ -29,9 +29,19 @@ from hisa.text.prompt_text import ends, guard_tags, one_line, sections
 from hisa.text.prompts import render
 
 __all__ = [
-    "MOST", "REQUEST_TOKENS", "Choice", "Judge", "JudgeReply", "asked", "build_request",
-    "candidates_of", "choose", "parse_judgement", "settle", "shown_order",
-]  # fmt: skip
+    "MOST",
+    "REQUEST_TOKENS",
+    "Choice",
+    "Judge",
+    "JudgeReply",
+    "asked",
+    "build_request",
+    "candidates_of",
+    "choose",
+    "parse_judgement",
+    "settle",
+    "shown_order",
+]
 
 MOST = 8
 """Attempts at one task: more would leave each of them too few tokens in the judge's request."""

@@ -14,9 +14,13 @@ from hisa.plugins.benchmarks.bench.measure import Measure, Usage
 from hisa.plugins.benchmarks.bench.stats import Estimate, rate_over_tasks, ratio_over_tasks
 
 __all__ = [
-    "actions_a_step", "multi_action_share", "partial_success", "step_time", "success_within",
+    "actions_a_step",
+    "multi_action_share",
+    "partial_success",
+    "step_time",
+    "success_within",
     "task_time",
-]  # fmt: skip
+]
 
 HORIZONS = (15, 50, 100)
 """Steps that papers score at (HiSA, table 2; GTA1, figure 4)."""

@@ -32,9 +32,17 @@ from hisa.text.redact import redact
 from hisa.wiring import RunContext, open_agent
 
 __all__ = [
-    "Job", "JobDone", "MakeEnvironment", "Message", "RunEnded", "RunMade", "StepDone", "find_parts",
-    "message_adapter", "perform",
-]  # fmt: skip
+    "Job",
+    "JobDone",
+    "MakeEnvironment",
+    "Message",
+    "RunEnded",
+    "RunMade",
+    "StepDone",
+    "find_parts",
+    "message_adapter",
+    "perform",
+]
 
 MakeEnvironment = Callable[[Settings, Task], AbstractAsyncContextManager[Environment]]
 """Gives an environment of its own to an attempt."""
@@ -198,9 +206,14 @@ async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> N
 
 
 async def _run(
-    settings: Settings, task: Task, log: RunLog, context: RunContext,
-    *, maker: MakeEnvironment | None, teller: _Teller,
-) -> None:  # fmt: skip
+    settings: Settings,
+    task: Task,
+    log: RunLog,
+    context: RunContext,
+    *,
+    maker: MakeEnvironment | None,
+    teller: _Teller,
+) -> None:
     async with AsyncExitStack() as stack:
         if maker is not None:
 

@@ -19,8 +19,14 @@ from hisa.plugins.benchmarks.bench.screens import ScreenChange, compare_screens
 from hisa.runs.read import IMAGES, read_events
 
 __all__ = [
-    "Start", "StartCheck", "StartChecker", "StartSums", "check_starts", "differences", "read_start",
-]  # fmt: skip
+    "Start",
+    "StartCheck",
+    "StartChecker",
+    "StartSums",
+    "check_starts",
+    "differences",
+    "read_start",
+]
 
 _MOST = 12
 """Differences that are named."""

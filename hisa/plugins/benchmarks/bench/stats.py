@@ -10,9 +10,21 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 __all__ = [
-    "Bucket", "Estimate", "Paired", "length_buckets", "mean", "paired", "pass_hat_k", "quantile",
-    "rate_over_tasks", "ratio_over_tasks", "share", "sign_test", "t95", "wilson",
-]  # fmt: skip
+    "Bucket",
+    "Estimate",
+    "Paired",
+    "length_buckets",
+    "mean",
+    "paired",
+    "pass_hat_k",
+    "quantile",
+    "rate_over_tasks",
+    "ratio_over_tasks",
+    "share",
+    "sign_test",
+    "t95",
+    "wilson",
+]
 
 Z95 = 1.959963984540054
 """Two-sided 95% of the normal distribution."""

@@ -25,9 +25,14 @@ from hisa.tasks.find_format import problems as lacking
 from hisa.tasks.taskfile import load_task
 
 __all__ = [
-    "SUITES", "Suite", "left_out_line", "left_out_words", "list_command", "open_suite",
+    "SUITES",
+    "Suite",
+    "left_out_line",
+    "left_out_words",
+    "list_command",
+    "open_suite",
     "read_suite",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)

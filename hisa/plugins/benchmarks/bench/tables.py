@@ -166,19 +166,29 @@ def _reliability(report: Report) -> Table:
         "pass^k: chance that k attempts at a task all succeed. False success: said done and "
         "was not by its check, of all that said done and were scored.",
         (
-            "Variant", "Tasks", "Results", "Scored", "Mean score",
-            *(f"pass^{k} %" for k in range(1, most + 1)), "Said done", "False success %",
+            "Variant",
+            "Tasks",
+            "Results",
+            "Scored",
+            "Mean score",
+            *(f"pass^{k} %" for k in range(1, most + 1)),
+            "Said done",
+            "False success %",
         ),
         tuple(
             (
-                each.name, str(each.tasks), str(each.results), str(each.scored),
+                each.name,
+                str(each.tasks),
+                str(each.results),
+                str(each.scored),
                 _number(each.score),
                 *(percent(each.pass_hat.get(k)) for k in range(1, most + 1)),
-                str(each.said_done), percent(each.false_success),
+                str(each.said_done),
+                percent(each.false_success),
             )
             for each in report.variants
         ),
-    )  # fmt: skip
+    )
 
 
 def _efficiency(report: Report) -> Table:
@@ -189,20 +199,27 @@ def _efficiency(report: Report) -> Table:
         "which is that of their steps. 95% intervals over tasks: Wilson's for the rates, "
         "Student's for the rest, none from one task.",
         (
-            "Variant", "Success % (SR)", "Partial % (PSR)", "Actions a step (A/S)",
-            "Several actions %", "Step time s", "Task time s",
+            "Variant",
+            "Success % (SR)",
+            "Partial % (PSR)",
+            "Actions a step (A/S)",
+            "Several actions %",
+            "Step time s",
+            "Task time s",
         ),
         tuple(
             (
                 each.name,
                 "–" if each.rate is None else f"{_interval(each)} (n {each.rated})",
-                _estimate(each.partial, 1, scale=100), _estimate(each.actions, 2),
+                _estimate(each.partial, 1, scale=100),
+                _estimate(each.actions, 2),
                 _estimate(each.multi_action, 1, scale=100),
-                _estimate(each.step_time, 2), _estimate(each.task_time, 1),
+                _estimate(each.step_time, 2),
+                _estimate(each.task_time, 1),
             )
             for each in report.variants
         ),
-    )  # fmt: skip
+    )
 
 
 def _counted(report: Report, title: str, note: str, counts: Sequence[Counter[str]]) -> Table:
@@ -245,12 +262,17 @@ def _comparisons(report: Report) -> Table:
         ("Against", "Tasks", "Better", "Worse", "Same", "Difference %", "p"),
         tuple(
             (
-                each.second, str(each.tasks), str(each.wins), str(each.losses), str(each.ties),
-                f"{100 * each.difference:+.1f}", f"{each.p:.3g}",
+                each.second,
+                str(each.tasks),
+                str(each.wins),
+                str(each.losses),
+                str(each.ties),
+                f"{100 * each.difference:+.1f}",
+                f"{each.p:.3g}",
             )
             for each in report.comparisons
         ),
-    )  # fmt: skip
+    )
 
 
 def _domains(report: Report) -> Table:
@@ -292,14 +314,17 @@ def _components(report: Report) -> Table:
         ("Component", "Calls", "Tokens K", "In K", "Cached K", "Out K", "Cost $"),
         tuple(
             (
-                each.role, _number(each.calls), _thousands(each.tokens),
-                _thousands(each.tokens_in), _thousands(each.cached_in),
+                each.role,
+                _number(each.calls),
+                _thousands(each.tokens),
+                _thousands(each.tokens_in),
+                _thousands(each.cached_in),
                 _thousands(each.tokens_out),
                 _money(each.usd, each.unpriced),
             )
             for each in report.components
         ),
-    )  # fmt: skip
+    )
 
 
 def _tasks(report: Report) -> Table:
@@ -344,13 +369,16 @@ def _starts(report: Report) -> Table:
         ("Task", "Attempt", "What differs", "Run", "Reference"),
         tuple(
             (
-                each.task, f"{each.variant} #{each.repeat}",
-                wording.one_line("; ".join(each.differs), 600), each.run, each.reference,
+                each.task,
+                f"{each.variant} #{each.repeat}",
+                wording.one_line("; ".join(each.differs), 600),
+                each.run,
+                each.reference,
             )
             for each in found.differ
         ),
         tuple(each for each in reversed(pairs.values()) if each.now)[:_PAIRS],
-    )  # fmt: skip
+    )
 
 
 def _troubles(report: Report) -> Table:

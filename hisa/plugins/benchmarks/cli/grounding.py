@@ -188,12 +188,13 @@ def _aligned(table: Table) -> list[str]:
     rows = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
     return [
-        "  " + "  ".join(
+        "  "
+        + "  ".join(
             cell.rjust(width) if column else cell.ljust(width)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _write(path: Path, text: str) -> None:

@@ -21,9 +21,16 @@ from hisa.tasks.domains import guess_domain
 from hisa.text.validation import explain
 
 __all__ = [
-    "OSWORLD", "PROXY", "SPIDER2V", "Evaluator", "Part", "RawStep", "evaluator_of", "from_json",
+    "OSWORLD",
+    "PROXY",
+    "SPIDER2V",
+    "Evaluator",
+    "Part",
+    "RawStep",
+    "evaluator_of",
+    "from_json",
     "looks_like",
-]  # fmt: skip
+]
 
 OSWORLD, SPIDER2V = "osworld", "spider2v"
 """The benchmarks whose task files are read, as `hisa.protocols.Task` names them."""

@@ -23,9 +23,17 @@ from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
 
 __all__ = [
-    "CoverageRow", "Kind", "LoadedFile", "Piece", "Source", "counted", "coverage", "load_folder",
-    "source", "weakest",
-]  # fmt: skip
+    "CoverageRow",
+    "Kind",
+    "LoadedFile",
+    "Piece",
+    "Source",
+    "counted",
+    "coverage",
+    "load_folder",
+    "source",
+    "weakest",
+]
 
 _ENDINGS = (".json", ".yaml", ".yml")
 Kind = Literal["setup", "getter", "metric"]

@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "SETTING", "Heard", "discard", "download_to", "mirrored", "require_public_address", "size_of",
-]  # fmt: skip
+    "SETTING",
+    "Heard",
+    "discard",
+    "download_to",
+    "mirrored",
+    "require_public_address",
+    "size_of",
+]
 
 T = TypeVar("T")
 Heard = Callable[[int, int | None], None]

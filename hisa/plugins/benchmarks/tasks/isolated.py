@@ -22,8 +22,13 @@ from hisa.plugins.benchmarks.tasks.metric import BadRules, NotScored, Unreadable
 from hisa.tasks.limits import OWN_LIMITS, Limits
 
 __all__ = [
-    "Exceeded", "ProcessResult", "check_limits", "read_isolated", "run_isolated", "run_process",
-]  # fmt: skip
+    "Exceeded",
+    "ProcessResult",
+    "check_limits",
+    "read_isolated",
+    "run_isolated",
+    "run_process",
+]
 
 _SCRIPT = Path(__file__).with_name("isolated_worker.py")
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
@@ -136,9 +141,14 @@ async def run_process(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             process = await asyncio.create_subprocess_exec(
-                *line, stdin=asyncio.subprocess.PIPE, stdout=out, stderr=err,
-                env=known, cwd=folder, start_new_session=True,
-            )  # fmt: skip
+                *line,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                env=known,
+                cwd=folder,
+                start_new_session=True,
+            )
         except OSError as error:
             raise CheckFailed(f"{line[0]}: cannot be started: {error}") from error
         try:

@@ -27,10 +27,28 @@ from hisa.tasks.pieces import Registry
 from hisa.tasks.task_format import NotScored, Unreadable
 
 __all__ = [
-    "METRICS", "BadRules", "Function", "Metric", "NotScored", "Options", "Score", "Unreadable",
-    "equal", "expecting", "find_metric", "metric", "parsed", "read_json", "read_text", "reading",
-    "rule", "rules_of", "same", "shown", "verdict",
-]  # fmt: skip
+    "METRICS",
+    "BadRules",
+    "Function",
+    "Metric",
+    "NotScored",
+    "Options",
+    "Score",
+    "Unreadable",
+    "equal",
+    "expecting",
+    "find_metric",
+    "metric",
+    "parsed",
+    "read_json",
+    "read_text",
+    "reading",
+    "rule",
+    "rules_of",
+    "same",
+    "shown",
+    "verdict",
+]
 
 Score = tuple[float, str]
 Options = Mapping[str, Any]

@@ -7,9 +7,16 @@ for anything.
 from __future__ import annotations
 
 __all__ = [
-    "MAX_ACTIONS", "MAX_CLICKS", "MAX_COORDINATE", "MAX_INTERVAL", "MAX_KEYS", "MAX_PRESSES",
-    "MAX_SCROLL", "MAX_SECONDS", "MAX_TEXT",
-]  # fmt: skip
+    "MAX_ACTIONS",
+    "MAX_CLICKS",
+    "MAX_COORDINATE",
+    "MAX_INTERVAL",
+    "MAX_KEYS",
+    "MAX_PRESSES",
+    "MAX_SCROLL",
+    "MAX_SECONDS",
+    "MAX_TEXT",
+]
 
 MAX_COORDINATE = 100_000  # chosen by hand
 MAX_TEXT = 10_000  # chosen by hand

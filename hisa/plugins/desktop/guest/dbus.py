@@ -16,8 +16,15 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 __all__ = [
-    "NOTHING", "Arguments", "Call", "Connection", "DBusError", "Reply", "arguments", "unpack",
-]  # fmt: skip
+    "NOTHING",
+    "Arguments",
+    "Call",
+    "Connection",
+    "DBusError",
+    "Reply",
+    "arguments",
+    "unpack",
+]
 
 _BIG = ord("B")
 _TEXTS = b"so"

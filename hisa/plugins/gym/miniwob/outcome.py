@@ -13,9 +13,16 @@ from hisa.machine.patience import Deadline
 from hisa.protocols import Environment, FileRefused
 
 __all__ = [
-    "LOG", "PROGRAM", "STATE", "EpisodeState", "command", "episode_state", "last_output", "outcome",
+    "LOG",
+    "PROGRAM",
+    "STATE",
+    "EpisodeState",
+    "command",
+    "episode_state",
+    "last_output",
+    "outcome",
     "over",
-]  # fmt: skip
+]
 
 PROGRAM = "/tmp/hisa-miniwob.pyz"
 STATE = "/tmp/hisa-miniwob.json"

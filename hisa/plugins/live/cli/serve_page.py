@@ -103,10 +103,18 @@ async def _serve(app: Any, bound: socket.socket, files: dict[str, Any]) -> None:
     library = logging.getLogger("uvicorn.error")
     library.handle = complain  # type: ignore[method-assign]
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, log_level="warning", lifespan="off", ws="wsproto",
-        ws_max_size=1 << 20, server_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
+        app,
+        log_config=None,
+        access_log=False,
+        log_level="warning",
+        lifespan="off",
+        ws="wsproto",
+        ws_max_size=1 << 20,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
         **files,
-    )  # fmt: skip
+    )
     try:
         config.load()
     except OSError as error:

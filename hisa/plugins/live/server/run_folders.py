@@ -54,14 +54,24 @@ class RunFolders:
         manifest, state = self.manifest(folder), self.state(folder)
         totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
-            "id": folder.name, "task": manifest.task.id, "bench": bench, "state": state,
-            "instruction": manifest.task.instruction[:4_000], "message": manifest.message[:4_000],
-            "exit_status": manifest.exit_status, "score": manifest.score,
-            "step": totals.steps, "max_steps": limits.get("max_steps"), "tokens": totals.tokens,
-            "usd": totals.usd, "budget_usd": limits.get("budget_usd"), "seconds": totals.seconds,
-            "started": manifest.started_at, "environment": manifest.environment,
+            "id": folder.name,
+            "task": manifest.task.id,
+            "bench": bench,
+            "state": state,
+            "instruction": manifest.task.instruction[:4_000],
+            "message": manifest.message[:4_000],
+            "exit_status": manifest.exit_status,
+            "score": manifest.score,
+            "step": totals.steps,
+            "max_steps": limits.get("max_steps"),
+            "tokens": totals.tokens,
+            "usd": totals.usd,
+            "budget_usd": limits.get("budget_usd"),
+            "seconds": totals.seconds,
+            "started": manifest.started_at,
+            "environment": manifest.environment,
             "models": manifest.models,
-        }  # fmt: skip
+        }
 
     def state(self, folder: Path) -> str:
         """Returns how the run ended; "running" or "unfinished" where it has not."""

@@ -74,9 +74,13 @@ class StartedRuns:
         begun = time.time()
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "hisa.plugins.live.server.started_runs"),
-            *(*self._arguments, *command), stdin=PIPE, stdout=DEVNULL, stderr=PIPE,
-            env={**os.environ, "HISA_LIVE_ASK": "1"}, start_new_session=True,
-        )  # fmt: skip
+            *(*self._arguments, *command),
+            stdin=PIPE,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            env={**os.environ, "HISA_LIVE_ASK": "1"},
+            start_new_session=True,
+        )
         self._said[process.pid], ended = "", False
         self._readers.add(reading := asyncio.create_task(self._listen(process)))
         while not ended and time.time() < begun + _START_SECONDS:

@@ -55,10 +55,16 @@ class RunTail:
         manifest = read_manifest(folder)
         self.folder = folder
         self.tile: Tile = {
-            "id": folder.name, "kind": "run", "title": manifest.task.instruction[:200],
-            "task": manifest.task.id[:200], "step": 0, "cost": None, "state": "running",
-            "started": manifest.started_at, "hash": "",
-        }  # fmt: skip
+            "id": folder.name,
+            "kind": "run",
+            "title": manifest.task.instruction[:200],
+            "task": manifest.task.id[:200],
+            "step": 0,
+            "cost": None,
+            "state": "running",
+            "started": manifest.started_at,
+            "hash": "",
+        }
         self._log = EventTail(folder / EVENTS)
 
     def update(self) -> None:

@@ -118,12 +118,14 @@ class _Nodes:
         disk = shutil.disk_usage(next(filter(Path.is_dir, self._context.roots), Path.cwd()))
         slots = os.cpu_count() or 1
         return {
-            "name": socket.gethostname(), "slots": slots, "slots_free": max(0, slots - taken),
+            "name": socket.gethostname(),
+            "slots": slots,
+            "slots_free": max(0, slots - taken),
             "cpu": round(os.getloadavg()[0] / slots, 2),
             "memory": round(1 - memory["MemAvailable:"] / memory["MemTotal:"], 2),
             "disk": round(1 - disk.free / disk.total, 2),
             "queue": waiting_attempts(self._context),
-        }  # fmt: skip
+        }
 
     def _ask_ray(self, address: str) -> None:
         """Asks in a process of its own: a driver of Ray has threads and state that stay."""

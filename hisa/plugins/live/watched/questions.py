@@ -74,10 +74,13 @@ class Questions:
         self._count += 1
         name, answer = f"q{self._count}", asyncio.get_running_loop().create_future()
         record = {
-            "id": name, "kind": kind, "text": text[:20_000],
-            "default": more.default if more else "", "choices": list(more.choices) if more else [],
+            "id": name,
+            "kind": kind,
+            "text": text[:20_000],
+            "default": more.default if more else "",
+            "choices": list(more.choices) if more else [],
             "deadline": time.time() + more.seconds if more else None,
-        }  # fmt: skip
+        }
         self._waiting[name] = record, answer
         try:
             await asyncio.wait([answer], timeout=more.seconds if more else None)

@@ -55,11 +55,16 @@ class Steering:
     async def _status(self, *_: object) -> dict[str, Any]:
         gate, spent = self._gate, self._log.manifest.totals
         return {
-            "state": gate.state, "holder": gate.lease.viewer if gate.lease else "",
-            "step": self._log.step, "max_steps": self.max_steps, "phase": gate.phase,
-            "question": self._questions.pending, "can_ask": self.can_ask,
-            "usd": None if spent.unpriced else round(spent.usd, 6), "tokens": spent.tokens,
-        }  # fmt: skip
+            "state": gate.state,
+            "holder": gate.lease.viewer if gate.lease else "",
+            "step": self._log.step,
+            "max_steps": self.max_steps,
+            "phase": gate.phase,
+            "question": self._questions.pending,
+            "can_ask": self.can_ask,
+            "usd": None if spent.unpriced else round(spent.usd, 6),
+            "tokens": spent.tokens,
+        }
 
     async def _pause(self, _: Request, owner: object) -> None:
         if self._gate.pause(owner):

@@ -17,9 +17,17 @@ from typing import Any
 from hisa.errors import UsageError
 
 __all__ = [
-    "check_name", "entries", "folder", "locked", "placed_whole", "read_manifest", "remove", "sizes",
-    "sweep", "write_manifest",
-]  # fmt: skip
+    "check_name",
+    "entries",
+    "folder",
+    "locked",
+    "placed_whole",
+    "read_manifest",
+    "remove",
+    "sizes",
+    "sweep",
+    "write_manifest",
+]
 
 _MANIFEST = "manifest.json"
 _DRAFT = ".draft-"

@@ -22,9 +22,15 @@ from hisa.plugins.machines.qemu.template import Template, freeze, ready
 from hisa.screen.geometry import Size
 
 __all__ = [
-    "VmRuntime", "attach", "end", "find_machine", "list_machines", "reap_machines", "snapshot",
+    "VmRuntime",
+    "attach",
+    "end",
+    "find_machine",
+    "list_machines",
+    "reap_machines",
+    "snapshot",
     "template",
-]  # fmt: skip
+]
 
 _YOUNG_SECONDS = 120.0  # chosen by hand
 

@@ -156,9 +156,11 @@ class Connection:
     ) -> None:
         """Hold the connection until it is to be closed, or until nothing more comes."""
         client = Client(
-            watched(transport, self._watch), cache=None, client_info=_about_us(),
+            watched(transport, self._watch),
+            cache=None,
+            client_info=_about_us(),
             read_timeout_seconds=None,
-        )  # fmt: skip
+        )
         try:
             async with client:
                 listed = await self._listed(client)

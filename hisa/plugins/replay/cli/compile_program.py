@@ -29,14 +29,27 @@ __all__ = ["compile_program"]
 @click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
 @click.option("--parameters", is_flag=True, help="Take the parameters that are proposed.")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
-@click.option("--programs", "folder", default=Path("programs"), show_default=True, metavar="DIR",
-              type=click.Path(path_type=Path), help="Where programs are kept.")  # fmt: skip
+@click.option(
+    "--programs",
+    "folder",
+    default=Path("programs"),
+    show_default=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where programs are kept.",
+)
 @click.option("--yes", is_flag=True, help="Take the effects as they were seen, without a question.")
 @click.pass_context
 def compile_program(
-    ctx: click.Context, run: str, others: tuple[str, ...], out: str | None, parameters: bool,
-    env: str | None, folder: Path, yes: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    run: str,
+    others: tuple[str, ...],
+    out: str | None,
+    parameters: bool,
+    env: str | None,
+    folder: Path,
+    yes: bool,
+) -> None:
     """Make a program of RUN, which `hisa replay` does again without a model.
 
     The program says what each act was done to, in words that are found again on another screen,

@@ -56,22 +56,45 @@ def places_of(folder: Path) -> list[Path]:
     )
 )
 @click.argument("name", required=False)
-@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE",
-              help="A parameter of the program; with a dot in its name, one setting.")  # fmt: skip
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the program; with a dot in its name, one setting.",
+)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
-@click.option("--programs", "folder", default=_FOLDER, show_default=True, metavar="DIR",
-              type=click.Path(path_type=Path), help="Where programs are.")  # fmt: skip
-@click.option("--repair", type=click.Choice(["never", "ask", "auto"]), default="never",
-              show_default=True, help="Ask a model for a step that cannot go on.")  # fmt: skip
+@click.option(
+    "--programs",
+    "folder",
+    default=_FOLDER,
+    show_default=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where programs are.",
+)
+@click.option(
+    "--repair",
+    type=click.Choice(["never", "ask", "auto"]),
+    default="never",
+    show_default=True,
+    help="Ask a model for a step that cannot go on.",
+)
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
 @json_option
 @click.pass_context
 def replay(
-    ctx: click.Context, name: str | None, assignments: tuple[str, ...], env: str | None,
-    folder: Path, repair: str, model: str | None, listed: bool,
+    ctx: click.Context,
+    name: str | None,
+    assignments: tuple[str, ...],
+    env: str | None,
+    folder: Path,
+    repair: str,
+    model: str | None,
+    listed: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Do again what `hisa compile` made of a run, and ask no model.
 
     NAME is a program below programs/, or the folder of one. Every target is found again on the
@@ -155,12 +178,18 @@ def _say_list(folder: Path, *, as_json: bool) -> None:
 
     programs = {place.name: read_program(place) for place in places_of(folder)}
     if as_json:
-        print_json([
-            {"name": name, "instruction": program.instruction, "steps": len(program.steps),
-             "parameters": {key: value.value for key, value in program.parameters.items()},
-             "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk}}
-            for name, program in programs.items()
-        ])  # fmt: skip
+        print_json(
+            [
+                {
+                    "name": name,
+                    "instruction": program.instruction,
+                    "steps": len(program.steps),
+                    "parameters": {key: value.value for key, value in program.parameters.items()},
+                    "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk},
+                }
+                for name, program in programs.items()
+            ]
+        )
         return
     for name, program in programs.items():
         values = " ".join(

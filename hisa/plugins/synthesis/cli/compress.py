@@ -20,8 +20,12 @@ _FOLDER = click.Path(path_type=Path)
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
 @model_options("Writes the thoughts; without one, rules do.")
-@click.option("--check", default="rules", type=click.Choice(["rules", "model"]),
-              help="Who compares targets: rules, or the model, which sees both.")  # fmt: skip
+@click.option(
+    "--check",
+    default="rules",
+    type=click.Choice(["rules", "model"]),
+    help="Who compares targets: rules, or the model, which sees both.",
+)
 @click.option("--without", type=_CHECK, multiple=True, help="Switch a check off; more than one.")
 @click.option("--most", type=click.IntRange(1, 20), default=5, help="Actions of a sequence (5).")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")

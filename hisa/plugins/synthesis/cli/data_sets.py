@@ -128,9 +128,15 @@ def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
 @json_option
 @click.pass_context
 def evaluate(
-    ctx: click.Context, /, folder: Path, predictions: Path | None, split: str, *, as_json: bool,
+    ctx: click.Context,
+    /,
+    folder: Path,
+    predictions: Path | None,
+    split: str,
+    *,
+    as_json: bool,
     **how: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Score predicted steps: of the right type, and wholly right.
 
     With --model they are asked for first, one by one, and appended to PREDICTIONS.jsonl
@@ -174,9 +180,12 @@ def evaluate(
 
 
 def _predicted(
-    settings: Settings, built: DataSet, chosen: Sequence[Sample], path: Path | None,
+    settings: Settings,
+    built: DataSet,
+    chosen: Sequence[Sample],
+    path: Path | None,
     how: dict[str, Any],
-) -> Path:  # fmt: skip
+) -> Path:
     """Ask the model for what is lacking in the file of predictions; returns its path."""
     from hisa.plugins.synthesis.data.predicting import predict
     from hisa.plugins.synthesis.exploration import run_alone

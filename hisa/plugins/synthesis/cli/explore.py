@@ -23,19 +23,38 @@ _SECONDS = 10.0
 @click.command()
 @click.argument("subject", metavar="APP|ADDRESS|FILE")
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(0.1, 24 * 60))
-@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64),
-              help="Desktops at once; each takes about one processor.")  # fmt: skip
+@click.option(
+    "--workers",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Desktops at once; each takes about one processor.",
+)
 @click.option("--transitions", type=click.IntRange(1), help="End after so many new ones.")
-@click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
-              metavar="DIR", help="Where to write; goes on with what is there.")  # fmt: skip
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where to write; goes on with what is there.",
+)
 @model_options("Thinks of what is typed into fields; without one, the subject's words are.")
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @json_option
 @click.pass_context
 def explore(
-    ctx: click.Context, /, subject: str, minutes: float, workers: int, transitions: int | None,
-    out: Path, env: str | None, as_json: bool, **how: Any,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    /,
+    subject: str,
+    minutes: float,
+    workers: int,
+    transitions: int | None,
+    out: Path,
+    env: str | None,
+    as_json: bool,
+    **how: Any,
+) -> int:
     """Try what an application offers, and keep what each act changed.
 
     APP is mousepad, calc, writer, files, orders (a shop's pages) or miniwob:PAGE, ADDRESS a page

@@ -189,7 +189,9 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
     proved = [proof for proof in proofs if proof.proved]
     ways = [way.kind for proof in proved for way in proof.other_ways if way.passed]
     return {
-        "candidates": candidates, "tried": len(proofs), "proved": len(proved),
+        "candidates": candidates,
+        "tried": len(proofs),
+        "proved": len(proved),
         "refused": dict(Counter(one.reason for one in proofs if not one.proved).most_common()),
         "mutants": {
             "killed": sum(one.killed for one in mutants),
@@ -197,10 +199,11 @@ def sums(proofs: list[Proof], candidates: int) -> dict[str, Any]:
             "of": len(mutants),
         },
         "equivalent": sum(proof.equivalent for proof in proofs),
-        "not_done": sum(proof.not_done for proof in proofs), "other_ways": dict(Counter(ways)),
+        "not_done": sum(proof.not_done for proof in proofs),
+        "other_ways": dict(Counter(ways)),
         "seconds": round(sum(proof.seconds for proof in proofs), 1),
         "desktops": sum(proof.desktops for proof in proofs),
-    }  # fmt: skip
+    }
 
 
 def _print(summary: dict[str, Any], folder: Path) -> None:

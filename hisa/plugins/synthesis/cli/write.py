@@ -51,18 +51,27 @@ def model_options(use: str) -> Callable[[_Command], _Command]:
 @click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option(
-    "--goal", type=click.Choice(["effect", "broad"]), default="effect", show_default=True,
+    "--goal",
+    type=click.Choice(["effect", "broad"]),
+    default="effect",
+    show_default=True,
     help="What each act shows it can do, or a wider task that it is a step of (takes a model).",
-)  # fmt: skip
+)
 @click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")
 @click.option(
-    "--references", type=_COUNT, default=0, metavar="N",
+    "--references",
+    type=_COUNT,
+    default=0,
+    metavar="N",
     help="The paper's two references, N each: tasks that a model thinks of on first screens (0).",
-)  # fmt: skip
+)
 @click.option(
-    "--most-per-menu", type=click.FloatRange(1, 100), default=15.0, metavar="PERCENT",
+    "--most-per-menu",
+    type=click.FloatRange(1, 100),
+    default=15.0,
+    metavar="PERCENT",
     help="Of the tasks, from one menu or dialog (15).",
-)  # fmt: skip
+)
 @click.option("--seed", type=int, default=0, help="Of what is drawn: chains, examples (0).")
 @json_option
 @click.pass_context

@@ -38,10 +38,15 @@ class Builder:
         manifest = read_manifest(trajectory.folder)
         task, version = manifest.task, manifest.versions.get("hisa", "")
         provenance = Provenance(
-            run=trajectory.id, task=task.id, source=task.format or task.benchmark or "own",
-            model=trajectory.policy, machine=manifest.environment, hisa=version,
-            licence=self.licence, score=trajectory.score,
-        )  # fmt: skip
+            run=trajectory.id,
+            task=task.id,
+            source=task.format or task.benchmark or "own",
+            model=trajectory.policy,
+            machine=manifest.environment,
+            hisa=version,
+            licence=self.licence,
+            score=trajectory.score,
+        )
         common: dict[str, Any] = {"instruction": task.instruction, "provenance": provenance}
         common |= {"keys": keys_of(task, trajectory.seed), "copies": copies}
         for steps, thought in self._merged(trajectory):
@@ -84,13 +89,22 @@ class Builder:
         elements = [e for e in shown if e.lies_on((size.width, size.height)) and (e.name or e.text)]
         self.images |= {seen.image.stem: seen.image for seen in (look, last.after) if seen}
         return Sample(
-            id=f"{common['provenance'].run}/{first.number}", thought=thought, action=action,
-            tool="gui_action" if actions else first.tool, image=look.image.stem,
-            after=last.after.image.stem if last.after else "", size=(size.width, size.height),
-            screen=(look.size.width, look.size.height), window=look.window,
-            elements=tuple(elements), targets=tuple(_targets(steps, size)),
-            step=first.number, last=last.number, ends=last.ends, **common,
-        )  # fmt: skip
+            id=f"{common['provenance'].run}/{first.number}",
+            thought=thought,
+            action=action,
+            tool="gui_action" if actions else first.tool,
+            image=look.image.stem,
+            after=last.after.image.stem if last.after else "",
+            size=(size.width, size.height),
+            screen=(look.size.width, look.size.height),
+            window=look.window,
+            elements=tuple(elements),
+            targets=tuple(_targets(steps, size)),
+            step=first.number,
+            last=last.number,
+            ends=last.ends,
+            **common,
+        )
 
 
 def _unusable(step: TrajectoryStep) -> str:

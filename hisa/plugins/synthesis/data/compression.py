@@ -83,9 +83,13 @@ class CompressedRun(BaseModel, frozen=True):
 
 
 async def compress_all(
-    left: Sequence[Trajectory], runs: list[CompressedRun], settings: Settings | None, out: Path,
-    tell: Callable[[str], None], **how: Any,
-) -> int:  # fmt: skip
+    left: Sequence[Trajectory],
+    runs: list[CompressedRun],
+    settings: Settings | None,
+    out: Path,
+    tell: Callable[[str], None],
+    **how: Any,
+) -> int:
     """Compress runs one after the other; how many were left because a machine broke.
 
     Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
@@ -113,10 +117,15 @@ async def compress_all(
 
 
 async def compress(
-    trajectory: Trajectory, folder: Path, writer: Writer | None = None, *,
-    without: Collection[Refusal] = (), most: int = 5, by_model: bool = False,
+    trajectory: Trajectory,
+    folder: Path,
+    writer: Writer | None = None,
+    *,
+    without: Collection[Refusal] = (),
+    most: int = 5,
+    by_model: bool = False,
     environment: Environment | None = None,
-) -> CompressedRun:  # fmt: skip
+) -> CompressedRun:
     """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
 
     ``by_model`` lets the writer decide check 2; what the rules merge is played beside it.
@@ -144,9 +153,13 @@ async def compress(
     acting = tuple(one for one in sequences if one.atoms[0].source)
     steps, plays = len({atom.step for atom in atoms if atom.actions}), len(player.played)
     return CompressedRun(
-        run=run.id, steps=steps, sequences=acting, pairs=pairs, plays=plays,
+        run=run.id,
+        steps=steps,
+        sequences=acting,
+        pairs=pairs,
+        plays=plays,
         replayed_by_rules=by_rules,
-    )  # fmt: skip
+    )
 
 
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
@@ -172,9 +185,11 @@ def _kept(look: Observation, folder: Path) -> Look:
 
 
 async def _sequences(
-    trajectory: Trajectory, parts: Sequence[tuple[Atom, ...]], verdicts: Sequence[Verdict],
+    trajectory: Trajectory,
+    parts: Sequence[tuple[Atom, ...]],
+    verdicts: Sequence[Verdict],
     writer: Writer | None,
-) -> list[SequenceRecord]:  # fmt: skip
+) -> list[SequenceRecord]:
     records: list[SequenceRecord] = []
     thoughts: list[str] = []
     for part, (replayed, detail) in zip(parts, verdicts, strict=True):
@@ -190,11 +205,21 @@ async def _sequences(
         look = part[0].before
         files = (look.image, look.elements_path) if look else (None, None)
         image, elements = (file.stem if file else "" for file in files)
-        records.append(SequenceRecord(
-            run=trajectory.id, first_step=part[0].step, last_step=part[-1].step, count=len(part),
-            thought=thought, writer=by, image=image, elements=elements, atoms=tuple(atoms),
-            replayed=replayed, detail=detail,
-        ))  # fmt: skip
+        records.append(
+            SequenceRecord(
+                run=trajectory.id,
+                first_step=part[0].step,
+                last_step=part[-1].step,
+                count=len(part),
+                thought=thought,
+                writer=by,
+                image=image,
+                elements=elements,
+                atoms=tuple(atoms),
+                replayed=replayed,
+                detail=detail,
+            )
+        )
     return records
 
 
@@ -213,14 +238,18 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "trajectories": sum(bool(run.sequences) for run in runs),
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
         "left_out": dict(Counter(run.left_out for run in runs if run.left_out)),
-        "steps": sum(run.steps for run in runs), "actions": sum(lengths),
+        "steps": sum(run.steps for run in runs),
+        "actions": sum(lengths),
         "compressed_steps": len(lengths),
         "actions_a_step": round(sum(lengths) / max(1, len(lengths)), 2),
         "lengths": dict(sorted(Counter(lengths).items())),
-        "pairs": sum(len(run.pairs) for run in runs), "refused": dict(Counter(refused)),
-        "merged": len(merged), "replayed": dict(Counter(one.replayed for one in merged)),
-        "plays": sum(run.plays for run in runs), "asked_of_the_model": len(asked),
+        "pairs": sum(len(run.pairs) for run in runs),
+        "refused": dict(Counter(refused)),
+        "merged": len(merged),
+        "replayed": dict(Counter(one.replayed for one in merged)),
+        "plays": sum(run.plays for run in runs),
+        "asked_of_the_model": len(asked),
         "model_says_same": sum(bool(pair.same_by_model) for pair in asked),
         "model_as_the_rules": sum(p.same_by_model == ("region" not in p.refusals) for p in asked),
         "replayed_by_rules": dict(by_rules),
-    }  # fmt: skip
+    }

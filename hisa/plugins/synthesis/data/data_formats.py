@@ -57,10 +57,12 @@ def write_samples(data: DataSet, count: int, seed: int = 0) -> Path:
     page = templates(Path(__file__).resolve().parents[1])
     page.filters |= {"line": one_line}
     text = page.get_template("samples_page.html.j2").render(
-        data=data, samples=shown, pairs={sample.id: list(pairs(sample)) for sample in shown},
+        data=data,
+        samples=shown,
+        pairs={sample.id: list(pairs(sample)) for sample in shown},
         splits=Counter(sample.split for sample in data.samples),
         pictures=embed((sample.image, data.image(sample.image)) for sample in shown),
-    )  # fmt: skip
+    )
     replace_file(data.folder / "samples.html", text.encode("utf-8", "replace"))
     return data.folder / "samples.html"
 
@@ -123,12 +125,15 @@ def _copy_pictures(data: DataSet, names: Iterable[str], folder: Path) -> None:
 def _osworld_line(number: int, sample: Sample) -> dict[str, Any]:
     info = {"sample": sample.id, "split": sample.split, "before_file": f"{sample.image}.png"}
     return {
-        "step_num": number, "action_timestamp": str(sample.step),
-        "action": _osworld_action(sample), "response": sample.thought,
-        "reward": 0, "done": sample.ends,
+        "step_num": number,
+        "action_timestamp": str(sample.step),
+        "action": _osworld_action(sample),
+        "response": sample.thought,
+        "reward": 0,
+        "done": sample.ends,
         "info": {**info, "instruction": sample.instruction, **sample.provenance.model_dump()},
         "screenshot_file": sample.after and f"{sample.after}.png",
-    }  # fmt: skip
+    }
 
 
 def _osworld_action(sample: Sample) -> str:

@@ -31,9 +31,15 @@ _TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself e
 
 
 async def predict(
-    data: DataSet, chosen: Sequence[Sample], objective: Steps, settings: Settings, path: Path,
-    say: Callable[[str], object], *, bare: bool = False,
-) -> bool:  # fmt: skip
+    data: DataSet,
+    chosen: Sequence[Sample],
+    objective: Steps,
+    settings: Settings,
+    path: Path,
+    say: Callable[[str], object],
+    *,
+    bare: bool = False,
+) -> bool:
     """Ask the settings' model for the steps chosen of a set; True once all are in the file.
 
     Each is written as it comes, and what is there is not asked for again. ``bare`` leaves out the

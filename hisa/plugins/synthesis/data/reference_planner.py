@@ -36,9 +36,14 @@ class ReferenceModel:
 
     by_rules = True
     profile = Profile(
-        name="reference", planner="reference", price=Price(input=0, output=0), small=True,
-        sees_pictures=False, streams=False, image_tokens=0,
-    )  # fmt: skip
+        name="reference",
+        planner="reference",
+        price=Price(input=0, output=0),
+        small=True,
+        sees_pictures=False,
+        streams=False,
+        image_tokens=0,
+    )
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.model

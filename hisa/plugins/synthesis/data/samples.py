@@ -19,8 +19,16 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.text.words import tokens
 
 __all__ = [
-    "Provenance", "Row", "Sample", "SampledElement", "Split", "Target", "by_run", "pairs", "rows",
-]  # fmt: skip
+    "Provenance",
+    "Row",
+    "Sample",
+    "SampledElement",
+    "Split",
+    "Target",
+    "by_run",
+    "pairs",
+    "rows",
+]
 
 LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence", "grounding"]

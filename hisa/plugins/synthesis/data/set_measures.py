@@ -58,12 +58,14 @@ def diversity(samples: Sequence[Sample], embedder: Embedder) -> dict[str, int | 
     instructions = list(dict.fromkeys(sample.instruction for sample in samples))
     runs = by_run(samples)
     return {
-        "tasks": len(instructions), "runs": len(runs), "steps": len(samples),
+        "tasks": len(instructions),
+        "runs": len(runs),
+        "steps": len(samples),
         "instruction_distance": mean_distance(instructions, embedder),
         "action_distance": mean_distance([sample.thought for sample in samples], embedder),
         "words_per_instruction": fmean(len(text.split()) for text in instructions),
         "steps_per_task": len(samples) / len(runs),
-    }  # fmt: skip
+    }
 
 
 def mean_distance(texts: Sequence[str], embedder: Embedder) -> float | None:

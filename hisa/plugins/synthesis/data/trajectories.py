@@ -137,11 +137,18 @@ def trajectory_of(run: Run, *, unfinished: bool = False) -> Trajectory:
         raise UsageError(f"{run.id}: no step has a look and an act", fix="hisa runs ls")
     task = run.manifest.task
     return Trajectory(
-        id=run.id, folder=run.folder, task=task.id, instruction=task.instruction,
-        policy=run.manifest.models.get("planner", ""), seed=run.manifest.seed, steps=steps,
-        score=run.score, success=run.success, status=run.status,
+        id=run.id,
+        folder=run.folder,
+        task=task.id,
+        instruction=task.instruction,
+        policy=run.manifest.models.get("planner", ""),
+        seed=run.manifest.seed,
+        steps=steps,
+        score=run.score,
+        success=run.success,
+        status=run.status,
         by_person=len(run.steps) - len(own),
-    )  # fmt: skip
+    )
 
 
 def read_trajectories(
@@ -187,12 +194,17 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
     if before is None:
         return None
     return TrajectoryStep(
-        record.number, before, after, record.planned.thought, record.tool,
+        record.number,
+        before,
+        after,
+        record.planned.thought,
+        record.tool,
         acts[0].input if len(acts) == 1 else [act.input for act in acts],
         tuple(action for act in acts for action in _actions(act, seen)),
-        ok=all(act.ok for act in acts), ends=any(act.ends for act in acts),
+        ok=all(act.ok for act in acts),
+        ends=any(act.ends for act in acts),
         descriptions=tuple(place.description for place in record.places),
-    )  # fmt: skip
+    )
 
 
 def look_of(run: Run, seen: Observed) -> Look | None:

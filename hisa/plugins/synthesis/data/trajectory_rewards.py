@@ -106,9 +106,13 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
         f"{len(idle)} of {len(steps)} acts changed nothing, {again} again, {failed} failed"
     )
     return Grade(
-        run=trajectory.id, judge=RULES, reason=reason, completion=completion,
-        coherence=coherence, reward=reward,
-    )  # fmt: skip
+        run=trajectory.id,
+        judge=RULES,
+        reason=reason,
+        completion=completion,
+        coherence=coherence,
+        reward=reward,
+    )
 
 
 def _changed(step: TrajectoryStep) -> bool:

@@ -24,9 +24,20 @@ from hisa.errors import InvalidReply
 from hisa.tools.offer import SUMMARY_CHARACTERS
 
 __all__ = [
-    "PROGRAM_CHARACTERS", "TYPES", "Built", "Cases", "FunctionDescription", "Parameter",
-    "ProgramCase", "Requirements", "Try", "Written", "parsed", "same", "too_deep",
-]  # fmt: skip
+    "PROGRAM_CHARACTERS",
+    "TYPES",
+    "Built",
+    "Cases",
+    "FunctionDescription",
+    "Parameter",
+    "ProgramCase",
+    "Requirements",
+    "Try",
+    "Written",
+    "parsed",
+    "same",
+    "too_deep",
+]
 
 PROGRAM_CHARACTERS = 20_000
 """Of a program: ten times what a general function of these needs."""

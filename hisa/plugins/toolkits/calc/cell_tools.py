@@ -10,9 +10,20 @@ from hisa.plugins.toolkits.calc.in_calc import SLOW, Place, calc_tool
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "clear", "comment", "copy", "fill", "find", "formula", "link", "move", "read", "replace",
-    "split", "transpose", "write",
-]  # fmt: skip
+    "clear",
+    "comment",
+    "copy",
+    "fill",
+    "find",
+    "formula",
+    "link",
+    "move",
+    "read",
+    "replace",
+    "split",
+    "transpose",
+    "write",
+]
 
 Cell = Annotated[str, Field(max_length=32_767)] | float | bool | None
 """32,767 characters are the most that a cell of a spreadsheet file may have."""

@@ -10,9 +10,21 @@ from hisa.plugins.toolkits.calc.in_calc import Count, Place, calc_tool
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "border", "delete", "delete_cells", "format_numbers", "freeze", "group", "insert",
-    "insert_cells", "look", "merge", "select", "size", "style", "visible",
-]  # fmt: skip
+    "border",
+    "delete",
+    "delete_cells",
+    "format_numbers",
+    "freeze",
+    "group",
+    "insert",
+    "insert_cells",
+    "look",
+    "merge",
+    "select",
+    "size",
+    "style",
+    "visible",
+]
 
 Lines = Annotated[str, Field(min_length=1, max_length=200)]
 """Rows as "3" or "3:5", columns as "C" or "C:E"; with a sheet in front where it is another."""

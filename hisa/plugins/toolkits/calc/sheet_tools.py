@@ -10,10 +10,23 @@ from hisa.plugins.toolkits.calc.in_calc import SLOW, calc_tool
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "export", "name_range", "overview", "page", "protect", "recalculate", "redo", "save",
-    "sheet_add", "sheet_copy", "sheet_delete", "sheet_move", "sheet_rename", "sheet_show",
-    "sheet_tab", "undo",
-]  # fmt: skip
+    "export",
+    "name_range",
+    "overview",
+    "page",
+    "protect",
+    "recalculate",
+    "redo",
+    "save",
+    "sheet_add",
+    "sheet_copy",
+    "sheet_delete",
+    "sheet_move",
+    "sheet_rename",
+    "sheet_show",
+    "sheet_tab",
+    "undo",
+]
 
 SheetName = Annotated[str, Field(min_length=1, max_length=255)]
 Steps = Annotated[int, Field(ge=1, le=100)]

@@ -11,16 +11,34 @@ from hisa.plugins.toolkits.calc.in_calc import SLOW, Place, calc_tool
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "chart", "chart_delete", "chart_edit", "filter", "filter_buttons", "highlight", "pivot",
-    "pivot_delete", "pivot_refresh", "remove_duplicates", "sort", "validate",
-]  # fmt: skip
+    "chart",
+    "chart_delete",
+    "chart_edit",
+    "filter",
+    "filter_buttons",
+    "highlight",
+    "pivot",
+    "pivot_delete",
+    "pivot_refresh",
+    "remove_duplicates",
+    "sort",
+    "validate",
+]
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[Sequence[Name], Field(max_length=64)]
 ChartKind = Literal[
-    "column", "bar", "stacked column", "stacked bar", "line", "area", "pie", "donut", "scatter",
+    "column",
+    "bar",
+    "stacked column",
+    "stacked bar",
+    "line",
+    "area",
+    "pie",
+    "donut",
+    "scatter",
     "net",
-]  # fmt: skip
+]
 Legend = bool | Literal["top", "bottom", "left", "right"]
 Function = Literal["sum", "count", "average", "max", "min", "product", "countnums", "stdev", "var"]
 

@@ -210,9 +210,13 @@ def restart() -> Any:
     port = port or OWN_PORT
     line = [program, *_kept_flags(old), f"--remote-debugging-port={port}"]
     subprocess.Popen(
-        [*line, "--restore-last-session"], cwd=Path.home(), start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [*line, "--restore-last-session"],
+        cwd=Path.home(),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     wait_until(lambda: _answers(port), _STARTS, f"the new browser does not answer on port {port}")
     with contextlib.suppress(Refused):
         wait_until(lambda: len(targets(port)) >= len(before or [""]), _RESTORES, "")

@@ -26,9 +26,20 @@ if TYPE_CHECKING:
     from typing import Self  # newer than the Python of some machines
 
 __all__ = [
-    "OWN_PORT", "Devtools", "Process", "Tab", "ask", "chosen", "found_port", "front", "own_page",
-    "port_of", "processes", "targets", "whole_browser",
-]  # fmt: skip
+    "OWN_PORT",
+    "Devtools",
+    "Process",
+    "Tab",
+    "ask",
+    "chosen",
+    "found_port",
+    "front",
+    "own_page",
+    "port_of",
+    "processes",
+    "targets",
+    "whole_browser",
+]
 
 _NAMES = ("chromium", "chromium-browser", "chrome", "google-chrome", "brave", "msedge")
 OWN_PORT = 1336

@@ -309,9 +309,12 @@ def screenshot(path: str, whole: bool) -> Any:
     with front() as tab:
         given: dict[str, Any] = {"clip": _whole(tab)} if whole else {}
         data = tab.call(
-            "Page.captureScreenshot", format="png", captureBeyondViewport=whole, seconds=60.0,
+            "Page.captureScreenshot",
+            format="png",
+            captureBeyondViewport=whole,
+            seconds=60.0,
             **given,
-        )  # fmt: skip
+        )
     return _written(file, data["data"])
 
 
@@ -324,9 +327,7 @@ def pdf(path: str, landscape: bool) -> Any:
     """Writes the page as a PDF, and returns where it is and its size."""
     file = _new(path, ".pdf")
     with front() as tab:
-        data = tab.call(
-            "Page.printToPDF", landscape=landscape, printBackground=True, seconds=60.0
-        )  # fmt: skip
+        data = tab.call("Page.printToPDF", landscape=landscape, printBackground=True, seconds=60.0)
     return _written(file, data["data"])
 
 
@@ -355,9 +356,11 @@ def download(link: str, folder: str, nth: int, limit: float) -> Any:
     with whole_browser() as browser, front(acts=True) as tab:
         held = tab.page("hold", pools=["place"], target=link, nth=nth)
         browser.call(
-            "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(place),
+            "Browser.setDownloadBehavior",
+            behavior="allow",
+            downloadPath=str(place),
             eventsEnabled=True,
-        )  # fmt: skip
+        )
         if held["href"]:
             tab.page("save", name="")
         else:

@@ -7,6 +7,9 @@ from .office_bridge import serve
 
 if __name__ == "__main__":
     serve(
-        calc_cells.FUNCTIONS | calc_charts.FUNCTIONS | calc_look.FUNCTIONS
-        | calc_sheets.FUNCTIONS | calc_tables.FUNCTIONS
-    )  # fmt: skip
+        calc_cells.FUNCTIONS
+        | calc_charts.FUNCTIONS
+        | calc_look.FUNCTIONS
+        | calc_sheets.FUNCTIONS
+        | calc_tables.FUNCTIONS
+    )

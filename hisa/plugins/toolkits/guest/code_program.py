@@ -48,9 +48,14 @@ def _run(*words: str) -> str:
     line = [_command(), *words]
     try:
         done = subprocess.run(
-            line, capture_output=True, text=True, errors="replace", timeout=_SECONDS,
-            stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+            line,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise Refused(f"{Path(line[0]).name} did not end within {_SECONDS:g} s") from error
     if done.returncode:

@@ -49,8 +49,12 @@ def to_bin(path: Path) -> None:
     """
     done = subprocess.run(
         ["gio", "trash", "--", os.fspath(path)],
-        capture_output=True, text=True, errors="replace", timeout=_BIN_SECONDS, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_BIN_SECONDS,
+        check=False,
+    )
     if done.returncode or os.path.lexists(path):
         said = done.stderr.strip() or "it is still there"
         raise Refused(f"{str(path)!r} did not go to the bin: {said}")

@@ -322,8 +322,12 @@ def info(path: str) -> dict[str, Any]:
 def _type(path: Path) -> str:
     done = subprocess.run(
         ["gio", "info", "-a", "standard::content-type", "--", os.fspath(path)],
-        capture_output=True, text=True, errors="replace", timeout=GIO_SECONDS, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=GIO_SECONDS,
+        check=False,
+    )
     said = re.search(r"standard::content-type: (\S+)", done.stdout)
     return said[1] if said else mimetypes.guess_type(path.name)[0] or "not known"
 

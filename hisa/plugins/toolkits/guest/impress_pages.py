@@ -74,11 +74,12 @@ def read(desk: Desk, slide: str) -> str:
 
 def _cells(model: Any) -> list[str]:
     return [
-        "    " + " | ".join(
+        "    "
+        + " | ".join(
             model.getCellByPosition(column, row).String for column in range(model.ColumnCount)
         )
         for row in range(model.RowCount)
-    ]  # fmt: skip
+    ]
 
 
 def _notes(slide: Any) -> Any:

@@ -11,9 +11,21 @@ from .office_bridge import Desk, Refused
 from .writer_ranges import excerpt, note_of
 
 __all__ = [
-    "KINDS", "Unrecorded", "box_of", "called", "chosen_slides", "cursor_over", "cursors",
-    "fill", "number_of", "one_slide", "place", "shapes", "slides", "told",
-]  # fmt: skip
+    "KINDS",
+    "Unrecorded",
+    "box_of",
+    "called",
+    "chosen_slides",
+    "cursor_over",
+    "cursors",
+    "fill",
+    "number_of",
+    "one_slide",
+    "place",
+    "shapes",
+    "slides",
+    "told",
+]
 
 _NO_NUMBERING = 5
 """com.sun.star.style.NumberingType: neither a bullet nor a number."""

@@ -25,9 +25,17 @@ import unohelper  # type: ignore[import-not-found]
 from .office_dialogs import front_title, modal_dialogs
 
 __all__ = [
-    "Desk", "Faulty", "Refused", "Unchanged", "UnoError", "changes", "looks", "serve", "setting",
+    "Desk",
+    "Faulty",
+    "Refused",
+    "Unchanged",
+    "UnoError",
+    "changes",
+    "looks",
+    "serve",
+    "setting",
     "works",
-]  # fmt: skip
+]
 
 UnoError: Any = uno.getClass("com.sun.star.uno.Exception")
 _Disposed: Any = uno.getClass("com.sun.star.lang.DisposedException")

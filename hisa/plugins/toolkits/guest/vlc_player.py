@@ -411,9 +411,13 @@ def snapshot() -> Any:
 def known() -> dict[str, tuple[str, str]]:
     """Returns the options that VLC knows, by name: the kind of value, and a line of help."""
     said = subprocess.run(
-        ["vlc", "-H", "--no-color"], capture_output=True, text=True, errors="replace",
-        timeout=60, check=False,
-    )  # fmt: skip
+        ["vlc", "-H", "--no-color"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+        check=False,
+    )
     found: dict[str, tuple[str, str]] = {}
     lines = said.stdout.splitlines()
     for at, line in enumerate(lines):
@@ -494,9 +498,13 @@ def restart() -> Any:
     line = [program, *_flags(old.words[1:]), *_http(old)]
     line += ["--no-playlist-autostart", "--", *entries]
     subprocess.Popen(
-        line, cwd=Path.home(), start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        line,
+        cwd=Path.home(),
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     wait_until(_answers, _STARTS, "the new VLC does not answer")
     if entries:
         wait_until(
@@ -523,11 +531,24 @@ def _kept(old: Player) -> tuple[list[str], int | None, int]:
 def _by_bus() -> tuple[list[str], int | None, int]:
     """The same, as far as the session's bus tells it: of the entry that plays alone."""
     said = subprocess.run(
-        ["gdbus", "call", "--session", "--dest", "org.mpris.MediaPlayer2.vlc",
-         "--object-path", "/org/mpris/MediaPlayer2", "--method",
-         "org.freedesktop.DBus.Properties.GetAll", "org.mpris.MediaPlayer2.Player"],
-        capture_output=True, text=True, errors="replace", timeout=_ANSWER, check=False,
-    )  # fmt: skip
+        [
+            "gdbus",
+            "call",
+            "--session",
+            "--dest",
+            "org.mpris.MediaPlayer2.vlc",
+            "--object-path",
+            "/org/mpris/MediaPlayer2",
+            "--method",
+            "org.freedesktop.DBus.Properties.GetAll",
+            "org.mpris.MediaPlayer2.Player",
+        ],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_ANSWER,
+        check=False,
+    )
     uri = re.search(r"'xesam:url': <'([^']+)'>", said.stdout)
     place = re.search(r"'Position': <int64 (\d+)>", said.stdout)
     if not uri:

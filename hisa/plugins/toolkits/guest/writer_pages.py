@@ -75,9 +75,11 @@ def page(
     target, steps = _page_style(desk, style), _begin(desk)
     _set_size(target, paper, landscape, lengths.pop("width_cm"), lengths.pop("height_cm"))
     margins = {
-        "top_cm": "TopMargin", "bottom_cm": "BottomMargin",
-        "left_cm": "LeftMargin", "right_cm": "RightMargin",
-    }  # fmt: skip
+        "top_cm": "TopMargin",
+        "bottom_cm": "BottomMargin",
+        "left_cm": "LeftMargin",
+        "right_cm": "RightMargin",
+    }
     properties: dict[str, Any] = {
         margins[name]: hundredths(value) for name, value in lengths.items() if value is not None
     }

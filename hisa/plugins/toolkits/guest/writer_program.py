@@ -42,6 +42,10 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
 if __name__ == "__main__":
     own = {"save": save, "export": export, **office_files.walks("writer")}
     serve(
-        own | writer_text.FUNCTIONS | writer_format.FUNCTIONS | writer_pages.FUNCTIONS
-        | writer_tables.FUNCTIONS | writer_parts.FUNCTIONS
-    )  # fmt: skip
+        own
+        | writer_text.FUNCTIONS
+        | writer_format.FUNCTIONS
+        | writer_pages.FUNCTIONS
+        | writer_tables.FUNCTIONS
+        | writer_parts.FUNCTIONS
+    )

@@ -12,9 +12,20 @@ import uno  # type: ignore[import-not-found]
 from .office_bridge import Desk, Refused
 
 __all__ = [
-    "PARAGRAPH_BREAK", "body", "chosen", "elements", "enum", "excerpt", "is_table", "named",
-    "new_paragraph", "note_of", "place_of_its_own", "places", "style_called",
-]  # fmt: skip
+    "PARAGRAPH_BREAK",
+    "body",
+    "chosen",
+    "elements",
+    "enum",
+    "excerpt",
+    "is_table",
+    "named",
+    "new_paragraph",
+    "note_of",
+    "place_of_its_own",
+    "places",
+    "style_called",
+]
 
 PARAGRAPH_BREAK = 0
 _PART = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")

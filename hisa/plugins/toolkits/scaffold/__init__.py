@@ -16,8 +16,13 @@ from string import Template
 from hisa.errors import UsageError
 
 __all__ = [
-    "check_name", "fill_template", "install_command", "module_of", "new_folder", "write_plugin",
-]  # fmt: skip
+    "check_name",
+    "fill_template",
+    "install_command",
+    "module_of",
+    "new_folder",
+    "write_plugin",
+]
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _LONGEST = 40

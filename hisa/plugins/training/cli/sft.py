@@ -166,9 +166,13 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
 
         def after_epoch(epoch: int, loss: float, entropy: float) -> None:
             row = MetricsRow(
-                update=epoch, phase="sft", version=policy.version, loss=loss, entropy=entropy,
+                update=epoch,
+                phase="sft",
+                version=policy.version,
+                loss=loss,
+                entropy=entropy,
                 steps=len(samples),
-            )  # fmt: skip
+            )
             if epoch in (1, settings.epochs):
                 with_greedy(row, evaluate(rollouts, policy, evaluation_draws(how["pages"], 20)))
             names = ["one-epoch"] if epoch == 1 else []

@@ -59,9 +59,15 @@ def write_suite(folder: Path) -> Path:
 
 
 def _screen(
-    folder: Path, name: str, drawn: dict[str, Box], known: dict[str, Box],
-    *, size: tuple[int, int], split: str, app: str,
-) -> None:  # fmt: skip
+    folder: Path,
+    name: str,
+    drawn: dict[str, Box],
+    known: dict[str, Box],
+    *,
+    size: tuple[int, int],
+    split: str,
+    app: str,
+) -> None:
     draw(folder / "screens" / f"{name}.png", drawn, size, letters=size[0] // 40)
     states = ["enabled", "sensitive", "showing", "visible"]
     window = {"id": "1", "title": "Window", "app": app, "box": [0, 0, *size], "active": True}
@@ -75,12 +81,16 @@ def _screen(
         "windows": [window],
         "elements": [
             {
-                "role": "push button", "name": text, "box": box, "states": states,
-                "app": app, "window": "Window",
+                "role": "push button",
+                "name": text,
+                "box": box,
+                "states": states,
+                "app": app,
+                "window": "Window",
             }
             for text, box in known.items()
         ],
-    }  # fmt: skip
+    }
     (folder / "screens" / f"{name}.json").write_text(json.dumps(tree))
 
 

@@ -65,9 +65,10 @@ def test_thirty_two_attempts_survive_the_death_of_a_worker_and_of_the_whole_comm
     assert running
     ended = {(row["task"], row["repeat"]) for row in lines(out) if row["type"] == "finished"}
     open_now = [
-        row for row in lines(out)
+        row
+        for row in lines(out)
         if row["type"] == "started" and (row["task"], row["repeat"]) not in ended
-    ]  # fmt: skip
+    ]
     os.kill(int(open_now[-1]["worker"].rsplit(":", 1)[1]), signal.SIGKILL)
     await_that(lambda: any(row["type"] == "lost" for row in lines(out)), process)
     before = finished()
@@ -166,13 +167,25 @@ def test_ablations_are_rows_of_one_table(tmp_path: Path) -> None:
     write_task(tmp_path / "tasks", "ada")
     out = tmp_path / "bench"
     hisa(tmp_path).json(
-        "bench", "run", f"own:{tmp_path / 'tasks'}", "--out", str(out), "--ablate", "full",
-        "--ablate", "no-abstraction+no-patterns", "--workers", "2", *FIXED,
-    )  # fmt: skip
+        "bench",
+        "run",
+        f"own:{tmp_path / 'tasks'}",
+        "--out",
+        str(out),
+        "--ablate",
+        "full",
+        "--ablate",
+        "no-abstraction+no-patterns",
+        "--workers",
+        "2",
+        *FIXED,
+    )
     written = hisa(tmp_path).run("bench", "report", str(out))
     assert [Path(line).name for line in written.splitlines()] == [
-        "report.md", "report.json", "report.html",
-    ]  # fmt: skip
+        "report.md",
+        "report.json",
+        "report.html",
+    ]
     report = json.loads((out / "report.json").read_text("utf-8"))
     full, raw = report["variants"]
     assert raw["name"] == "no-abstraction+no-patterns"

@@ -147,8 +147,10 @@ def test_sequences_and_actions_by_domain_are_printed_of_a_bench(book: AttemptLed
     assert "| click, click | 1 (25.0%) |" in told
     head, _, *rows = [line.split(" | ") for line in printed(book, "By domain").splitlines()[2:]]
     assert {row[0]: row[head.index("A/S")].split()[0] for row in rows} == {
-        "| excel": "1.50", "| jupyter": "2.00", "| Overall": "1.80",
-    }  # fmt: skip
+        "| excel": "1.50",
+        "| jupyter": "2.00",
+        "| Overall": "1.80",
+    }
     assert "no table" in printed(book, "Sequences")
 
 

@@ -240,11 +240,18 @@ def answer(outcome: str, *, box: bool = True, split: str = "train", **more: Any)
     point = None if outcome == "refused" else (1.0, 1.0)
     return Answer.model_validate(
         {
-            "target": "t:1", "screen": "form", "app": "forms", "split": split, "kind": "name",
-            "description": "it", "box": (0, 0, 9, 9) if box else None, "outcome": outcome,
-            "point": point, **more,
+            "target": "t:1",
+            "screen": "form",
+            "app": "forms",
+            "split": split,
+            "kind": "name",
+            "description": "it",
+            "box": (0, 0, 9, 9) if box else None,
+            "outcome": outcome,
+            "point": point,
+            **more,
         }
-    )  # fmt: skip
+    )
 
 
 def test_the_numbers_by_hand() -> None:
@@ -348,9 +355,17 @@ def test_a_model_that_breaks_does_not_take_the_answers_with_it(
     data = tmp_path / "answers.json"
     with FakeServer(["(85,55)", "(205,55)"]) as server:  # then it runs out of script
         said = Command(tmp_path, url=server.url).refused(
-            "--set", "models.grounder.model=gta1-7b", "bench", "grounding", str(folder),
-            "--grounder", "vision", "--json", str(data), code=3,
-        )  # fmt: skip
+            "--set",
+            "models.grounder.model=gta1-7b",
+            "bench",
+            "grounding",
+            str(folder),
+            "--grounder",
+            "vision",
+            "--json",
+            str(data),
+            code=3,
+        )
     assert f"stopped: 2 of {len(TARGETS)} descriptions" in said
     assert len(json.loads(data.read_text())["answers"]) == 2
 

@@ -119,7 +119,11 @@ def _is_flat(picture: Image.Image, edges: tuple[int, int, int, int]) -> bool:
     """Whether the box and the two pixels around it are of one colour; an empty cell has a frame."""
     left, top, right, bottom = edges
     around = (left - 2, top - 2, right + 2, bottom + 2)
-    inside = (max(around[0], 0), max(around[1], 0),
-              min(around[2], picture.width), min(around[3], picture.height))  # fmt: skip
+    inside = (
+        max(around[0], 0),
+        max(around[1], 0),
+        min(around[2], picture.width),
+        min(around[3], picture.height),
+    )
     ranges = picture.crop(inside).getextrema()
     return all(high - low < FLAT for low, high in ranges)  # type: ignore[misc]

@@ -109,9 +109,17 @@ def test_two_workers_on_two_guests_that_break(tmp_path: Path) -> None:
     out = tmp_path / "bench"
     with one, other:
         sums = hisa(tmp_path).json(
-            "bench", "run", f"own:{tmp_path / 'tasks'}", "--env", f"guest={one.url},{other.url}",
-            "--workers", "2", "--out", str(out), *FIXED,
-        )  # fmt: skip
+            "bench",
+            "run",
+            f"own:{tmp_path / 'tasks'}",
+            "--env",
+            f"guest={one.url},{other.url}",
+            "--workers",
+            "2",
+            "--out",
+            str(out),
+            *FIXED,
+        )
         reverted = one.restored + other.restored
     assert (sums["slots"], sums["scored"], sums["succeeded"]) == (4, 4, 4)
     assert sums["environment_errors"] >= 2
@@ -129,9 +137,16 @@ def test_a_machine_that_cannot_be_reverted_gives_up_without_a_score(tmp_path: Pa
     out = tmp_path / "bench"
     with StockGuest() as guest:
         sums = hisa(tmp_path, revert="sh -c 'echo no snapshot; exit 7'").json(
-            "bench", "run", f"own:{tmp_path / 'tasks'}", "--env", f"guest={guest.url}",
-            "--out", str(out), *FIXED, code=3,
-        )  # fmt: skip
+            "bench",
+            "run",
+            f"own:{tmp_path / 'tasks'}",
+            "--env",
+            f"guest={guest.url}",
+            "--out",
+            str(out),
+            *FIXED,
+            code=3,
+        )
     assert (sums["scored"], sums["given_up"], sums["environment_errors"]) == (0, 1, 3)
     rows = [json.loads(line) for line in (out / "attempts.jsonl").read_text().splitlines()]
     said = [row["message"] for row in rows if row["type"] == "finished"]

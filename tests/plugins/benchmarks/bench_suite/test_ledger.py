@@ -326,8 +326,11 @@ except EnvironmentFailed as error:
 """
     done = subprocess.run(
         [sys.executable, "-c", script, tmp_path],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
     path = tmp_path / "bench" / "attempts.jsonl"
     assert done.stdout == f"cannot write {path}: the disk took only a part of it\ndf -h\n"
     lines = (tmp_path / "bench" / "attempts.jsonl").read_bytes()

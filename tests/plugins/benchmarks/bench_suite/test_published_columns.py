@@ -28,9 +28,17 @@ def asked(home: Path, suite: Path) -> tuple[str, list[dict[str, Any]]]:
     data = home / "answers.json"
     with FakeServer(then=answer) as server:
         printed = Command(home, url=server.url).run(
-            "--set", "models.grounder.model=gta1-7b", "bench", "grounding", str(suite),
-            "--grounder", "vision", "--full-size", "--json", str(data),
-        )  # fmt: skip
+            "--set",
+            "models.grounder.model=gta1-7b",
+            "bench",
+            "grounding",
+            str(suite),
+            "--grounder",
+            "vision",
+            "--full-size",
+            "--json",
+            str(data),
+        )
     (part,) = json.loads(data.read_text())["parts"]
     return printed, part["columns"]
 
@@ -54,10 +62,17 @@ def draw(path: Path) -> None:
 
 def pro_row(number: int, group: str, kind: str, instruction: str) -> dict[str, Any]:
     return {
-        "img_filename": "app/1.png", "bbox": [100, 40, 200, 80], "instruction": instruction,
-        "instruction_cn": "某物", "id": f"app_{number}", "application": "app",
-        "platform": "linux", "img_size": [336, 224], "ui_type": kind, "group": group,
-    }  # fmt: skip
+        "img_filename": "app/1.png",
+        "bbox": [100, 40, 200, 80],
+        "instruction": instruction,
+        "instruction_cn": "某物",
+        "id": f"app_{number}",
+        "application": "app",
+        "platform": "linux",
+        "img_size": [336, 224],
+        "ui_type": kind,
+        "group": group,
+    }
 
 
 @pytest.mark.process
@@ -91,9 +106,12 @@ def test_screenspot_pro_has_six_domains_by_text_and_icon(tmp_path: Path) -> None
 def test_screenspot_v2_has_three_domains_by_the_names_of_its_lists(tmp_path: Path) -> None:
     def row(picture: str, kind: str, words: str) -> dict[str, Any]:
         return {
-            "img_filename": picture, "bbox": [100, 40, 100, 40], "instruction": words,
-            "data_type": kind, "data_source": "ios",
-        }  # fmt: skip
+            "img_filename": picture,
+            "bbox": [100, 40, 100, 40],
+            "instruction": words,
+            "data_type": kind,
+            "data_source": "ios",
+        }
 
     for name, answers in {"mobile": "right", "desktop": "wrong", "web": "right"}.items():
         picture = f"{name}_1.png"
@@ -112,21 +130,31 @@ def test_screenspot_v2_has_three_domains_by_the_names_of_its_lists(tmp_path: Pat
 def osworld_g(home: Path) -> Path:
     def row(ident: str, kind: str, words: str) -> dict[str, Any]:
         return {
-            "id": ident, "image_path": "1.png", "image_size": [336, 224], "instruction": words,
-            "box_type": kind, "box_coordinates": [100, 40, 100, 40], "GUI_types": ["Button"],
-        }  # fmt: skip
+            "id": ident,
+            "image_path": "1.png",
+            "image_size": [336, 224],
+            "instruction": words,
+            "box_type": kind,
+            "box_coordinates": [100, 40, 100, 40],
+            "GUI_types": ["Button"],
+        }
 
     rows = [
-        row("a-0", "bbox", "right in two of them"), row("a-1", "bbox", "wrong of layout"),
-        row("a-2", "bbox", "right of a handle"), row("a-3", "refusal", "lost as it should be"),
+        row("a-0", "bbox", "right in two of them"),
+        row("a-1", "bbox", "wrong of layout"),
+        row("a-2", "bbox", "right of a handle"),
+        row("a-3", "refusal", "lost as it should be"),
         row("a-4", "refusal", "wrong since it is absent"),
-    ]  # fmt: skip
+    ]
     write(home / "OSWorld-G.json", rows)
     draw(home / "images" / "1.png")
     names = {
-        "text_matching": ["a-0"], "element_recognition": ["a-0"], "layout_understanding": ["a-1"],
-        "fine_grained_manipulation": ["a-2"], "refusal": ["a-3", "a-4"],
-    }  # fmt: skip
+        "text_matching": ["a-0"],
+        "element_recognition": ["a-0"],
+        "layout_understanding": ["a-1"],
+        "fine_grained_manipulation": ["a-2"],
+        "refusal": ["a-3", "a-4"],
+    }
     classified = {name: [{"id": ident} for ident in found] for name, found in names.items()}
     write(home / "classification_result.json", {"classified": classified, "unclassified": []})
     return home

@@ -56,9 +56,19 @@ def test_a_dead_node_loses_only_its_attempts_in_flight(tmp_path: Path, cluster: 
         write_task(tmp_path / "tasks", f"form{number:02}")
     out = tmp_path / "bench"
     arguments = (
-        "bench", "run", f"own:{tmp_path / 'tasks'}", "--workers", "4", "--out", str(out),
-        "--executor", "ray", "--ray", cluster.address, *FIXED,
-    )  # fmt: skip
+        "bench",
+        "run",
+        f"own:{tmp_path / 'tasks'}",
+        "--workers",
+        "4",
+        "--out",
+        str(out),
+        "--executor",
+        "ray",
+        "--ray",
+        cluster.address,
+        *FIXED,
+    )
     process = hisa(tmp_path, seconds=1.0).start(*arguments)
 
     await_that(lambda: any(busy(node, out) for node in nodes), process)

@@ -72,11 +72,16 @@ def test_a_real_desktop_is_looked_at_once_and_only_ready_tasks_are_run(tmp_path:
     assert report["ready"] == 1
     row = dict.fromkeys(("known", "application", "files", "no account"), 2)
     assert report["domains"]["chrome"] == {"tasks": 3, **row, "known": 3, "ready": 0} | {
-        "application": 3, "files": 1,
-    }  # fmt: skip
+        "application": 3,
+        "files": 1,
+    }
     assert {reason["kind"]: reason["tasks"] for reason in report["reasons"]} == {
-        "broken": 1, "piece": 1, "account": 1, "application": 1, "file": 2,
-    }  # fmt: skip
+        "broken": 1,
+        "piece": 1,
+        "account": 1,
+        "application": 1,
+        "file": 2,
+    }
     shown = hisa.run("bench", "coverage", str(tmp_path), "--env", "desktop")
     assert f"list: hisa bench coverage {tmp_path} --env desktop --why application" in shown
     out = tmp_path / "bench"
@@ -246,6 +251,7 @@ def test_data_beside_task_files_is_no_task(tmp_path: Path) -> None:
     files = load_folder(tmp_path)
     assert {file.path.stem for file in files} == {"good", *WHY, "one", "own"}
     assert {file.path.stem: file.domain for file in files if file.path.stem in ("one", "good")} == {
-        "one": "excel", "good": "os",
-    }  # fmt: skip
+        "one": "excel",
+        "good": "os",
+    }
     assert not is_data_file(tmp_path / "examples" / "os" / "broken.json")

@@ -139,10 +139,20 @@ def test_misses_of_a_grounder_are_marked_where_they_lie(
 ) -> None:
     draw(tmp_path / "form.png", {"Save": (40, 40, 90, 30)}, (640, 360))
     missed = Answer(
-        target="targets.jsonl:1", screen="form", app=HOSTILE, split="train", kind="name",
-        description=HOSTILE, box=(40, 40, 130, 70), outcome="wrong", point=(100, 200),
-        source=HOSTILE, label=HOSTILE, reason=HOSTILE, candidates=(HOSTILE,),
-    )  # fmt: skip
+        target="targets.jsonl:1",
+        screen="form",
+        app=HOSTILE,
+        split="train",
+        kind="name",
+        description=HOSTILE,
+        box=(40, 40, 130, 70),
+        outcome="wrong",
+        point=(100, 200),
+        source=HOSTILE,
+        label=HOSTILE,
+        reason=HOSTILE,
+        candidates=(HOSTILE,),
+    )
     report = build_grounding_report(HOSTILE, HOSTILE, [missed])
     page = tmp_path / "misses.html"
     page.write_text(miss_page(report, [missed], {"form": tmp_path / "form.png"}), "utf-8")

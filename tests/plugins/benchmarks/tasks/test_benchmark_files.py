@@ -46,12 +46,17 @@ def test_a_whole_osworld_file_loads_with_keys_that_are_not_ours(tmp_path: Path) 
     path = write(
         tmp_path,
         tree(
-            snapshot="libreoffice_writer", source="https://example.org", trajectory="t/",
-            related_apps=["os"], proxy=False, fixed_ip=False, possibility_of_env_change="low",
+            snapshot="libreoffice_writer",
+            source="https://example.org",
+            trajectory="t/",
+            related_apps=["os"],
+            proxy=False,
+            fixed_ip=False,
+            possibility_of_env_change="low",
             config=[{"type": "launch", "parameters": {"command": "ls", "new": 1}, "extra": {}}],
         ),
         "evaluation_examples/examples/chrome/a-1.json",
-    )  # fmt: skip
+    )
     task = load_task(path)
     assert (task.id, task.domain, task.instruction) == ("a-1", "browser", "Do it.")
     assert task.folder == str(tmp_path.resolve())
@@ -152,8 +157,11 @@ def test_what_lacks_is_named_before_a_run(
 def test_several_metrics_and_infeasible_tasks_lack_nothing(tmp_path: Path) -> None:
     several = scoring(
         func=["exact_match", "exact_match"],
-        result=[LINE, LINE], expected=[RULE, {}], options=[{}, None], conj="or",
-    )  # fmt: skip
+        result=[LINE, LINE],
+        expected=[RULE, {}],
+        options=[{}, None],
+        conj="or",
+    )
     assert problems(load(tmp_path, **several)) == []
     assert problems(load(tmp_path, evaluator={"func": "infeasible"})) == []
 

@@ -91,8 +91,9 @@ async def test_a_missing_result_is_0(tmp_path: Path) -> None:
     gone = {"type": "vm_file", "path": "/home/user/a.txt", "dest": "a.txt"}
     check = {"func": "compare_config", "result": gone, "expected": part("x")[2]}
     assert await score(tmp_path, check) == (
-        0.0, "compare_config: nothing there: vm_file /home/user/a.txt",
-    )  # fmt: skip
+        0.0,
+        "compare_config: nothing there: vm_file /home/user/a.txt",
+    )
     first = several("or", "abcd", "abcd")
     first["func"][0], first["result"][0] = "compare_config", gone
     assert (await score(tmp_path, first))[0] == 1.0

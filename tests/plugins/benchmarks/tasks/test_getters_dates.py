@@ -95,11 +95,18 @@ async def test_the_dates_of_the_machine_s_own_clock(tmp_path: Path) -> None:
     one: dict[str, Any] = {"relativeTime": {"from": "next Monday"}, "expect_in_result": True}
     forms = {"time": ["{Month0D}/{DayD}", "{DayD} {month}"], "start": "SEA"}
     assert await got(tmp_path, said, **one, expected=forms) == {
-        **one, "expected": {"time": ["03/9", "9 march"], "start": "SEA"},
-    }  # fmt: skip
+        **one,
+        "expected": {"time": ["03/9", "9 march"], "start": "SEA"},
+    }
     split = {"from": "next Monday split", "to": "next Friday split"}
-    parts = {"puDay": "{DayD}", "puMonth": "{MonthD}", "puYear": "{Year}",
-             "doDay": "{DayD}", "doMonth": "{MonthD}", "doYear": "{Year}"}  # fmt: skip
+    parts = {
+        "puDay": "{DayD}",
+        "puMonth": "{MonthD}",
+        "puYear": "{Year}",
+        "doDay": "{DayD}",
+        "doMonth": "{MonthD}",
+        "doYear": "{Year}",
+    }
     found = await got(tmp_path, said, relativeTime=split, expected=parts)
     assert list(found["expected"].values()) == ["9", "3", "2026", "13", "3", "2026"]
 
@@ -119,13 +126,17 @@ async def test_a_zone_of_the_task_counts_before_the_machine_s(tmp_path: Path) ->
     [
         ({"relativeTime": {"from": "some day"}, "expected": {"time": ""}}, "'some day' is no day"),
         ({"relativeTime": {"from": "tomorrow"}, "expected": {}}, "'time' must be the form"),
-        ({"relativeTime": {"from": "tomorrow", "to": "next Sunday"}, "expected": {"from": ""}},
-         "'to' must be the form"),
-        ({"relativeTime": {"from": "tomorrow"}, "expected": {"time": ""}, "timezone": "../x"},
-         "no time zone"),
+        (
+            {"relativeTime": {"from": "tomorrow", "to": "next Sunday"}, "expected": {"from": ""}},
+            "'to' must be the form",
+        ),
+        (
+            {"relativeTime": {"from": "tomorrow"}, "expected": {"time": ""}, "timezone": "../x"},
+            "no time zone",
+        ),
         (None, "valid dictionary"),
     ],
-)  # fmt: skip
+)
 def test_rules_without_meaning_are_named_before_a_run(rules: Any, said: str) -> None:
     known = GETTERS.get("rule_relativeTime")
     assert known is not None

@@ -47,7 +47,11 @@ def browser(address: str) -> Showing:
     ("kind", "config", "wanted"),
     [
         ("active_url_from_accessTree", {}, "https://a.org/x/p-1?q=cat&r=1,2"),
-        ("active_url_from_accessTree", {"goto_prefix": "https://www."}, "https://www.a.org/x/p-1?q=cat&r=1,2"),
+        (
+            "active_url_from_accessTree",
+            {"goto_prefix": "https://www."},
+            "https://www.a.org/x/p-1?q=cat&r=1,2",
+        ),
         ("active_tab_url_parse", {"parse_keys": ["q", "none"]}, {"q": "cat", "none": ""}),
         ("active_tab_url_parse", {"parse_keys": ["q"], "replace": {"q": "what"}}, {"what": "cat"}),
         ("active_tab_url_parse", {"parse_keys": ["r"], "split_list": True}, {"r": ["1", "2"]}),
@@ -55,7 +59,7 @@ def browser(address: str) -> Showing:
         ("url_dashPart", {"partIndex": "3", "returnType": "json", "key": "k"}, {"k": "x"}),
         ("url_dashPart", {"partIndex": 9, "returnType": "string"}, None),
     ],
-)  # fmt: skip
+)
 async def test_the_address(tmp_path: Path, kind: str, config: dict[str, Any], wanted: Any) -> None:
     assert await got(tmp_path, kind, browser("a.org/x/p-1?q=cat&r=1,2"), **config) == wanted
     assert await got(tmp_path, kind, browser(""), **config) is None

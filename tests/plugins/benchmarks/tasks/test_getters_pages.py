@@ -108,16 +108,30 @@ async def test_a_bar_that_no_tab_has_gives_nothing_and_a_page_that_fails_no_scor
 @pytest.mark.parametrize(
     ("path", "wanted"),
     [
-        ("shop/mens-clothing/shirts/Men_regular_size_t,Price_discount_range,Sleeve_length/"
-         "L,50_PERCENT_%20off%20%26%20more,Short%20Sleeve?id=1",
-         {"mens_clothing": True, "shirts": True, "short_sleeve": True, "Men_regular_size_t": "L",
-          "Price_discount_range": "50_PERCENT_ off & more"}),
-        ("shop/Price_discount_range,Product_department/"
-         "50_PERCENT_ off %26 more|30_PERCENT_ off %26 more,Shirt",
-         {"mens_clothing": None, "shirts": True, "short_sleeve": None, "Men_regular_size_t": None,
-          "Price_discount_range": "not_50_PERCENT_ off & more"}),
+        (
+            "shop/mens-clothing/shirts/Men_regular_size_t,Price_discount_range,Sleeve_length/"
+            "L,50_PERCENT_%20off%20%26%20more,Short%20Sleeve?id=1",
+            {
+                "mens_clothing": True,
+                "shirts": True,
+                "short_sleeve": True,
+                "Men_regular_size_t": "L",
+                "Price_discount_range": "50_PERCENT_ off & more",
+            },
+        ),
+        (
+            "shop/Price_discount_range,Product_department/"
+            "50_PERCENT_ off %26 more|30_PERCENT_ off %26 more,Shirt",
+            {
+                "mens_clothing": None,
+                "shirts": True,
+                "short_sleeve": None,
+                "Men_regular_size_t": None,
+                "Price_discount_range": "not_50_PERCENT_ off & more",
+            },
+        ),
     ],
-)  # fmt: skip
+)
 async def test_the_filters_that_a_shop_s_address_says(
     tmp_path: Path, path: str, wanted: dict[str, Any]
 ) -> None:
@@ -137,9 +151,16 @@ async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_pat
     box = BoundingBox(1, 2, 11, 22, "screen")
     found: tuple[Element, ...] | None = (
         Element("frame", "Mail", box, app="Thunderbird", window="Mail"),
-        Element("push button", 'O"K\x00<', box, "text", states=frozenset({"focused", "a b"}),
-                app="Thunderbird", window="Mail"),
-    )  # fmt: skip
+        Element(
+            "push button",
+            'O"K\x00<',
+            box,
+            "text",
+            states=frozenset({"focused", "a b"}),
+            app="Thunderbird",
+            window="Mail",
+        ),
+    )
     complete = True
 
     class Shows(Machine):
@@ -149,8 +170,10 @@ async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_pat
 
     where = context(tmp_path, Shows(), "score")
     tree = etree.fromstring(await got(where, "accessibility_tree"))
-    spaces = {"st": "https://accessibility.ubuntu.example.org/ns/state",
-              "cp": "https://accessibility.ubuntu.example.org/ns/component"}  # fmt: skip
+    spaces = {
+        "st": "https://accessibility.ubuntu.example.org/ns/state",
+        "cp": "https://accessibility.ubuntu.example.org/ns/component",
+    }
     path = "//application[@name='Thunderbird']/frame[@name='Mail']/push-button[@st:focused='true']"
     (button,) = tree.xpath(path, namespaces=spaces)
     assert (button.get("name"), button.text) == ('O"K<', "text")
@@ -183,21 +206,36 @@ def test_a_rule_that_asks_for_more_than_there_is_is_refused(rule: Any, refused: 
 
 
 def test_a_file_with_the_newer_keys_of_osworld_is_read_and_lacks_nothing(tmp_path: Path) -> None:
-    address = {"type": "active_tab_url_parse", "goto_prefix": "https://www.", "parse_keys": ["a"],
-               "replace": {"a": "time"}}  # fmt: skip
-    dated = {"relativeTime": {"from": "next week Friday", "to": "next week Sunday"},
-             "expected": {"from": "{Year}-{MonthD}", "to": "{DayD}"}}  # fmt: skip
+    address = {
+        "type": "active_tab_url_parse",
+        "goto_prefix": "https://www.",
+        "parse_keys": ["a"],
+        "replace": {"a": "time"},
+    }
+    dated = {
+        "relativeTime": {"from": "next week Friday", "to": "next week Sunday"},
+        "expected": {"from": "{Year}-{MonthD}", "to": "{DayD}"},
+    }
     file = {
-        "id": "t", "snapshot": "chrome", "instruction": "x", "config": [], "proxy": False,
-        "fixed_ip": False, "possibility_of_env_change": "medium", "related_apps": ["chrome"],
+        "id": "t",
+        "snapshot": "chrome",
+        "instruction": "x",
+        "config": [],
+        "proxy": False,
+        "fixed_ip": False,
+        "possibility_of_env_change": "medium",
+        "related_apps": ["chrome"],
         "evaluator": {
-            "func": ["check_direct_json_object", "check_direct_json_object"], "conj": "or",
+            "func": ["check_direct_json_object", "check_direct_json_object"],
+            "conj": "or",
             "result": [address, {"type": "active_tab_html_parse", "category": "class"}],
-            "expected": [{"type": "rule_relativeTime", "rules": dated},
-                         {"type": "rule", "rules": {"expected": {"a": ["b"]}}}],
+            "expected": [
+                {"type": "rule_relativeTime", "rules": dated},
+                {"type": "rule", "rules": {"expected": {"a": ["b"]}}},
+            ],
             "options": [{}, {}],
         },
-    }  # fmt: skip
+    }
     path = tmp_path / "evaluation_examples" / "examples" / "chrome" / "t.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(file))

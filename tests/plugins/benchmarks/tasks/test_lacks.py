@@ -41,8 +41,13 @@ def known(application: Application) -> App:
 
 def written(folder: Path, *steps: Any, apps: tuple[str, ...] = (), **evaluator: Any) -> Path:
     judged = {"func": "exact_match", "result": SAID, "expected": EMPTY, **evaluator}
-    tree = {"id": "t", "instruction": "Do it.", "config": list(steps), "evaluator": judged,
-            "related_apps": list(apps)}  # fmt: skip
+    tree = {
+        "id": "t",
+        "instruction": "Do it.",
+        "config": list(steps),
+        "evaluator": judged,
+        "related_apps": list(apps),
+    }
     path = folder / "examples" / "os" / "t.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(tree))
@@ -74,8 +79,21 @@ def programs(home: Path, *, without: str = "") -> Host:
             program = folder / name
             program.write_text("#!/bin/sh\nsleep 3\n")
             program.chmod(0o755)
-    for name in ("bash", "sh", "sleep", "readlink", "echo", "cat", "setsid", "mkdir", "tail",
-                 "printf", "head", "rm", "test"):  # fmt: skip
+    for name in (
+        "bash",
+        "sh",
+        "sleep",
+        "readlink",
+        "echo",
+        "cat",
+        "setsid",
+        "mkdir",
+        "tail",
+        "printf",
+        "head",
+        "rm",
+        "test",
+    ):
         found = shutil.which(name)
         if found and not (folder / name).exists():
             (folder / name).symlink_to(found)
@@ -130,13 +148,42 @@ async def test_an_application_that_is_gone_is_named_and_its_task_never_scored(
         ({"result": {"type": "gimp_config_file", "file_name": "gimprc", "dest": "x"}}, "GIMP"),
         ({"result": {"type": "bookmarks"}}, "Chromium"),
         ({"postconfig": [launched("vlc")]}, "VLC"),
-        ({"postconfig": [{"type": "execute", "parameters": {"command": [
-            "python", "-c", "import pyautogui; pyautogui.hotkey('ctrl', 'alt', 't')"]}}]},
-         "a terminal"),
-        ({"postconfig": [{"type": "execute", "parameters": {"command": [
-            "python", "-c", "import pyautogui; pyautogui.hotkey(['ctrl', 'alt', 'tab'])"]}}]}, ""),
+        (
+            {
+                "postconfig": [
+                    {
+                        "type": "execute",
+                        "parameters": {
+                            "command": [
+                                "python",
+                                "-c",
+                                "import pyautogui; pyautogui.hotkey('ctrl', 'alt', 't')",
+                            ]
+                        },
+                    }
+                ]
+            },
+            "a terminal",
+        ),
+        (
+            {
+                "postconfig": [
+                    {
+                        "type": "execute",
+                        "parameters": {
+                            "command": [
+                                "python",
+                                "-c",
+                                "import pyautogui; pyautogui.hotkey(['ctrl', 'alt', 'tab'])",
+                            ]
+                        },
+                    }
+                ]
+            },
+            "",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_only_the_scoring_needs_counts_too(
     tmp_path: Path, more: dict[str, Any], title: str
 ) -> None:

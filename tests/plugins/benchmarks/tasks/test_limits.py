@@ -140,8 +140,16 @@ async def test_a_scoring_that_is_called_off_ends_its_process() -> None:
 async def test_it_sees_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     seen = set(await run_isolated(environment))
-    assert seen <= {"HOME", "LANG", "LC_CTYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH",
-                    "TMPDIR", "PWD"}  # fmt: skip
+    assert seen <= {
+        "HOME",
+        "LANG",
+        "LC_CTYPE",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "PATH",
+        "TMPDIR",
+        "PWD",
+    }
 
 
 def bomb(path: Path) -> Path:

@@ -22,12 +22,18 @@ BAR = {
     "bookmark_bar": {
         "children": [
             {"type": "folder", "name": "Work", "children": []},
-            {"type": "folder", "name": "Liked Authors",
-             "children": [{"type": "url", "url": "https://a"}, {"type": "url", "url": "https://c"}]},
+            {
+                "type": "folder",
+                "name": "Liked Authors",
+                "children": [
+                    {"type": "url", "url": "https://a"},
+                    {"type": "url", "url": "https://c"},
+                ],
+            },
             {"type": "url", "url": "https://b", "name": "b"},
         ]
     }
-}  # fmt: skip
+}
 TAB = {"title": "t", "url": "https://www.a.org/"}
 LIST = {"type": "list"}
 CI = {"ignore_case": True}
@@ -160,7 +166,7 @@ def test_scores(
         ("is_expected_bookmarks", BAR, {"type": "x"}, {}),
         ("is_expected_active_tab", TAB, {"type": "title", "url": "x"}, {}),
     ],
-)  # fmt: skip
+)
 def test_a_rule_without_meaning_is_the_tasks_fault(
     tmp_path: Path, name: str, result: Any, expected: Any, options: Any
 ) -> None:

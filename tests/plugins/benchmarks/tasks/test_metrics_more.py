@@ -29,8 +29,13 @@ def gave(words: str, **more: Any) -> dict[str, Any]:
 
 
 def code(source: str, *outputs: Any, run: int | None = 1) -> dict[str, Any]:
-    return {"cell_type": "code", "source": [source], "outputs": list(outputs), "metadata": {},
-            "execution_count": run}  # fmt: skip
+    return {
+        "cell_type": "code",
+        "source": [source],
+        "outputs": list(outputs),
+        "metadata": {},
+        "execution_count": run,
+    }
 
 
 def words(source: str) -> dict[str, Any]:
@@ -46,8 +51,15 @@ def book(*cells: Any, **more: Any) -> File:
 
 
 def old_book(source: str) -> File:
-    cell = {"cell_type": "code", "input": source, "language": "python", "outputs": [],
-            "prompt_number": 3, "metadata": {}, "collapsed": False}  # fmt: skip
+    cell = {
+        "cell_type": "code",
+        "input": source,
+        "language": "python",
+        "outputs": [],
+        "prompt_number": 3,
+        "metadata": {},
+        "collapsed": False,
+    }
     sheet = {"cells": [cell], "metadata": {}}
     return data({"worksheets": [sheet], "metadata": {}, "nbformat": 3, "nbformat_minor": 0})
 
@@ -104,9 +116,8 @@ models:
   - {name: customers, description: ""}
 """
 BOMB = "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{new}: &{new} [{','.join([f'*{old}'] * 8)}]\n"
-    for old, new in itertools.pairwise("abcdefghi")
-)  # fmt: skip
+    f"{new}: &{new} [{','.join([f'*{old}'] * 8)}]\n" for old, new in itertools.pairwise("abcdefghi")
+)
 ID = ["models", ["name", "orders"], "columns", ["name", "id"], "description"]
 HOLED = data({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code"}]})
 DEEP = text("[" * 100_000)
@@ -233,7 +244,7 @@ CASES: list[Case] = [
         ("check_local_database", database("sqlite", TABLE), text(""), {**LITE, "schema_name": "s"}),
         ("check_local_database", database("sqlite", TABLE), text(""), {"db_type": "postgresql"}),
     ],
-)  # fmt: skip
+)
 def test_a_rule_without_meaning_is_the_tasks_fault(
     tmp_path: Path, name: str, result: Any, expected: Any, options: Mapping[str, Any]
 ) -> None:

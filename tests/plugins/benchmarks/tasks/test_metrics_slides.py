@@ -180,9 +180,14 @@ def differ(change: Change, option: str) -> list[Case]:
     """A changed slide is another one, and the same where the option says so."""
     return [
         ("compare_pptx_files", slides("one", "two", change=change), A, {}, 0),
-        ("compare_pptx_files", slides("one", "two", change=change), A,
-         {f"examine_{option}": False}, 1),
-    ]  # fmt: skip
+        (
+            "compare_pptx_files",
+            slides("one", "two", change=change),
+            A,
+            {f"examine_{option}": False},
+            1,
+        ),
+    ]
 
 
 CASES: list[Case] = [

@@ -328,8 +328,12 @@ VALIDATION = {"type": {"method": "eq", "ref": "list"}}
         (book(lambda sheet: setattr(sheet, "title", "D")), {"type": "sheet_name"}, "is ['D'], not"),
         (
             book(cell("B2", 9)),
-            {"type": "check_cell", "sheet_idx": 0, "coordinate": "B2",
-             "props": {"value": {"method": "eq", "ref": 1}}},
+            {
+                "type": "check_cell",
+                "sheet_idx": 0,
+                "coordinate": "B2",
+                "props": {"value": {"method": "eq", "ref": 1}},
+            },
             "B2 value: is 9.0, wanted is eq 1",
         ),
         (
@@ -337,18 +341,24 @@ VALIDATION = {"type": {"method": "eq", "ref": "list"}}
             {"type": "sheet_fuzzy", **BOTH, "rules": [{"range": "A1:A3", "type": "exact_match"}]},
             "A2: is 'z', not 'a'",
         ),
-        (book(look("A2", font=Font(b=True))), {"type": "style", **BOTH, "props": ["font_bold"]},
-         "A2: is [True], not"),
+        (
+            book(look("A2", font=Font(b=True))),
+            {"type": "style", **BOTH, "props": ["font_bold"]},
+            "A2: is [True], not",
+        ),
         (book(), {"type": "zoom", "sheet_idx": 0, "method": "gt", "ref": 120}, "is 100.0, wanted"),
-        (book(), {"type": "data_validation", "sheet_idx": 0, "dv_props": [VALIDATION]},
-         "0 validations, wanted are 1"),
+        (
+            book(),
+            {"type": "data_validation", "sheet_idx": 0, "dv_props": [VALIDATION]},
+            "0 validations, wanted are 1",
+        ),
         (
             book(validation("whole", "1")),
             {"type": "data_validation", "sheet_idx": 0, "dv_props": [VALIDATION]},
             "is {'type': 'whole'}, wanted is one of",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_score_of_0_names_the_place_what_is_there_and_what_should_be(
     tmp_path: Path, left: Any, rule: Mapping[str, Any], said: str
 ) -> None:

@@ -76,8 +76,11 @@ async def test_a_task_whose_page_is_not_reached_is_neither_begun_nor_scored() ->
         {"type": "launch", "parameters": {"command": ["mousepad"]}},
         {"type": "chrome_open_tabs", "parameters": {"urls_to_open": ["https://shop.example/x"]}},
     )
-    check = {"func": "is_expected_url_pattern_match", "result": {"type": "active_tab_info"},
-             "expected": {"type": "rule", "rules": {"expected": ["cart"]}}}  # fmt: skip
+    check = {
+        "func": "is_expected_url_pattern_match",
+        "result": {"type": "active_tab_info"},
+        "expected": {"type": "rule", "rules": {"expected": ["cart"]}},
+    }
     task = Task(id="t", instruction="x", setup=setup, check=check)
     async with DesktopEnvironment() as desktop:
         with pytest.raises(EnvironmentFailed, match=r"does not reach: https://shop\.example/x \("):

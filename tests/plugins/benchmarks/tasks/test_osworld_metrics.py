@@ -297,13 +297,17 @@ def styled_task(folder: Path) -> Task:
     book.save(folder / "wanted.xlsx")
     rules = [{"type": "style", "sheet_idx0": 0, "sheet_idx1": "EI0", "props": ["bgcolor"]}]
     tree = {
-        "id": "t", "instruction": "x", "action_number": 3, "config": [],
+        "id": "t",
+        "instruction": "x",
+        "action_number": 3,
+        "config": [],
         "evaluator": {
-            "func": "compare_table", "options": {"rules": rules},
+            "func": "compare_table",
+            "options": {"rules": rules},
             "result": {"type": "vm_file", "path": "/home/user/x.xlsx", "dest": "x.xlsx"},
             "expected": {"type": "local_file", "path": "wanted.xlsx", "dest": "wanted.xlsx"},
         },
-    }  # fmt: skip
+    }
     path = folder / "t.json"
     path.write_text(json.dumps(tree))
     return load_task(path)
@@ -345,15 +349,21 @@ def lacking(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
 @pytest.mark.parametrize(
     ("libraries", "told", "command"),
     [
-        (("skimage", "cv2", "imagehash", "fitz"), "scikit-image, opencv-python-headless",
-         "hisa install osworld"),
+        (
+            ("skimage", "cv2", "imagehash", "fitz"),
+            "scikit-image, opencv-python-headless",
+            "hisa install osworld",
+        ),
         (("librosa",), "librosa", f"{sys.executable} -m pip install librosa"),
     ],
-)  # fmt: skip
+)
 def test_a_library_that_is_missing_is_a_reason_of_its_own_with_our_command_where_it_helps(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, libraries: tuple[str, ...], told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    libraries: tuple[str, ...],
+    told: str,
     command: str,
-) -> None:  # fmt: skip
+) -> None:
     lacking(monkeypatch, *libraries)
     task = Task(id="t", instruction="x", check=check("same"), folder=str(tmp_path))
     (found,) = sorted_problems(task)

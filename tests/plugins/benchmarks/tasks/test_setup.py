@@ -68,8 +68,10 @@ async def test_scripts_are_put_run_and_taken_away(tmp_path: Path, source: str) -
     await do(where, "script_and_execute", src=source, dest="/tmp/i.sh")
     assert await machine.read_file("/tmp/i.sh") == b"echo 1"
     assert [re.sub(r"BASH_ENV=\S+ ", "", line) for line in machine.lines] == [
-        "chmod a+x /tmp/i.sh", "/bin/bash /tmp/i.sh", "rm -f /tmp/i.sh",
-    ]  # fmt: skip
+        "chmod a+x /tmp/i.sh",
+        "/bin/bash /tmp/i.sh",
+        "rm -f /tmp/i.sh",
+    ]
     broken = context(tmp_path, Machine({"bash": CommandResult(127, "", "bash: not found")}))
     with pytest.raises(EnvironmentFailed, match="ended with 127"):
         await do(broken, "script_and_execute", src=source, dest="/tmp/i.sh")
@@ -99,8 +101,10 @@ async def test_execute_fills_in_and_ignores_the_exit_status(tmp_path: Path, kind
     await do(where, kind, command=["sudo", "{SCREEN_WIDTH_HALF}x{SCREEN_HEIGHT_HALF}"])
     await do(where, kind, command=["a $1", "b"], shell=True)
     assert machine.lines[1:] == [
-        "echo password | sudo 1280", "sudo 640x360", "/bin/sh -c 'a $1' b",
-    ]  # fmt: skip
+        "echo password | sudo 1280",
+        "sudo 640x360",
+        "/bin/sh -c 'a $1' b",
+    ]
 
 
 async def test_execute_tells_a_machine_without_the_program(tmp_path: Path) -> None:
@@ -207,8 +211,10 @@ async def test_tabs_are_opened_and_the_empty_one_closed(tmp_path: Path) -> None:
     machine = browser()
     await do(context(tmp_path, machine), "chrome_open_tabs", urls_to_open=["https://a.org/?b=c d"])
     assert requests(machine) == [
-        "GET /json/list", "PUT /json/new?https%3A%2F%2Fa.org%2F%3Fb%3Dc%20d", "GET /json/close/1",
-    ]  # fmt: skip
+        "GET /json/list",
+        "PUT /json/new?https%3A%2F%2Fa.org%2F%3Fb%3Dc%20d",
+        "GET /json/close/1",
+    ]
     silent = context(tmp_path, Machine({"urllib": CommandResult(1, "", "refused")}))
     with pytest.raises(EnvironmentFailed, match="debugging port"):
         await do(silent, "chrome_open_tabs", urls_to_open=["https://a.org"])

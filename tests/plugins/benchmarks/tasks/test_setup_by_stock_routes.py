@@ -50,7 +50,8 @@ async def prepare(folder: Path, machine: DesktopEnvironment, *setup: Any, **more
         ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
         (launched("no-such-program"), "no program 'no-such-program'"),
         pytest.param(
-            launched("thunderbird"), r"Thunderbird \(package thunderbird\)",
+            launched("thunderbird"),
+            r"Thunderbird \(package thunderbird\)",
             marks=pytest.mark.skipif(shutil.which("thunderbird") is not None, reason="it is here"),
         ),
         (script("hides.sh"), "line 3: no-such-tool: command not found"),
@@ -58,7 +59,7 @@ async def prepare(folder: Path, machine: DesktopEnvironment, *setup: Any, **more
         ({"type": "open", "parameters": {"path": "/home/user/none.txt"}}, "no such file to open"),
     ],
     ids=["dies", "crashes", "hands over", "absent", "application", "script", "write", "open"],
-)  # fmt: skip
+)
 async def test_what_a_setup_cannot_do_is_no_start(
     tmp_path: Path, machine: DesktopEnvironment, setup: Any, said: str
 ) -> None:
@@ -71,13 +72,14 @@ async def test_what_a_setup_cannot_do_is_no_start(
 async def test_what_a_setup_does_is_done(tmp_path: Path, machine: DesktopEnvironment) -> None:
     named = "~/ü b.txt"
     await prepare(
-        tmp_path, machine,
+        tmp_path,
+        machine,
         {"copy": {"source": "a.txt", "path": "~/a.txt"}},
         {"write": {"path": named, "text": "häll\no"}},
         {"write": {"path": "~/empty", "text": ""}},
         script("looks.sh"),
         {"launch": "sleep 77"},
         {"run": "test -f ~/empty -a -f /tmp/a.txt && pgrep -fx 'sleep 77'"},
-    )  # fmt: skip
+    )
     assert await machine.read_file(named) == "häll\no".encode()
     await machine.execute("pkill -fx 'sleep 77'")

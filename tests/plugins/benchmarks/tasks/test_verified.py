@@ -92,8 +92,9 @@ async def test_an_application_that_hands_over_must_show_its_window(
     path = stub(home, "code", "exit 0")
     with pytest.raises(EnvironmentFailed, match="opened no window"):
         await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
-    await prepare(tmp_path, launched("code", "--install-extension", "x"),
-                  machine=Host(home, PATH=path))  # fmt: skip
+    await prepare(
+        tmp_path, launched("code", "--install-extension", "x"), machine=Host(home, PATH=path)
+    )
     (home / "windows").write_text("a.py - Visual Studio Code\n")
     await prepare(tmp_path, launched("code"), machine=Host(home, PATH=path))
 
@@ -215,18 +216,28 @@ async def test_a_file_that_is_not_whole_is_no_start(
     [
         ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
         ({"setup": [{"launch": "VLC_VERBOSE=-1 nohup vlc a.mp4"}]}, "VLC (package vlc)"),
-        ({"setup": [launched("gnome-terminal", "--maximize")]},
-         "a terminal (package gnome-terminal)"),
-        ({"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
-         "Impress (package libreoffice-impress)"),
-        ({"setup": [{"type": "google_chrome_browser", "parameters": {}}]},
-         "Chromium (package chromium)"),
-        ({"apps": ("jupyter", "os", "excel")},
-         "Calc (package libreoffice-calc), Jupyter (package jupyter)"),
-        ({"setup": [{"type": "script_and_execute", "parameters": {"src": "init.sh"}}]},
-         "a terminal (package gnome-terminal)"),
+        (
+            {"setup": [launched("gnome-terminal", "--maximize")]},
+            "a terminal (package gnome-terminal)",
+        ),
+        (
+            {"setup": [{"type": "open", "parameters": {"path": "/a/b.PPTX"}}]},
+            "Impress (package libreoffice-impress)",
+        ),
+        (
+            {"setup": [{"type": "google_chrome_browser", "parameters": {}}]},
+            "Chromium (package chromium)",
+        ),
+        (
+            {"apps": ("jupyter", "os", "excel")},
+            "Calc (package libreoffice-calc), Jupyter (package jupyter)",
+        ),
+        (
+            {"setup": [{"type": "script_and_execute", "parameters": {"src": "init.sh"}}]},
+            "a terminal (package gnome-terminal)",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_missing_application_is_named_before_anything_is_done(
     tmp_path: Path, more: dict[str, Any], said: str
 ) -> None:
@@ -283,9 +294,12 @@ async def test_a_private_desktop_has_no_system_services() -> None:
 
 def test_a_benchmark_says_which_applications_it_is_about(tmp_path: Path) -> None:
     tree: dict[str, Any] = {
-        "id": "a", "instruction": "x", "config": [], "evaluator": {"func": "infeasible"},
+        "id": "a",
+        "instruction": "x",
+        "config": [],
+        "evaluator": {"func": "infeasible"},
         "related_apps": ["vlc", 7, None, "os"],
-    }  # fmt: skip
+    }
     assert from_json(tmp_path / "a.json", tree).apps == ("vlc", "os")
     assert from_json(tmp_path / "a.json", {**tree, "related_apps": "vlc"}).apps == ()
 
@@ -303,13 +317,21 @@ class Refusing(Machine):
 @pytest.mark.parametrize(
     ("step", "error", "said"),
     [
-        ({"type": "execute", "parameters": {"command": ["python", "-c",
-          "import pyautogui; pyautogui.press('a')"]}}, EnvironmentFailed, "unknown key"),
+        (
+            {
+                "type": "execute",
+                "parameters": {
+                    "command": ["python", "-c", "import pyautogui; pyautogui.press('a')"]
+                },
+            },
+            EnvironmentFailed,
+            "unknown key",
+        ),
         ({"write": {"path": "/a", "text": "x"}}, EnvironmentFailed, "not yours"),
         ({"run": "no-such"}, EnvironmentFailed, "ended with 1"),
         ({"type": "launch", "parameters": {"command": "ls 'a"}}, UsageError, "cannot be split"),
     ],
-)  # fmt: skip
+)
 async def test_every_failure_of_a_setup_says_its_step_and_is_never_a_score(
     tmp_path: Path, step: Any, error: type[Exception], said: str
 ) -> None:
@@ -330,10 +352,14 @@ async def test_a_setup_that_is_called_off_leaves_nothing_of_its_own(tmp_path: Pa
             return await super().execute(command, timeout=timeout, limit=limit)
 
     host = Waiting(tmp_path / "home")
-    task = asyncio.create_task(prepare(
-        tmp_path, {"launch": "sh -c 'echo Form >~/windows; sleep 5'"}, {"run": "sleep 5"},
-        machine=host,
-    ))  # fmt: skip
+    task = asyncio.create_task(
+        prepare(
+            tmp_path,
+            {"launch": "sh -c 'echo Form >~/windows; sleep 5'"},
+            {"run": "sleep 5"},
+            machine=host,
+        )
+    )
     await asyncio.wait_for(host.reached.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -108,8 +108,10 @@ async def test_a_command_whose_effect_does_not_come_is_no_start(tmp_path: Path) 
         task = load_task(write(tmp_path, tree(config=[step])))
         with pytest.raises(EnvironmentFailed, match=f"setup step 1 of task 'v-1'.*{said}"):
             await scorer(tmp_path).prepare(task, Host(tmp_path / "home"))
-    later = verified(command="(sleep 0.3; touch ~/late) >/dev/null 2>&1 &",
-                     verification={"command_success": "test -e ~/late"})  # fmt: skip
+    later = verified(
+        command="(sleep 0.3; touch ~/late) >/dev/null 2>&1 &",
+        verification={"command_success": "test -e ~/late"},
+    )
     task = load_task(write(tmp_path, tree(config=[later])))
     await scorer(tmp_path).prepare(task, Host(tmp_path / "home"))
     assert (tmp_path / "home" / "late").exists()

@@ -97,12 +97,16 @@ class LocalExecutor:
         try:
             with self._errors.open("ab") as errors:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-m", "hisa.plugins.benchmarks.bench.worker",
-                    stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=errors,
+                    sys.executable,
+                    "-m",
+                    "hisa.plugins.benchmarks.bench.worker",
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=errors,
                     limit=_LINE,
                     # Ctrl-C at the terminal is for the bench, which then stops its workers.
                     start_new_session=True,
-                )  # fmt: skip
+                )
         except OSError as error:
             raise EnvironmentFailed(
                 f"no worker process: {error.strerror}", fix="fewer --workers"

@@ -224,12 +224,17 @@ def _breakdown(title: str, first: str, scores: Sequence[Score]) -> Table:
         (first, "Things", "Right %", "Wrong %", "Refused %", "Absent", "Absent refused %"),
         tuple(
             (
-                each.name, str(each.right.of), _interval(each.right), _interval(each.wrong),
-                _rate(each.refused), str(each.absent_refused.of), _interval(each.absent_refused),
+                each.name,
+                str(each.right.of),
+                _interval(each.right),
+                _interval(each.wrong),
+                _rate(each.refused),
+                str(each.absent_refused.of),
+                _interval(each.absent_refused),
             )
             for each in scores
         ),
-    )  # fmt: skip
+    )
 
 
 def _refusals(report: GroundingReport) -> Table:
@@ -240,12 +245,15 @@ def _refusals(report: GroundingReport) -> Table:
         ("Split", "Refusals", "Precision %", "Recall %", "With candidates %"),
         tuple(
             (
-                part.name, str(part.precision.of), _interval(part.precision),
-                _interval(part.total.absent_refused), _interval(part.with_candidates),
+                part.name,
+                str(part.precision.of),
+                _interval(part.precision),
+                _interval(part.total.absent_refused),
+                _interval(part.with_candidates),
             )
             for part in report.parts
         ),
-    )  # fmt: skip
+    )
 
 
 def _costs(report: GroundingReport) -> Table:
@@ -254,18 +262,29 @@ def _costs(report: GroundingReport) -> Table:
         "Milliseconds a description, without the reading of text (OCR), which is counted for each "
         "picture that was read anew.",
         (
-            "Split", "Median ms", "95% ms", "Pictures read", "OCR median ms",
-            "Calls", "Tokens in", "Tokens out",
+            "Split",
+            "Median ms",
+            "95% ms",
+            "Pictures read",
+            "OCR median ms",
+            "Calls",
+            "Tokens in",
+            "Tokens out",
         ),
         tuple(
             (
-                part.name, _number(part.ms_median), _number(part.ms_p95), str(part.readings),
-                _number(part.reading_ms_median), str(part.calls), str(part.tokens_in),
+                part.name,
+                _number(part.ms_median),
+                _number(part.ms_p95),
+                str(part.readings),
+                _number(part.reading_ms_median),
+                str(part.calls),
+                str(part.tokens_in),
                 str(part.tokens_out),
             )
             for part in report.parts
         ),
-    )  # fmt: skip
+    )
 
 
 def _number(value: float | None) -> str:

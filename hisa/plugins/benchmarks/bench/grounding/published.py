@@ -197,9 +197,12 @@ def _osworld(row: _OSWorldRow) -> _Read:
 
 
 def _region(
-    left: float, top: float, right: float, bottom: float,
+    left: float,
+    top: float,
+    right: float,
+    bottom: float,
     outline: tuple[tuple[float, float], ...] = (),
-) -> Region:  # fmt: skip
+) -> Region:
     return Region(BoundingBox(left, top, right, bottom, "screen"), polygon=outline)
 
 

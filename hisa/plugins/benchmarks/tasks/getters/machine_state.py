@@ -26,9 +26,15 @@ from hisa.tasks.limits import ANSWER, too_much
 from hisa.tasks.pieces import GETTERS, Parameters
 
 __all__ = [
-    "Command", "DbtProfiles", "Folder", "GimpFile", "KeptAs", "VsCodeCommand", "WindowSize",
+    "Command",
+    "DbtProfiles",
+    "Folder",
+    "GimpFile",
+    "KeptAs",
+    "VsCodeCommand",
+    "WindowSize",
     "script_output",
-]  # fmt: skip
+]
 
 
 class Command(Parameters):

@@ -14,6 +14,12 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run
 
 __all__ = [
-    "PACKAGE", "find_osworld_metric", "install_commands", "installed", "known", "missing_packages",
-    "python", "run",
-]  # fmt: skip
+    "PACKAGE",
+    "find_osworld_metric",
+    "install_commands",
+    "installed",
+    "known",
+    "missing_packages",
+    "python",
+    "run",
+]

@@ -27,7 +27,7 @@ __all__ = [
     "known",
     "missing_packages",
     "python",
-]  # fmt: skip
+]
 
 PACKAGE = OSWORLD
 """The release that `known` lists."""
