@@ -86,8 +86,8 @@ house: $(VENV)/.dev  ## list file names used twice and docstrings told backwards
 	@$(BIN)/python scripts/house.py
 
 .PHONY: lines picture
-lines: $(VENV)/.dev  ## print the lines of each room and plugin
-	@$(BIN)/python scripts/lines.py
+lines:  ## print the lines of each room and plugin
+	@python3 scripts/lines.py
 
 picture: $(VENV)/.dev  ## draw docs/architecture.svg from the imports, the entry points and the lines
 	@$(BIN)/python scripts/picture.py >docs/architecture.svg

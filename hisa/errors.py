@@ -19,6 +19,7 @@
     │   └── StoreError       the pattern store cannot be used as asked
     └── DeveloperError       a defect in HiSA, a plug-in or a test: traceback
         ├── PluginFailed     a plug-in failed to import
+        ├── HookFailed       a hook failed in another way than by refusing
         └── ScriptExhausted  a scripted model or guest ran out of script
 
 Exceptions are inert: constructing one logs nothing and touches nothing.
@@ -36,6 +37,7 @@ __all__ = [
     "DeveloperError",
     "EnvironmentFailed",
     "HisaError",
+    "HookFailed",
     "InvalidReply",
     "LimitPassed",
     "LogFailed",
@@ -175,6 +177,10 @@ class DeveloperError(HisaError):
 
 class PluginFailed(DeveloperError):
     """A plug-in failed to import; ``__cause__`` is the original error."""
+
+
+class HookFailed(DeveloperError):
+    """A hook of a run failed; names the hook and the moment, ``__cause__`` is the error."""
 
 
 class ScriptExhausted(DeveloperError):

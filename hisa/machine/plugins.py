@@ -50,6 +50,7 @@ EntryPointGroup = Literal[
     "lists",
     "planners",
     "supervisors",
+    "hooks",
 ]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
 """Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
