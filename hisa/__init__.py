@@ -18,8 +18,7 @@ from hisa.machine.lazy import lazy
 from hisa.version import __version__
 
 if TYPE_CHECKING:
-    from hisa.agent import Agent
-    from hisa.api import RunResult, run, run_sync
+    from hisa.agent import Agent, RunResult, run, run_sync
     from hisa.config import Settings
     from hisa.protocols import Task
     from hisa.runs.read import load_run
@@ -31,11 +30,11 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
         __name__,
         {
             "Agent": "hisa.agent",
-            "RunResult": "hisa.api",
+            "RunResult": "hisa.agent",
             "Settings": "hisa.config",
             "Task": "hisa.protocols",
             "load_run": "hisa.runs.read",
-            "run": "hisa.api",
-            "run_sync": "hisa.api",
+            "run": "hisa.agent",
+            "run_sync": "hisa.agent",
         },
     )

@@ -1,250 +1,331 @@
-"""The loop: the eight steps of HiSA (section 3.4), in the paper's order, on one page."""
+"""An agent, composed: `Agent` from names or objects, `run` and `run_sync` on top of it.
+
+::
+
+    agent = hisa.Agent(model="gpt-5", tools=[lookup_price], environment="desktop")
+    result = agent.run_sync("Order the cheapest lamp.")
+
+Progress goes to the logger "hisa", which says nothing until logging is configured: what a step did
+and how a run ended at INFO, what broke at WARNING, every event at DEBUG.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import logging
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from hisa.conclusion import Conclusion, uncancel, write_end
-from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound, with_fix
-from hisa.events import Acted, Observed, StepFinished
+from hisa.agent_parts import AgentModel, chosen_settings, own_models, own_tools, require_part
+from hisa.config import Settings, load
+from hisa.environments.confirm import Ask
+from hisa.environments.open_environment import open_environment
+from hisa.errors import ConfigError, StoreError, UsageError
+from hisa.events import Abstracted, Event, Failed, ModelFailed, RunFinished, RunStarted
+from hisa.hooks import Hook
+from hisa.loop import Loop
+from hisa.machine.own_loop import run_in_thread
+from hisa.models.open_models import require_models
+from hisa.outcomes.endings import Result
 from hisa.protocols import (
-    ActingTime,
     Environment,
-    ExitStatus,
-    GroundedCall,
     Grounder,
-    Outcome,
     Planner,
-    Prefetching,
-    Recorder,
-    Result,
-    Scorer,
+    Progress,
     StateManager,
     Task,
-    Toolbox,
-    ToolCall,
 )
-from hisa.screen.observation import Observation
+from hisa.runs.log import RunLog
+from hisa.runs.resume import ResumePoint
+from hisa.state.base import Memory
+from hisa.tasks.named import named_task
+from hisa.tasks.scorer import check_possible
+from hisa.tasks.taskfile import load_task
+from hisa.text.safe_text import safe_line
+from hisa.tools.base import BaseTool
+from hisa.tools.person import Inquire
+from hisa.wiring import Listener, RunParts, open_loop
 
-__all__ = ["Agent", "Recorder", "Result"]
+__all__ = ["Agent", "RunResult", "run", "run_sync", "unless_refused"]
 
-MAX_UNUSABLE = 3
-"""Steps in a row without a usable reply after which the model is given up."""
+_LOGGER = logging.getLogger("hisa")
+_LOGGER.addHandler(logging.NullHandler())  # else warnings go to standard error unasked
+_WIDTH = 400
+"""Characters of a logged line: three lines of a wide terminal."""
 
 
 @dataclass(frozen=True)
-class _Ending:
-    status: ExitStatus
-    message: str = ""
+class RunResult(Result):
+    """How a run ended, and where it lies."""
 
-
-def _ending(outcome: Outcome | None) -> _Ending | None:
-    """The end of a run whose last step came to that; None where it goes on."""
-    return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
+    folder: Path = Path()
+    """The run folder; `load_run` reads it, ``hisa runs resume`` goes on with it."""
 
 
 class Agent:
-    """Runs tasks on a computer.
+    """Does tasks on a computer. Every part has a default; each may be a name or an object.
 
     Args:
-        planner, grounder, state, tools: the parts; see `hisa.protocols`.
-        environment: a started one.
-        scorer: prepares and scores tasks.
-        log: gets every event and picture; its ``step`` is the number of steps done before.
-        max_steps: limit of steps (HiSA, section 4.3: 50).
-        elements: ask the environment for accessibility elements in each look that something is
-            decided or judged on: an act is held to what lay at its place.
-        settle: longest wait, in seconds, for the screen to stop changing.
-        stale: seconds after which a look is taken again before the planner gets it.
+        model: a name, as for ``--model``; a `hisa.protocols.Model`; an async function from a
+            `hisa.protocols.ModelRequest` to text; or these by role (planner, state, grounder,
+            judge).
+        tools: functions, whose signature and docstring models read; `hisa.tools.base.Tool` objects;
+            or names of installed tools, as in ``tools.allow``. The built-in ones are always there.
+        planner: a `hisa.protocols.Planner`, or a kind, as in ``planner.kind``.
+        grounder: a `hisa.protocols.Grounder`, or a kind, as in ``grounder.kind``.
+        state: a `hisa.protocols.StateManager`, or "abstracted" or "raw", as in ``state.steps``.
+        environment: a started `hisa.protocols.Environment`, which is left open; a kind, as for
+            ``--env``; or an async function that returns a started one, called once for each run.
+        memory: a `hisa.state.base.Memory`; "off"; or the folder or the URL of a pattern database.
+        hooks: `hisa.hooks.Hook` objects; they come before all others, in their order.
+        settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
+        ask: asks a person before each act, where the settings want one, and about what the maker
+            of a computer-use model wants confirmed.
+        inquire: asks a person what the agent wants to know; see `hisa.tools.person`.
+        on_event: called with each event of a run as it is written; what it raises ends the run.
+        progress: called with a role and how far the answer of its model is.
+
+    Raises:
+        UsageError: an argument that is none of these; it names the argument and what it may be.
     """
 
     def __init__(
         self,
+        model: AgentModel | Mapping[Any, AgentModel] | None = None,
         *,
-        planner: Planner,
-        grounder: Grounder,
-        state: StateManager,
-        tools: Toolbox,
-        environment: Environment,
-        scorer: Scorer,
-        log: Recorder,
-        max_steps: int = 50,
-        elements: bool = True,
-        settle: float = 3.0,
-        stale: float = 1.0,
+        tools: Sequence[Callable[..., Any] | BaseTool | str] = (),
+        planner: Planner | str | None = None,
+        grounder: Grounder | str | None = None,
+        state: StateManager | str | None = None,
+        environment: Environment | Callable[[], Awaitable[Environment]] | str | None = None,
+        memory: Memory | str | Path | None = None,
+        hooks: Sequence[Hook] = (),
+        settings: Settings | None = None,
+        ask: Ask | None = None,
+        inquire: Inquire | None = None,
+        on_event: Listener | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.planner, self.grounder, self.state, self.tools = planner, grounder, state, tools
-        self.environment, self.scorer, self.log = environment, scorer, log
-        self.max_steps, self.elements, self.settle = max_steps, elements, settle
-        self.stale, self._looked_at = stale, -float("inf")
-        self._unusable = 0
-        self._acted: ActingTime | None = None
-        self._seconds: dict[str, float] = {}
+        objects = {
+            "planner": planner,
+            "grounder": grounder,
+            "state": state,
+            "environment": environment,
+            "memory": memory,
+        }
+        for name, value in objects.items():
+            require_part(name, value)
+        for number, hook in enumerate(hooks):
+            if not isinstance(hook, Hook):
+                raise UsageError(f"hooks[{number}] = {hook!r} is no hisa.hooks.Hook")
+        names = {k: str(v) for k, v in objects.items() if isinstance(v, str | Path)}
+        own_kit, allowed = own_tools(tools)
+        models, model_names = own_models(model)
+        self.settings = chosen_settings(settings or load(), names, model=model_names, allow=allowed)
+        self._parts = RunParts(
+            environment=_opener(environment),
+            models=models,
+            planner=None if isinstance(planner, str) else planner,
+            grounder=None if isinstance(grounder, str) else grounder,
+            state=None if isinstance(state, str) else state,
+            memory=None if isinstance(memory, str | Path) else memory,
+            tools=own_kit,
+            hooks=tuple(hooks),
+            ask=ask,
+            inquire=inquire,
+            listeners=[_log_event] if on_event is None else [_log_event, _Once(on_event)],
+            progress=progress,
+        )
+        self._environment = environment
 
-    async def run(
-        self,
-        task: Task,
-        *,
-        ended: Outcome | None = None,
-        on_result: Callable[[Result], object] = lambda _: None,
-    ) -> Result:
-        """Run a task to its end and score it, tell the result, then learn from the run.
+    async def run(self, task: Task | str | Path) -> RunResult:
+        """Do a task, in a new run folder.
+
+        Cancelling it ends the run as "stopped", with a result; ``hisa runs resume`` goes on.
 
         Args:
-            task: what to do.
-            ended: what the last step done came to, where that ends the run: it is only scored.
-            on_result: gets the result before anything is learned, which can take long.
+            task: a task; a text as for ``hisa run``: an instruction, a task file that is there, or
+                the name of a benchmark's task; or the `Path` of a task file.
+
+        Returns:
+            Ending, score and folder, after the run was learned from.
 
         Raises:
-            LogFailed: the log cannot be written.
-            Exception: a defect, or an `OperatorError` that no exit status stands for; the log
-                has the traceback and an end.
+            OperatorError: the run cannot be made here; ``fix`` is the command that helps. Where
+                no step was done the folder is gone again.
+            Exception: a defect of HiSA or of a plug-in; the log has it.
         """
-        result = await self.perform(task, ended=ended)
-        on_result(result)
-        await self.learn(result)
-        return result
+        return await self._run(task, ())
 
-    async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
-        """`run` without learning."""
-        self._task, self._begun, self._acted = task, self.log.step > 0, None
-        try:
-            ending = _ending(ended) or await self._episode()
-        except asyncio.CancelledError:
-            uncancel()
-            ending = _Ending("stopped", "stopped by a person")
-        except LogFailed:
-            raise
-        except Exception as error:  # the border of a run: each gets exactly one end in its log
-            status = write_end(self.log, error, self._acted)
-            if status is None:
-                raise
-            ending = _Ending(status, with_fix(error))
-        return await self._conclusion.finish(
-            self._task, ending.status, ending.message, begun=self._begun
-        )
+    def run_sync(self, task: Task | str | Path) -> RunResult:
+        """`run`, waited for; Ctrl-C ends the run as "stopped".
 
-    async def learn(self, result: Result) -> None:
-        """Learn from the run that was performed last; see `Conclusion.learn`."""
-        await self._conclusion.learn(self._task, result)
-
-    @property
-    def _conclusion(self) -> Conclusion:
-        return Conclusion(self.scorer, self.state, self.environment, self.log, self._acted)
-
-    async def _episode(self) -> _Ending:
-        if not self.log.step:
-            await self.environment.reset()  # 1: the initial state and the first screenshot
-            self._task = await self.scorer.prepare(self._task, self.environment)
-            await self.state.recall(self._task)  # 2: patterns and SOPs, made into advice
-        observation = await self._see()
-        self._acted = ActingTime.from_now()
-        while self.log.step < self.max_steps:
-            self.log.step += 1
-            observation, outcome = await self.step(self._task, observation)
-            if ending := _ending(outcome):
-                return ending
-            if reason := await self.scorer.over(self._task, self.environment):
-                return _Ending("ended", reason)
-        return _Ending("max_steps", f"{self.max_steps} steps without termination")
-
-    async def step(self, task: Task, before: Observation) -> tuple[Observation, Outcome]:
-        """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
-        self._seconds = {}
-        if _now() - self._looked_at > self.stale or await self._other_windows(before):
-            before = await self._see()  # a planner is told that it looks at now
-        grounded, outcome, acted_on = await self._plan_and_act(task, before)
-        after = acted_on if outcome.ends else await self._see()
-        with self._phase("abstract"):
-            await self.state.abstract(grounded, acted_on, after, outcome)  # 5
-        if not outcome.ends:
-            with self._phase("refine"):
-                await self.state.refine_if_due(task)  # 6: every N steps
-        self.log.emit(StepFinished(seconds=self._seconds))
-        self._begun = True
-        return after, outcome
-
-    async def _plan_and_act(
-        self, task: Task, before: Observation
-    ) -> tuple[GroundedCall, Outcome, Observation]:
-        """Plan, ground and execute one call; returns it with its outcome and what it acted on.
-
-        A failure that the model can react to becomes a failed outcome that it reads in its history.
+        Where an event loop runs already, as in a notebook, the run has a thread with a loop of its
+        own, and ``on_event``, ``ask`` and hooks are called there.
 
         Raises:
-            InvalidReply: `MAX_UNUSABLE` steps in a row had no usable reply.
+            UsageError: a started desktop or guest where a loop runs; ``await agent.run(…)`` there.
+            OperatorError, Exception: see `run`.
         """
-        call, acted_on = ToolCall(thought="", tool="none", input=""), before
+        work = self.run(task)
         try:
-            with self._phase("plan"):
-                call = await self.planner.plan(task, before, self.state.view(before))  # 3
-            self._unusable = 0
-            acted_on = await self._anew(before)
-            with self._phase("ground"):
-                grounded = await self.grounder.resolve(call, before)  # 4
-            with self._phase("act"):
-                outcome = await self.tools.execute(grounded, before, self.environment)
-                return grounded, outcome, acted_on
-        except InvalidReply as error:
-            self._unusable += 1
-            if self._unusable >= MAX_UNUSABLE:
-                raise
-            failure = f"no usable reply: {error}"
-        except (NotFound, ActionRefused) as error:
-            failure = str(error)
-        outcome = Outcome(ok=False, error=failure)
-        self.log.emit(Acted(tool=call.tool, input=call.input, ok=False, error=failure))
-        return GroundedCall(call, call.input, call.actions), outcome, acted_on
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
+        if self._holds_connections():
+            work.close()
+            raise UsageError(
+                "run_sync cannot use a started guest where an event loop runs: its connections "
+                "belong to that loop",
+                fix="await agent.run(…)",
+            )
+        return run_in_thread(work)
 
-    async def _anew(self, before: Observation) -> Observation:
-        """The look that a step is judged from: what came while it was planned is not its doing."""
-        if _now() - self._looked_at <= self.stale:
-            return before
-        now = await self._look(0.0, elements=False)
-        return before if now.shows(before) else await self._look(0.0)
+    async def stream(self, task: Task | str | Path) -> AsyncIterator[Event]:
+        """Do a task, and yield each event of the run as it is written.
 
-    async def _other_windows(self, look: Observation) -> bool:
-        """Whether a window came or went since a look; asked only where looking costs little."""
-        if not (look.name and look.windows):
-            return False
-        with self._phase("observe"):
-            now = await self.environment.observe()
-        return {(w.id, w.title) for w in now.windows} != {(w.id, w.title) for w in look.windows}
+        Leaving the loop early ends the run as "stopped".
 
-    async def _see(self) -> Observation:
-        """The look that a planner gets, and points at."""
-        observation = await self._look(self.settle, points=True)
-        self._looked_at = _now()
-        return observation
-
-    async def _look(
-        self, settle: float, *, points: bool = False, elements: bool = True
-    ) -> Observation:
-        with self._phase("observe"):
-            started = time.monotonic()
-            elements = elements and self.elements
-            observation = await self.environment.observe(elements=elements, settle=settle)
-            seconds = time.monotonic() - started
-            if points and isinstance(self.grounder, Prefetching):
-                self.grounder.begin(observation)
-            kept = await self.log.keep(observation)
-        self.log.emit(Observed.of(observation, kept=kept, seconds=seconds))
-        return observation
-
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
+        Raises:
+            OperatorError, Exception: see `run`.
+        """
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        work = asyncio.create_task(self._run(task, [events.put_nowait]))
+        work.add_done_callback(lambda _: events.put_nowait(None))
         try:
-            yield
+            while (event := await events.get()) is not None:
+                yield event
+            await work
         finally:
-            seconds = time.monotonic() - started
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+            if not work.done():
+                work.cancel()
+                await asyncio.wait([work])
+
+    @asynccontextmanager
+    async def open(
+        self,
+        task: Task,
+        log: RunLog,
+        *,
+        so_far: ResumePoint | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> AsyncIterator[Loop]:
+        """The loop of one run, opened and closed here: for those who keep the log themselves.
+
+        Args:
+            task: for the log's first event.
+            log: an open run log.
+            so_far: how far the run is, where it goes on.
+            listeners: called with each event, after the agent's own.
+
+        Raises:
+            OperatorError: a part cannot be opened, with the command that fixes it. The log has the
+                error, and an end.
+        """
+        parts = replace(self._parts, listeners=[*self._parts.listeners, *listeners])
+        if so_far is not None:
+            parts = replace(
+                parts,
+                events=so_far.events,
+                calls=so_far.calls,
+                decisions=so_far.decisions,
+                ended=so_far.ended,
+            )
+        async with open_loop(self.settings, task, log, parts) as loop:
+            yield loop
+
+    async def _run(self, task: Task | str | Path, listeners: Sequence[Listener]) -> RunResult:
+        settings, seed = self.settings, self.settings.run.seed
+        chosen = task if isinstance(task, Task) else _task(task, seed)
+        check_possible(chosen, settings.tasks)
+        if self._parts.environment is None:
+            open_environment(settings.environment)  # refuses what can be seen to be wrong
+        if not self._parts.models:
+            require_models(settings)
+        recorded = settings.model_dump(mode="json")
+        with RunLog.create(settings.run.folder, chosen, settings=recorded, seed=seed) as log:
+            with unless_refused(log):
+                async with self.open(chosen, log, listeners=listeners) as loop:
+                    result = await loop.run(chosen)
+            return RunResult(**vars(result), folder=log.folder)
+
+    def _holds_connections(self) -> bool:
+        from hisa.environments.guest_environment import GuestEnvironment
+
+        return isinstance(self._environment, GuestEnvironment)
 
 
-def _now() -> float:
-    """Seconds that no clock change moves; they go on while the machine is suspended."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+async def run(task: Task | str | Path, **parts: Any) -> RunResult:
+    """Run an agent on a task; see `Agent` for its ``parts`` and `Agent.run` for the rest."""
+    return await Agent(**parts).run(task)
+
+
+def run_sync(task: Task | str | Path, **parts: Any) -> RunResult:
+    """`run`, waited for; see `Agent.run_sync`."""
+    return Agent(**parts).run_sync(task)
+
+
+@contextmanager
+def unless_refused(log: RunLog) -> Iterator[None]:
+    """Remove the folder of a run that ended by wrong usage before its first step."""
+    try:
+        yield
+    except (UsageError, ConfigError, StoreError):
+        if log.manifest.totals.steps == 0:
+            shutil.rmtree(log.folder, ignore_errors=True)
+            with suppress(OSError):
+                log.folder.parent.rmdir()  # only where it is empty
+        raise
+
+
+def _task(task: str | Path, seed: int) -> Task:
+    return load_task(task) if isinstance(task, Path) else named_task(task, seed=seed)
+
+
+def _opener(
+    environment: Environment | Callable[[], Awaitable[Environment]] | str | None,
+) -> Callable[[], Awaitable[Environment]] | None:
+    """Returns what opens the machine of a run; None: the settings name it."""
+    if environment is None or isinstance(environment, str):
+        return None
+    if not hasattr(environment, "observe"):
+        return environment
+
+    async def open_given() -> Environment:
+        return environment
+
+    return open_given
+
+
+class _Once:
+    """A listener that is not called again once it raised, so that the run can have its end."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener: Listener | None = listener
+
+    def __call__(self, event: Event) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener(event)
+            self._listener = listener
+
+
+def _log_event(event: Event) -> None:
+    """Tell the logger; what a model or a screen wrote steers no terminal."""
+    match event:
+        case RunStarted():
+            _LOGGER.info("run: %s", safe_line(event.instruction, _WIDTH))
+        case Abstracted():
+            _LOGGER.info("%s", safe_line(event.line, _WIDTH))
+        case RunFinished():
+            _LOGGER.info("%s: %s", event.exit_status, safe_line(event.message, _WIDTH))
+        case ModelFailed() | Failed():
+            _LOGGER.warning("%s: %s", event.kind, safe_line(event.message, _WIDTH))
+        case _:
+            pass
+    if _LOGGER.isEnabledFor(logging.DEBUG):
+        _LOGGER.debug("%s", safe_line(event.model_dump_json(), _WIDTH))

@@ -57,10 +57,11 @@ class Run:
     task: Task
     environment: Environment
     tools: Toolbox
-    state: StateManager
     log: Recorder
     """Takes events; its ``step`` is the number of the present step."""
     hooks: Hooks
+    state: StateManager | None = None
+    """None: nobody abstracts what is done, as where a client acts by itself."""
     max_steps: int = 50
     result: Result | None = None
     """How it ended; None until then, and for a run that a defect ended."""
@@ -79,14 +80,18 @@ class StepAction:
     """The look that it is decided on."""
     number: int
     """Its number in the step, from 1."""
+    whole: GroundedCall
+    """The call that it is a part of."""
     done: tuple[Action, ...] = ()
     """What was done of the same call before it; empty for the first press."""
     approved: bool = False
     """Whether a person was asked and allowed it."""
+    tries: int = 0
+    """How often it was tried and not done, because the screen changed before."""
     changed: str = ""
-    """Why the machine did not do it when it was tried: what was no longer as on the look."""
+    """What was no longer as on the look when it was tried last."""
     outcome: Outcome | None = None
-    """What came of it; None before it was done."""
+    """What came of it; None before it was done. Where a hook sets it before, it is not done."""
 
 
 @dataclass(eq=False)
@@ -107,6 +112,7 @@ class Step:
     made: list[MadeCall] = field(default_factory=list)
     """The calls of the reply that are done."""
     outcome: Outcome | None = None
+    """What came of it. `Hook.after_step` may put one in its place whose ``ends`` ends the run."""
     before: Observation | None = None
     """The look that the step is judged from; a hook may replace it until the step is abstracted."""
     after: Observation | None = None
@@ -131,8 +137,9 @@ class Step:
 class Hook:
     """Does nothing at any moment; a subclass has those methods that it needs.
 
-    A method refuses by raising `hisa.errors.ActionRefused`, whose text the planner reads. Any
-    other exception ends the run and names the hook.
+    Before and after the plan and before an action, a method refuses by raising
+    `hisa.errors.ActionRefused`, whose text the planner reads: the step, or the rest of it, is not
+    done. Any other exception ends the run and names the hook.
     """
 
     name = ""
@@ -152,7 +159,7 @@ class Hook:
         return environment
 
     async def on_start(self, run: Run) -> None:
-        """Comes once the machine is in the task's initial state, or the run goes on."""
+        """Comes before the machine is brought to the task's initial state, or the run goes on."""
 
     async def before_plan(self, step: Step) -> None:
         """Comes before the planner is asked."""

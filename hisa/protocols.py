@@ -1,11 +1,11 @@
 """The seams of HiSA: what each part is asked and what it answers.
 
-`agent.py` knows these and nothing else. Each seam has one conformance suite under ``tests/``.
+`loop.py` knows these and nothing else. Each seam has one conformance suite under ``tests/``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -31,7 +31,6 @@ from hisa.screen.observation import Observation, Screenshot
 __all__ = [
     "COMMAND_LIMIT",
     "FILE_LIMIT",
-    "Act",
     "ActingTime",
     "ActsWhereUnchanged",
     "Advice",
@@ -60,7 +59,6 @@ __all__ = [
     "Place",
     "Planner",
     "Prefetching",
-    "PressNext",
     "Recorder",
     "Result",
     "Role",
@@ -321,13 +319,6 @@ class ActsWhereUnchanged(Protocol):
             ActionRefused, EnvironmentFailed: as `Environment.act`.
         """
         ...
-
-
-Act = Callable[[GroundedCall, Environment], Awaitable[None]]
-"""Does a part of a call on a machine; the errors are those of `ActsWhereUnchanged`."""
-PressNext = Callable[[GroundedCall, GroundedCall, Act], Awaitable[None]]
-"""Takes what was done of a call and what follows up to the next press, and does that, held to a
-look of its own. Raises `ScreenChanged` or `ActionRefused` where it must not be done."""
 
 
 @runtime_checkable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,10 +88,8 @@ class GroundedCall:
     """What must still be as it was when it is done; None: nothing is asked."""
     found: Observation | None = field(default=None, compare=False, repr=False)
     """The look on which its targets were found; None: the one that it was decided on."""
-    press_next: Callable[..., Awaitable[None]] | None = field(
-        default=None, compare=False, repr=False
-    )
-    """Makes each later press of ``actions`` at its own moment; see `hisa.protocols.PressNext`."""
+    way: tuple[Action, ...] = field(default=(), compare=False, repr=False)
+    """Where the pointer goes afterwards: to what is pressed next."""
     lacking: str = ""
     """Why the next of ``call.following`` is not among ``following``; empty where all are."""
 
@@ -113,7 +111,6 @@ class GroundedCall:
             actions=tuple(actions),
             places=places,
             held=None,
-            press_next=None,
         )
 
 

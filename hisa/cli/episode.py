@@ -18,8 +18,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from hisa.agent import Result
-from hisa.api import unless_refused
+from hisa.agent import Agent, unless_refused
 from hisa.cli.ask import inquirer, person
 from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
@@ -28,19 +27,20 @@ from hisa.conclusion import is_learned_from
 from hisa.config import Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError, with_fix
+from hisa.events import Event
 from hisa.models.open_models import require_models
 from hisa.models.spending import Totals
-from hisa.outcomes.endings import FINAL
+from hisa.outcomes.endings import FINAL, Result
 from hisa.protocols import Task
 from hisa.runs import wording
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import ResultsRecord
 from hisa.runs.read import Run, command_on, load_run
 from hisa.runs.report import write_report
+from hisa.runs.resume import ResumePoint
 from hisa.tasks.scorer import check_possible
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_text
-from hisa.wiring import RunContext, open_agent
 
 __all__ = [
     "RunOutput",
@@ -92,17 +92,18 @@ def require_person(settings: Settings) -> None:
 
 
 async def run_with_signals(
-    settings: Settings,
+    agent: Agent,
     task: Task,
     log: RunLog,
-    run_context: RunContext,
     *,
+    so_far: ResumePoint | None = None,
     on_result: Callable[[Result], object] = lambda _: None,
 ) -> Result:
     """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
-    async with open_agent(settings, task, log, run_context) as agent:
+    async with agent.open(task, log, so_far=so_far) as opened:
         gc.freeze()  # what is loaded now stays: to look through it again took 30 ms each time
-        run = agent.run(task, ended=run_context.ended, on_result=on_result)
+        ended = so_far.ended if so_far else None
+        run = opened.run(task, ended=ended, on_result=on_result)
         work = asyncio.create_task(run)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -115,12 +116,12 @@ async def run_with_signals(
 
 
 async def run_in_desktop(
-    settings: Settings,
+    agent: Agent,
     task: Task,
     *,
     desktop: RunDesktop,
-    run_context: RunContext,
     output: RunOutput,
+    so_far: ResumePoint | None = None,
 ) -> Result:
     """`run_with_signals` in an environment that is ended or left up afterwards.
 
@@ -135,7 +136,7 @@ async def run_in_desktop(
         try:
             await desktop.begin()
             return await run_with_signals(
-                settings, task, output.log, run_context, on_result=output.give
+                agent, task, output.log, so_far=so_far, on_result=output.give
             )
         finally:
             output.say_left_up(await desktop.leave(output.result))
@@ -209,17 +210,22 @@ def run_task(
         name_run = cache(lambda: console.print(f"  run      {log.id}"))
         output = RunOutput(log, console, progress, as_json=as_json, report=report, alone=goes_on)
         opened = open_desktop if alone else open_fresh
-        desktop = RunDesktop(lambda: opened(settings, log, progress), stays=goes_on)
-        run_context = RunContext(
+        desktop = RunDesktop(lambda: opened(settings, log), stays=goes_on)
+
+        def show(event: Event) -> None:
+            if event.type in _FIRST:
+                name_run()
+            progress(event)
+
+        log.listen(show)
+        agent = Agent(
+            settings=settings,
             environment=desktop.environment,
             ask=person(settings),
             inquire=inquirer(),
-            listeners=[lambda event: name_run() if event.type in _FIRST else None, progress],
             progress=progress.answering if alone else None,
         )
-        work = run_in_desktop(
-            settings, task, desktop=desktop, run_context=run_context, output=output
-        )
+        work = run_in_desktop(agent, task, desktop=desktop, output=output)
         try:
             with unless_refused(log):
                 asyncio.run(work)

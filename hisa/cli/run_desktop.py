@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
-from hisa.agent import Result
 from hisa.config import Settings
 from hisa.environments.kinds import find_kind
 from hisa.environments.open_environment import attach_environment, open_environment
 from hisa.errors import EnvironmentFailed, UsageError
+from hisa.outcomes.endings import Result
 from hisa.protocols import Detachable, Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
-from hisa.wiring import Listener, emitter, image_limit, note_writer
+from hisa.wiring import image_limit, note_writer
 from hisa.wiring.secret_parts import open_secrets
 
 __all__ = [
@@ -84,9 +84,9 @@ class RunDesktop:
         return ""
 
 
-async def open_desktop(settings: Settings, log: RunLog, listener: Listener) -> Environment:
+async def open_desktop(settings: Settings, log: RunLog) -> Environment:
     """The environment of the settings, started; how to find it again is in the manifest."""
-    note = note_writer(emitter(log, [listener]))
+    note = note_writer(log.emit)
     environment = open_environment(settings.environment, image_limit(settings), note)
     await environment.__aenter__()
     if isinstance(environment, Detachable):
@@ -94,13 +94,13 @@ async def open_desktop(settings: Settings, log: RunLog, listener: Listener) -> E
     return environment
 
 
-async def open_fresh(settings: Settings, log: RunLog, listener: Listener) -> Environment:
+async def open_fresh(settings: Settings, log: RunLog) -> Environment:
     """`open_desktop` for one of several attempts, each of which needs a machine of its own.
 
     Raises:
         UsageError: what came up is not thrown away, as only a package's environment can say.
     """
-    environment = await open_desktop(settings, log, listener)
+    environment = await open_desktop(settings, log)
     if "throw_away" not in environment.capabilities:
         await environment.__aexit__(None, None, None)
         raise not_thrown_away(settings)
@@ -120,7 +120,7 @@ def not_thrown_away(settings: Settings) -> UsageError:
 
 
 async def reattach_or_replay(
-    settings: Settings, log: RunLog, point: ResumePoint, listener: Listener
+    settings: Settings, log: RunLog, point: ResumePoint
 ) -> tuple[Environment, ResumeMethod, str]:
     """The desktop as it was after the last complete step, how it was found, and one line why.
 
@@ -129,7 +129,7 @@ async def reattach_or_replay(
     """
     kind = settings.environment.kind
     if not settings.environment.throw_away:
-        return await open_desktop(settings, log, listener), "reattached", kind
+        return await open_desktop(settings, log), "reattached", kind
     stays = find_kind(settings.environment)[1].attach is not None
     why = "the log names no desktop" if stays else "each run has a fresh machine"
     if point.desktop and stays:
@@ -142,13 +142,13 @@ async def reattach_or_replay(
             if point.step:
                 return found, "reattached", ""
             await found.__aexit__(None, None, None)
-    environment = await open_desktop(settings, log, listener)
+    environment = await open_desktop(settings, log)
     if "throw_away" not in environment.capabilities:  # of a package; what was done is done
         return environment, "reattached", kind
     if not point.step:
         return environment, "fresh", ""
     try:
-        secrets = open_secrets(settings, log, emitter(log, [listener]))
+        secrets = open_secrets(settings, log, log.emit)
         guarded = secrets.machine(environment)
         await TaskScorer(settings=settings.tasks).prepare(point.task, guarded)
         count = await replay(point.acts, guarded, settle=settings.environment.settle)

@@ -110,37 +110,29 @@ def _settings(
 def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: Progress) -> None:
     import asyncio
 
+    from hisa.agent import Agent
     from hisa.cli.ask import inquirer, person
     from hisa.cli.episode import run_in_desktop
     from hisa.cli.run_desktop import RunDesktop, reattach_or_replay
     from hisa.events import Noted, RunResumed
     from hisa.text.redact import REDACTED, holds_redacted
-    from hisa.wiring import RunContext
 
     async def find() -> Environment:
-        environment, how, detail = await reattach_or_replay(settings, output.log, point, progress)
-        event = output.log.emit(RunResumed(desktop=how, detail=detail))
-        progress(event)
+        environment, how, detail = await reattach_or_replay(settings, output.log, point)
+        output.log.emit(RunResumed(desktop=how, detail=detail))
         hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
         if hidden:
             told = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
-            progress(output.log.emit(Noted(where="log", text=told)))
+            output.log.emit(Noted(where="log", text=told))
         return environment
 
+    output.log.listen(progress)
     desktop = RunDesktop(find)
-    run_context = RunContext(
+    agent = Agent(
+        settings=settings,
         environment=desktop.environment,
         ask=person(settings),
         inquire=inquirer(),
-        listeners=[progress],
         progress=progress.answering,
-        events=point.events,
-        calls=point.calls,
-        decisions=point.decisions,
-        ended=point.ended,
     )
-    asyncio.run(
-        run_in_desktop(
-            settings, point.task, desktop=desktop, run_context=run_context, output=output
-        )
-    )
+    asyncio.run(run_in_desktop(agent, point.task, desktop=desktop, output=output, so_far=point))

@@ -41,6 +41,8 @@ class RunStarted(EventBase):
     models: dict[str, str] = Field(default_factory=dict)
     """Role to model name; one that is no language model is named as what it is."""
     environment: str = ""
+    hooks: tuple[str, ...] = ()
+    """The names of the run's hooks, in the order in which they are called."""
 
 
 class RunResumed(EventBase):

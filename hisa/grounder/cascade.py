@@ -14,6 +14,7 @@ from hisa.grounder.choice import Picker
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
 from hisa.grounder.rating import Rating, rated_by
+from hisa.grounder.reading import ElementsReader
 from hisa.grounder.trust import POINTS_RIGHT
 from hisa.grounder.vision import Seer, Unreadable
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
@@ -87,6 +88,7 @@ class CascadeGrounder:
         read: reads the text on a picture.
         picker: is asked where elements and model do not agree.
         points_right: the chance that the model points at what is meant.
+        reader: as for `hisa.grounder.elements.ElementsGrounder`.
     """
 
     def __init__(
@@ -98,7 +100,9 @@ class CascadeGrounder:
         read: ReadText = read_text,
         picker: Picker | None = None,
         points_right: float = POINTS_RIGHT,
+        reader: ElementsReader | None = None,
     ) -> None:
+        self._reader = reader
         self._seer = seer
         self._points_right = points_right
         self._picker = picker
@@ -114,7 +118,9 @@ class CascadeGrounder:
             ModelUnavailable: the elements do not know, and the model cannot be asked.
             BudgetExceeded: from the model.
         """
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()

@@ -17,6 +17,7 @@ from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated_by
+from hisa.grounder.reading import ElementsReader
 from hisa.grounder.scene import READ, SHOWS_TEXT
 from hisa.grounder.trust import PICKS_RIGHT, Trust
 from hisa.models.correction import with_correction
@@ -196,6 +197,7 @@ class ChoiceGrounder:
         min_score: below this the elements have no answer of their own.
         read: reads the text on a picture.
         trust: how often the model is right; where its picks are not trusted, the elements decide.
+        reader: as for `hisa.grounder.elements.ElementsGrounder`.
     """
 
     def __init__(
@@ -206,7 +208,9 @@ class ChoiceGrounder:
         min_score: float = 0.86,
         read: ReadText = read_text,
         trust: Trust = _STRONG,
+        reader: ElementsReader | None = None,
     ) -> None:
+        self._reader = reader
         self._picker = Picker(model, emit=emit, trust=trust)
         self._emit = emit
         self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
@@ -219,7 +223,9 @@ class ChoiceGrounder:
             NotFound: the elements do not know, and the model picked none.
             BudgetExceeded: from the model.
         """
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()

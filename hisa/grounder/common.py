@@ -18,6 +18,7 @@ from hisa.events import (
     GroundingVerdict,
     PlaceFound,
 )
+from hisa.grounder.reading import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation
@@ -33,9 +34,22 @@ Locate = Callable[[str, Observation], Awaitable[Place]]
 
 
 async def resolve(
-    call: ToolCall, observation: Observation, *, locate: Locate, emit: Emit
+    call: ToolCall,
+    observation: Observation,
+    *,
+    locate: Locate,
+    emit: Emit,
+    reader: ElementsReader | None = None,
 ) -> GroundedCall:
     """Find each slot's description and fill the actions in; a call without slots stays as it is.
+
+    Args:
+        call: with slots and descriptions.
+        observation: the look that it was decided on.
+        locate: finds one description.
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+        reader: takes a look with elements where those of the look are old or lacking, so that
+            picture and elements are of one moment; None: the look is taken as it is.
 
     Raises:
         NotFound: a description is missing or was not found; the failure is recorded.
@@ -43,6 +57,8 @@ async def resolve(
     needed = slots(call.actions)
     if not needed:
         return GroundedCall(call, call.input, call.actions)
+    if reader is not None:
+        observation = await reader.fresh(observation)
     started = time.monotonic()
     places: dict[int, Place] = {}
     missing: NotFound | None = None
@@ -67,7 +83,8 @@ async def resolve(
             seconds=time.monotonic() - started,
         )
     )
-    return GroundedCall(call, source, actions, found)
+    look = observation if reader is not None else None
+    return GroundedCall(call, source, actions, found, found=look)
 
 
 async def _find(

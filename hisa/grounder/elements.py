@@ -18,6 +18,7 @@ from hisa.grounder.pick import (
     is_behind,
 )
 from hisa.grounder.ranking import SURE, choose_thing
+from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
@@ -61,6 +62,8 @@ class ElementsGrounder:
         min_score: how sure a place must be, 0..1; below it nothing is chosen.
         read: reads the text on a picture.
         shapes: whether what is only drawn is looked for.
+        reader: takes a look with elements where those that it is given are old or lacking; None:
+            the looks are taken as they are.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class ElementsGrounder:
         min_score: float = 0.86,
         read: ReadText = read_text,
         shapes: bool = True,
+        reader: ElementsReader | None = None,
     ) -> None:
+        self._reader = reader
         self._emit = emit
         self._min_score = min_score
         self._read = read
@@ -82,7 +87,9 @@ class ElementsGrounder:
         Raises:
             NotFound: nothing fits well enough, or several fit equally well.
         """
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         return await asyncio.to_thread(self._locate_now, description, observation)

@@ -73,7 +73,7 @@ class PointingGrounder:
             ModelUnavailable, BudgetExceeded: from the finder.
         """
         if not points(call.actions):
-            return await self._described(call, observation)
+            return await self._finder.resolve(call, observation)
         started = time.monotonic()
         actions = map_points(call.actions, _mapping(self._convention, observation.image))
         mapped = replace(call, actions=actions, input=to_source(actions))
@@ -89,7 +89,7 @@ class PointingGrounder:
             )
             raise
         if slots(actions):
-            return replace(await self._described(mapped, observation), call=call)
+            return replace(await self._finder.resolve(mapped, observation), call=call)
         place = Place(call.description, points(actions)[0], None, "planner")
         source = to_source(actions)
         seconds = time.monotonic() - started
@@ -97,12 +97,6 @@ class PointingGrounder:
             Grounded(places=(place_found(place, observation),), input=source, seconds=seconds)
         )
         return GroundedCall(call, source, actions, (place,))
-
-    async def _described(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        if not slots(call.actions):
-            return await self._finder.resolve(call, observation)
-        look = await self._reader.fresh(observation)
-        return replace(await self._finder.resolve(call, look), found=look)
 
     async def _check(self, call: ToolCall, observation: Observation) -> None:
         """Compare one point with what its description is found as.

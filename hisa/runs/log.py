@@ -23,7 +23,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -94,6 +94,7 @@ class RunLog:
         self._stepped_at = -_REWRITE
         self._behind = False
         self._failed: LogFailed | None = None
+        self._listeners: list[Callable[[Event], object]] = []
         self._elements: tuple[tuple[Element, ...] | None, str] = None, ""
         """Those of the newest look, and their name: most looks repeat the one before."""
 
@@ -206,7 +207,13 @@ class RunLog:
             isinstance(event, StepFinished) and self._is_due()
         ):
             self._write_manifest()
+        for listener in self._listeners:
+            listener(event)
         return event
+
+    def listen(self, *listeners: Callable[[Event], object]) -> None:
+        """Pass each event on from now on, as it was written."""
+        self._listeners += listeners
 
     async def save(self, picture: Screenshot, /) -> str:
         """Keep a picture under its hash; one that is there already is not written again."""

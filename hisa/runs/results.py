@@ -20,15 +20,16 @@ from pathlib import Path, PurePosixPath
 from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import EnvironmentFailed
+from hisa.hooks import Hook, Run, Step
 from hisa.machine.patience import patience
 from hisa.machine.storage import PRIVATE_FOLDER, replace_file
-from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
+from hisa.protocols import Environment, Task
 from hisa.runs import listing
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
 from hisa.text.safe_text import safe_name
 
-__all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "Results", "ResultsScorer"]
+__all__ = ["FILES", "MAX_FILE", "MAX_TOTAL", "Results"]
 
 FILES = "files"
 """The folder inside a run folder."""
@@ -64,8 +65,8 @@ class _Answer(BaseModel):
     wanted: dict[str, _Files]
 
 
-class Results:
-    """The files of one run; `mark` before its first step, `fetch_results` after its last.
+class Results(Hook):
+    """The files of one run: the time is marked before its first step, files come home at its end.
 
     Args:
         task: names what is brought home.
@@ -74,11 +75,22 @@ class Results:
         small: bytes of a file that comes home unasked where the run made it; 0: none does.
     """
 
+    name = "results"
+
     def __init__(self, task: Task, environment: Environment, log: RunLog, small: int = 0) -> None:
         self._small = small
         self._patterns = task.results
         self._environment = environment
         self._log = log
+
+    async def before_plan(self, step: Step) -> None:
+        """Mark the time before the first step."""
+        if step.number == 1:
+            await self.mark()
+
+    async def on_end(self, run: Run) -> None:
+        """Bring files home."""
+        await self.fetch_results()
 
     async def mark(self) -> None:
         """Note the machine's time: what is made there later was made by the run.
@@ -164,33 +176,6 @@ class Results:
             return 0
         record.fetched.append(FetchedFile(path=name, place=str(place), size=len(data)))
         return len(data)
-
-
-class ResultsScorer:
-    """Another scorer, after whose preparation the time is marked.
-
-    Args:
-        inner: prepares and scores.
-        results: of the run.
-    """
-
-    def __init__(self, inner: Scorer, results: Results) -> None:
-        self._inner = inner
-        self._results = results
-
-    async def prepare(self, task: Task, environment: Environment) -> Task:
-        """See `hisa.protocols.Scorer.prepare`."""
-        prepared = await self._inner.prepare(task, environment)
-        await self._results.mark()
-        return prepared
-
-    async def over(self, task: Task, environment: Environment) -> str:
-        """See `hisa.protocols.Scorer.over`."""
-        return await self._inner.over(task, environment)
-
-    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        """See `hisa.protocols.Scorer.score`."""
-        return await self._inner.score(task, environment, status)
 
 
 def _place(path: str, home: str) -> Path:

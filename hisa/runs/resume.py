@@ -240,7 +240,7 @@ async def _again(act: ReplayAct, environment: Environment) -> bool:
 async def _called_again(name: str, given: Any, step: int, environment: Environment) -> bool:
     """Call a toolkit's or a plug-in's tool again; returns whether there was something to do."""
     able = {*environment.capabilities, "person"}
-    registry = ToolRegistry(emit=lambda _: None, capabilities=able)
+    registry = ToolRegistry(capabilities=able)
     tool = registry.find(name)
     if tool is None or tool.always or tool.traits.reads:
         return False

@@ -82,7 +82,7 @@ _KEYS = (Write, Press, Hotkey, KeyDown)
 
 
 class ActGuard:
-    """Checks acts against the looks that they were decided on; see `hisa.tools.base.Guard`.
+    """Checks acts against the looks that they were decided on.
 
     Args:
         reader: reads elements; None: the machine cannot tell them.

@@ -19,6 +19,7 @@ from hisa.events import (
     Refined,
     RuleEntered,
 )
+from hisa.hooks import Hook, Step, StepAction
 from hisa.models.announced import PictureChanges
 from hisa.models.profile import Profile
 from hisa.models.tokens import estimate_tokens
@@ -51,7 +52,7 @@ from hisa.state.step_abstraction import RawLog, StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
-__all__ = ["HierarchicalState", "build_state"]
+__all__ = ["HierarchicalState", "Repeats", "build_state"]
 
 
 class HierarchicalState:
@@ -317,6 +318,35 @@ class HierarchicalState:
 
     def _loop(self) -> Loop | None:
         return find_loop(self._kept[-_LOOP_WINDOW:])
+
+
+class Repeats(Hook):
+    """Refuses what was tried on this very screen and did not help.
+
+    Args:
+        state: knows what was tried.
+        others: names tools to go on with besides one, on a look.
+    """
+
+    name = "repeats"
+
+    def __init__(
+        self, state: HierarchicalState, others: Callable[[str, Observation], Iterable[str]]
+    ) -> None:
+        self._state, self._others = state, others
+
+    async def after_plan(self, step: Step) -> None:
+        """Refuse a call before its places are looked for; see `HierarchicalState.require_new`."""
+        if call := step.call:
+            self._require_new(GroundedCall(call, call.input, call.actions), step)
+
+    async def before_action(self, step: Step, action: StepAction) -> None:
+        """Refuse a call whose places are known by now."""
+        if action.number == 1 and step.grounded is not None:
+            self._require_new(step.grounded, step)
+
+    def _require_new(self, call: GroundedCall, step: Step) -> None:
+        self._state.require_new(call, self._others(call.call.tool, step.look))
 
 
 def _words_of(look: Observation) -> str:

@@ -1,14 +1,11 @@
-"""A tool: a typed function and its docstring, described once and checked by its signature.
-
-And what a sequence of calls asks before each later one.
-"""
+"""A tool: a typed function and its docstring, described once and checked by its signature."""
 
 from __future__ import annotations
 
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
@@ -16,88 +13,12 @@ from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from hisa.errors import DeveloperError, InvalidReply
-from hisa.protocols import Environment, GroundedCall, MadeCall, Outcome
+from hisa.protocols import Environment, GroundedCall, Outcome
 from hisa.screen.observation import Observation
 from hisa.tools.person import Person
 from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
-__all__ = ["SERVED", "AsksItself", "BaseTool", "Guard", "Tool", "ToolContext", "example_inputs"]
-
-
-class Guard(Protocol):
-    """Holds calls to the look that they were decided on.
-
-    `reference` and `allow` are for the later calls of a sequence, `next_press` for the later
-    presses of a call, the others for a call by itself and the first one.
-    """
-
-    def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
-        """Returns the call, to be done only where its place is as on the look it was decided on."""
-        ...
-
-    async def again(
-        self, call: GroundedCall, planned: Observation, environment: Environment
-    ) -> Observation:
-        """Returns a look on which the call still means what it was decided to do.
-
-        Raises:
-            ScreenChanged: what lies there now; it must not be done.
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-    async def by_name(
-        self, call: GroundedCall, now: Observation, environment: Environment
-    ) -> GroundedCall:
-        """Returns the call held to what its targets are called; their pixels change all the time.
-
-        Raises:
-            ScreenChanged: something else lies there.
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-    async def reference(self, planned: Observation, environment: Environment) -> Observation:
-        """Returns a look from right before the first act, with elements where they can be had.
-
-        Args:
-            planned: the look that the acts were planned on.
-            environment: where they are done.
-
-        Raises:
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-    async def allow(
-        self,
-        call: GroundedCall,
-        made: Sequence[MadeCall],
-        *,
-        looks: tuple[Observation, Observation, Observation],
-    ) -> GroundedCall:
-        """The call, with what must hold at the very moment of its act.
-
-        Args:
-            call: the next one.
-            made: those that were made.
-            looks: the look that the sequence was planned on, its `reference`, and that of now.
-
-        Raises:
-            ScreenChanged: why it must not be made now.
-            EnvironmentFailed: the machine does not answer.
-        """
-        ...
-
-    async def next_press(
-        self,
-        press: GroundedCall,
-        made: Sequence[MadeCall],
-        *,
-        looks: tuple[Observation, Observation, Observation],
-    ) -> GroundedCall:
-        """As `allow`, of a later press of one call; the last of ``made`` is what was done of it."""
-        ...
+__all__ = ["SERVED", "AsksItself", "BaseTool", "Tool", "ToolContext", "example_inputs"]
 
 
 @runtime_checkable

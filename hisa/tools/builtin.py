@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
-from hisa.actions import Action, KeyDown, KeyUp, points, presses, to_space
-from hisa.actions.action_records import kinds
-from hisa.actions.unchanged_look import arrival, require_unchanged
+from hisa.actions import Action, points, to_space
+from hisa.actions.unchanged_look import require_unchanged
 from hisa.actions.values import MAX_SECONDS
-from hisa.errors import ActionRefused, ScreenChanged
-from hisa.protocols import ActsWhereUnchanged, Environment, GroundedCall, Held, Outcome
+from hisa.protocols import ActsWhereUnchanged, Environment, Held, Outcome
 from hisa.text.prompt_text import ends
 from hisa.tools.base import ToolContext
 from hisa.tools.traits import Needs, tool
@@ -40,46 +37,11 @@ async def gui_action(code: str, context: ToolContext) -> Outcome:
     Examples:
         pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')
     """
-    call, done = context.call, 0
-    parts = presses(call.actions) if call.press_next else [call.actions]
-    for part, following in zip(parts, [*parts[1:], ()], strict=True):
-        before, after = call.actions[:done], call.actions[done:]
-        # The pointer goes on to where it presses next, so that what opens under it is seen.
-        way = arrival(following)[0][-1:]
-        try:
-            await _make(call, before, part, way, context=context)
-        except (ScreenChanged, ActionRefused) as error:
-            if not done:
-                raise
-            if released := list(_released(before)):
-                await context.environment.act(released)
-            count, rest = len(kinds(before)), len(kinds(after))
-            message = f"{count} of {count + rest} acts were done, the rest was not: {error}"
-            return Outcome(ok=False, error=message, points=tuple(points(before)))
-        done += len(part)
+    call, look = context.call, context.observation
+    actions = (*call.actions, *call.way)
+    there = to_space(actions, "screen", screen=look.screen, image=look.image)
+    await _act(there, call.held, context.environment)
     return Outcome(ok=True, points=tuple(points(call.actions)))
-
-
-async def _make(
-    call: GroundedCall,
-    before: Sequence[Action],
-    part: Sequence[Action],
-    way: Sequence[Action],
-    *,
-    context: ToolContext,
-) -> None:
-    """Do a part of a call after those ``before``, then move the pointer on its ``way``."""
-    look = context.observation
-
-    async def act(held: GroundedCall, environment: Environment) -> None:
-        actions = (*held.actions, *way)
-        there = to_space(actions, "screen", screen=look.screen, image=look.image)
-        await _act(there, held.held, environment)
-
-    if before and call.press_next is not None:
-        await call.press_next(call.part(before), call.part(part), act)
-    else:
-        await act(replace(call, actions=tuple(part)), context.environment)
 
 
 async def _act(actions: Sequence[Action], held: Held | None, environment: Environment) -> None:
@@ -90,13 +52,6 @@ async def _act(actions: Sequence[Action], held: Held | None, environment: Enviro
     else:
         require_unchanged(held, await environment.observe())
         await environment.act(actions)
-
-
-def _released(done: Sequence[Action]) -> Iterator[Action]:
-    """Yields what lets go of the keys that are still down after some actions."""
-    down = [action.key for action in done if isinstance(action, KeyDown)]
-    up = [action.key for action in done if isinstance(action, KeyUp)]
-    yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
 
 
 @tool(needs=Needs(frozenset({"execute"})))

@@ -25,7 +25,7 @@ async def call_tool(tool: BaseTool, value: Input, environment: Environment) -> O
         InvalidReply: the input does not fit, or the machine lacks what the tool needs.
         EnvironmentFailed: the machine broke.
     """
-    registry = ToolRegistry([tool], emit=_tell_nobody, capabilities=environment.capabilities)
+    registry = ToolRegistry([tool], capabilities=environment.capabilities)
     call = grounded(tool, value)
     registry.check(call.call)
     return await registry.execute(call, await environment.observe(), environment)

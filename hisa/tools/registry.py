@@ -22,11 +22,10 @@ from hisa.errors import (
     ScreenChanged,
     ToolFailed,
 )
-from hisa.events import Acted
 from hisa.machine.patience import patience
 from hisa.machine.plugins import OpenedTools, blaming_package, points, source
 from hisa.models.tokens import estimate_tokens
-from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, ToolCall
+from hisa.protocols import Environment, GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.tools.base import BaseTool, Tool, ToolContext
 from hisa.tools.isolation import isolated, kept
@@ -113,7 +112,6 @@ class ToolRegistry:
 
     Args:
         tools: by default all that are installed.
-        emit: gets an `Acted` for each execution.
         capabilities: of the run's environment; a tool that needs others is not there.
         person: who can be asked; the capability "person" stands for them.
         withdrawn: tells the call that must not come now. Its tool is not offered either, but for
@@ -124,7 +122,6 @@ class ToolRegistry:
         self,
         tools: Iterable[BaseTool] | None = None,
         *,
-        emit: Emit,
         capabilities: Iterable[str] = ("elements", "execute"),
         person: Person | None = None,
         withdrawn: Callable[[], ToolCall | None] = lambda: None,
@@ -147,7 +144,6 @@ class ToolRegistry:
         if self._further:
             help_ = Tool(self._help_function(), source="hisa")
             self._tools.setdefault(help_.name, help_)
-        self._emit = emit
         described = estimate_tokens(self.describe()) + 1
         self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
@@ -263,21 +259,7 @@ class ToolRegistry:
         """Do it; see `hisa.protocols.Toolbox.execute`."""
         began, started = time.time(), time.monotonic()
         outcome = await self._attempt(ToolContext(call, observation, environment, self._person))
-        outcome = replace(outcome, seconds=time.monotonic() - started, began=began)
-        self._emit(
-            Acted(
-                tool=call.call.tool,
-                input=call.input,
-                points=tuple((point.x, point.y) for point in outcome.points),
-                ok=outcome.ok,
-                output=outcome.output,
-                error=outcome.error,
-                exit_code=outcome.exit_code,
-                seconds=outcome.seconds,
-                ends=outcome.ends,
-            )
-        )
-        return outcome
+        return replace(outcome, seconds=time.monotonic() - started, began=began)
 
     async def _attempt(self, context: ToolContext) -> Outcome:
         tool = self._tools[context.call.call.tool]

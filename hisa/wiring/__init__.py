@@ -1,125 +1,321 @@
-"""Where the parts meet: one function builds an `Agent` from settings, top to bottom.
+"""Where the parts meet: one function builds a `Loop` from settings and parts, top to bottom.
 
-Command line, API and benches call it, once for each run. No other room knows which planner,
-grounder or model a run has. Start with this file; `grounding_parts.py`, `decision_parts.py`,
-`tool_parts.py` and `secret_parts.py` build what has more than one form.
+`hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
+has. Start with `_Opening.loop`; `grounding_parts.py`, `decision_parts.py`, `tool_parts.py` and
+`secret_parts.py` build what has more than one form.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 
-from hisa.agent import Agent
 from hisa.conclusion import write_end
 from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
-from hisa.events import Decided, Event, ModelCalled, Noted, RunFinished, RunStarted
+from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.reading import ElementsReader, SharedReader
+from hisa.grounder.reading import ElementsReader
+from hisa.hooks import Hooks
+from hisa.loop import Loop
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
-from hisa.patterns.memory import PatternMemory
 from hisa.patterns.open_memory import open_memory
 from hisa.protocols import (
     Detachable,
     Emit,
     Environment,
+    Grounder,
     Model,
-    Outcome,
-    Progress,
-    Role,
+    Planner,
     Scorer,
     Task,
 )
 from hisa.runs.log import RunLog
-from hisa.runs.results import Results, ResultsScorer
+from hisa.runs.results import Results
 from hisa.screen.geometry import Size
-from hisa.screen.observation import Observation, Screenshot
+from hisa.state.base import Memory
+from hisa.state.guards import HeldActs
 from hisa.state.inspection import StepInspector
-from hisa.state.manager import build_state
+from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
-from hisa.tools.person import Inquire
-from hisa.wiring.decision_parts import (
-    elements_of,
-    open_policy,
-    open_toolbox,
-    scaled,
-)
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.base import HookParts, Listener, RunParts
+from hisa.wiring.decision_parts import open_policy, open_toolbox, scaled
 from hisa.wiring.grounding_parts import (
     build_grounder,
     grounder_kind,
     open_grounder,
     pixel_grounder,
 )
+from hisa.wiring.hook_list import in_order, open_hooks
 from hisa.wiring.leads import Leads
 from hisa.wiring.memo import without_groundings
-from hisa.wiring.new_calls import NewCallGrounder
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
 from hisa.wiring.secret_parts import open_secrets
-from hisa.wiring.sequences import SequenceGrounder
-from hisa.wiring.supervision import open_supervisors
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 __all__ = [
     "Listener",
-    "RunContext",
+    "RunParts",
     "build_grounder",
-    "emitter",
     "grounder_kind",
     "image_limit",
     "note_writer",
-    "open_agent",
+    "open_loop",
 ]
 
-Listener = Callable[[Event], None]
+
+def image_limit(settings: Settings) -> Size:
+    """The largest picture that models see."""
+    return Size(settings.run.image_width, settings.run.image_height)
 
 
-@dataclass
-class RunContext:
-    """The parts of a run besides its settings and its log."""
+def note_writer(emit: Emit) -> Callable[[str], None]:
+    """Returns a function that records a note about the machine as an event."""
 
-    environment: Callable[[], Awaitable[Environment]] | None = None
-    """Gives a started one instead of the one in the settings; it is not closed here. Called once
-    the models are there, so that a missing key costs no desktop."""
-    models: Mapping[Role, Model] = field(default_factory=dict)
-    """Own models by role, instead of those in the settings; see `open_models`."""
-    ask: Ask | None = None
-    """Asks a person before an act or a command; None: there is nobody to ask."""
-    inquire: Inquire | None = None
-    """Asks a person what the agent wants to know; None: there is nobody to ask."""
-    listeners: Sequence[Listener] = ()
-    progress: Progress | None = None
-    """Told how far a model's answer is; nothing of it is logged."""
-    events: Sequence[Event] = ()
-    """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
-    calls: Sequence[ModelCalled] = ()
-    """Model calls paid for so far."""
-    decisions: Sequence[Decided] = ()
-    """Decisions so far, those of steps that were cut off too: their calls may have been made."""
-    ended: Outcome | None = None
-    """The outcome of the last step, where that ended the run: `Agent.run` takes it."""
-    around: Callable[[Environment], Environment] | None = None
-    """Put around the machine, beneath secrets, questions and everybody who looks at it."""
+    def note(text: str) -> None:
+        emit(Noted(where="machine", text=text))
+
+    return note
 
 
-def emitter(log: RunLog, listeners: Sequence[Listener]) -> Emit:
-    """Returns a function that writes events into the log and passes them to the listeners."""
+@asynccontextmanager
+async def open_loop(
+    settings: Settings, task: Task, log: RunLog, parts: RunParts | None = None
+) -> AsyncIterator[Loop]:
+    """A loop ready for `Loop.run`; everything it opened is closed at the end.
 
-    def emit(event: Event, /) -> None:
-        event = log.emit(event)
-        for listener in listeners:
-            listener(event)
+    Args:
+        settings: the effective settings.
+        task: for the log's first event.
+        log: an open run log.
+        parts: what takes the place of parts that the settings name, persons to ask, listeners, and
+            how far the run is.
 
-    return emit
+    Raises:
+        OperatorError: a part cannot be opened, with the command that fixes it. The log has the
+            error, and an end.
+    """
+    async with AsyncExitStack() as stack:
+        with _end_of_opening(log):
+            loop = await _Opening(settings, task, log, parts or RunParts(), stack).loop()
+        yield loop
+
+
+@contextmanager
+def _end_of_opening(log: RunLog) -> Iterator[None]:
+    """A run that ends before its loop is there has an end in its log too."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        log.emit(RunFinished(exit_status="stopped", message="stopped by a person"))
+        raise
+    except LogFailed:
+        raise
+    except Exception as error:
+        status = write_end(log, error)
+        if status is not None:
+            log.emit(RunFinished(exit_status=status, message=with_fix(error)))
+        raise
+
+
+class _Opening:
+    """Opens the parts of one run, in the order in which they need one another."""
+
+    def __init__(
+        self, settings: Settings, task: Task, log: RunLog, parts: RunParts, stack: AsyncExitStack
+    ) -> None:
+        self._settings, self._task, self._log = settings, task, log
+        self._parts, self._stack = parts, stack
+        self._emit = log.emit
+        log.listen(*parts.listeners)
+        self._resumed = bool(parts.events)
+        self._leads = Leads(settings, resumed=self._resumed)
+
+    async def loop(self) -> Loop:
+        """The loop with its parts."""
+        settings, log, emit = self._settings, self._log, self._emit
+        hooking = self._hook_parts()
+        announced = open_hooks(hooking)
+        secrets = open_secrets(settings, log, emit)
+        models = await self._models(CallContext(secrets=secrets.scrubber))
+        served = await self._stack.enter_async_context(open_served_tools(settings, emit))
+        machine = await self._machine()
+        kept = "throw_away" not in machine.capabilities
+        environment = secrets.machine(machine, live=kept or self._resumed)
+        hooks = [hook for hook in (*self._parts.hooks, *announced) if hook.applies(machine)]
+        for hook in hooks:
+            environment = hook.at_border(environment)
+        self._elements = "elements" in environment.capabilities
+        reader = ElementsReader(environment, emit=emit)
+        state = self._parts.state or self._state(models, environment)
+        log.amend(
+            environment=environment.name,
+            models={role: model.name for role, model in models.items()},
+            settings=settings.model_dump(mode="json"),
+        )
+        own = state if isinstance(state, HierarchicalState) else None
+        registry = open_registry(
+            settings,
+            emit,
+            capabilities=environment.capabilities,
+            inquire=hooking.inquire,
+            more=(*self._parts.tools, *served),
+            withdrawn=own.withdrawn if own else lambda: None,
+        )
+        policy = await open_policy(settings, environment, self._parts.decisions)
+        planner, grounder = self._deciders(models, registry, reader, environment, hooking.ask)
+        seen_by = reader if self._elements else None
+        if own is not None:
+            hooks.append(Repeats(own, registry.others))
+        hooks.append(Results(self._task, environment, log, small=settings.run.fetch_small))
+        if settings.planner.guards:
+            similar, settle = settings.planner.guard_similarity, settings.environment.settle
+            hooks.append(HeldActs(seen_by, similar=similar, settle=settle))
+        chain = Hooks(in_order(hooks), emit=emit)
+        if not log.step and not self._resumed:
+            emit(_started(self._task, log, chain))
+        loop = Loop(
+            planner=planner,
+            grounder=grounder,
+            state=state,
+            tools=open_toolbox(registry, seen_by, emit, policy=policy, ask=hooking.ask),
+            environment=_asking(settings, environment, hooking.ask, emit),
+            scorer=_scorer(settings, environment, emit),
+            log=log,
+            hooks=chain,
+            max_steps=settings.run.max_steps,
+            elements=self._elements,
+            settle=settings.environment.settle,
+        )
+        log.listen(loop.hear)
+        return loop
+
+    def _hook_parts(self) -> HookParts:
+        parts = self._parts
+        return HookParts(
+            self._settings,
+            self._log,
+            self._emit,
+            ask=parts.ask,
+            inquire=parts.inquire,
+            events=parts.events,
+            decisions=parts.decisions,
+        )
+
+    async def _models(self, context: CallContext) -> Models:
+        log, settings = self._log, self._settings
+        context = replace(
+            context,
+            step=lambda: log.step,
+            progress=self._parts.progress,
+            keep_picture=log.save,
+            keep_tokens=log.keep_tokens,
+            run=log.id,
+        )
+        budget = Budget(
+            settings.run.budget_usd,
+            settings.run.budget_tokens,
+            seconds=settings.run.budget_seconds,
+            used_seconds=log.manifest.totals.seconds,
+        )
+        ledger = Ledger.from_events(self._parts.calls)
+        return await self._stack.enter_async_context(
+            open_models(
+                settings, self._emit, budget, ledger, own=self._parts.models, context=context
+            )
+        )
+
+    async def _machine(self) -> Environment:
+        """The machine itself; a desktop of this computer and the run know each other."""
+        if self._parts.environment is not None:
+            machine = await self._parts.environment()
+        else:
+            from hisa.environments.open_environment import open_environment
+
+            settings, note = self._settings, note_writer(self._emit)
+            opened = open_environment(settings.environment, image_limit(settings), note)
+            machine = await self._stack.enter_async_context(opened)
+        if isinstance(machine, Detachable):
+            self._log.amend(desktop=machine.belongs_to(self._log.id))
+        return machine
+
+    def _state(self, models: Models, environment: Environment) -> HierarchicalState:
+        state = build_state(
+            models["state"],
+            self._settings.state,
+            emit=self._emit,
+            memory=self._parts.memory or self._memory(models["state"]),
+            closer=StepInspector(WrittenFiles(environment).since),
+            picture_changes=models.picture_changes.get("state"),
+            profile=_state_profile(self._settings, models),
+            led=self._leads.alone,
+            again=partial(environment.observe, elements=self._elements),
+        )
+        state.restore(self._parts.events)
+        return state
+
+    def _memory(self, model: Model) -> Memory | None:
+        if not self._settings.patterns.enabled:
+            return None
+        memory = open_memory(self._settings, model, self._emit)
+        self._stack.callback(memory.close)
+        return memory
+
+    def _deciders(
+        self,
+        models: Models,
+        registry: ToolRegistry,
+        reader: ElementsReader,
+        environment: Environment,
+        ask: Ask | None,
+    ) -> tuple[Planner, Grounder]:
+        """Who decides what is done, and who finds where."""
+        emit, known = self._emit, models.profiles["planner"]
+        kind, settings = choose_planner(self._settings, known, elements=self._elements)
+        sampling = settings.planner.samples > 1
+        finding = without_groundings(emit) if sampling else emit
+        grounder = self._parts.grounder or open_grounder(
+            settings,
+            models,
+            reader,
+            finding,
+            seer=models.profiles.get("grounder", known),
+            planner=known,
+            points=kind.points,
+            events=self._parts.events,
+        )
+        if self._parts.planner is not None:
+            return self._parts.planner, grounder
+        marks = _marks(settings, environment, known, kind)
+        if marks is not None:
+            grounder = MarkGrounder(grounder, marks, emit=finding)
+        programs = partial(installed_programs, environment, note_writer(emit))
+        parts = PlannerParts(
+            settings,
+            models["planner"],
+            known,
+            registry,
+            emit,
+            marks=marks,
+            programs=None if _fills_screen(self._task) else programs,
+            confirm=_confirming(ask, emit),
+            ask=ask,
+            environment=environment,
+        )
+        planner = kind.open(parts)
+        if sampling:
+            planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
+        return self._leads.open(parts, planner, grounder, pixel_grounder(settings, reader, emit))
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:
@@ -156,233 +352,12 @@ def _marks(
     return kind.marks()
 
 
-def image_limit(settings: Settings) -> Size:
-    """The largest picture that models see."""
-    return Size(settings.run.image_width, settings.run.image_height)
-
-
-def note_writer(emit: Emit) -> Callable[[str], None]:
-    """Returns a function that records a note about the machine as an event."""
-
-    def note(text: str) -> None:
-        emit(Noted(where="machine", text=text))
-
-    return note
-
-
-@asynccontextmanager
-async def open_agent(
-    settings: Settings, task: Task, log: RunLog, run_context: RunContext | None = None
-) -> AsyncIterator[Agent]:
-    """An agent ready for `Agent.run`; everything it opened is closed at the end.
-
-    Args:
-        settings: the effective settings.
-        task: for the log's first event.
-        log: an open run log.
-        run_context: a started environment, who to ask, who listens, events so far.
-
-    Raises:
-        OperatorError: a part cannot be opened, with the command that fixes it. The log has the
-            error, and an end.
-    """
-    run_context = run_context or RunContext()
-    async with AsyncExitStack() as stack:
-        with _end_of_opening(log):
-            supervisors = open_supervisors(log, emitter(log, run_context.listeners))
-            for supervisor in supervisors:
-                run_context = supervisor.context(run_context)
-            agent = await stack.enter_async_context(_opened(settings, task, log, run_context))
-            for supervisor in supervisors:
-                await stack.enter_async_context(supervisor.over(agent))
-        yield agent
-
-
-@contextmanager
-def _end_of_opening(log: RunLog) -> Iterator[None]:
-    """A run that ends before its agent is there has an end in its log too."""
-    try:
-        yield
-    except asyncio.CancelledError:
-        log.emit(RunFinished(exit_status="stopped", message="stopped by a person"))
-        raise
-    except LogFailed:
-        raise
-    except Exception as error:
-        status = write_end(log, error)
-        if status is not None:
-            log.emit(RunFinished(exit_status=status, message=with_fix(error)))
-        raise
-
-
 def _state_profile(settings: Settings, models: Models) -> Profile | None:
     """Returns what the state's model takes: no pictures if it is a planner that gets none."""
     profile = models.profiles.get("state")
     if profile and settings.planner.sees == "elements" and settings.models.state is None:
         return profile.model_copy(update={"sees_pictures": False})
     return profile
-
-
-@asynccontextmanager
-async def _opened(
-    settings: Settings, task: Task, log: RunLog, run_context: RunContext
-) -> AsyncIterator[Agent]:
-    emit = emitter(log, run_context.listeners)
-    ledger = Ledger.from_events(run_context.calls)
-    secrets = open_secrets(settings, log, emit)
-    leads = Leads(settings, resumed=bool(run_context.events))
-    async with AsyncExitStack() as stack:
-        budget = _budget(settings, log)
-        context = CallContext(
-            step=lambda: log.step,
-            secrets=secrets.scrubber,
-            progress=run_context.progress,
-            keep_picture=log.save,
-            keep_tokens=log.keep_tokens,
-            run=log.id,
-        )
-        models = await stack.enter_async_context(
-            open_models(settings, emit, budget, ledger, own=run_context.models, context=context)
-        )
-        served = await stack.enter_async_context(open_served_tools(settings, emit))
-        environment = await _environment(settings, run_context, emit, stack)
-        _mark_as_ours(environment, log)
-        environment = run_context.around(environment) if run_context.around else environment
-        kept = "throw_away" not in environment.capabilities
-        environment = secrets.machine(environment, live=kept or bool(run_context.events))
-        results = Results(task, environment, log, small=settings.run.fetch_small)
-        stack.push_async_callback(results.fetch_results)
-        sampling = settings.planner.samples > 1
-        reader = (SharedReader if sampling else ElementsReader)(environment, emit=emit)
-        state = build_state(
-            models["state"],
-            settings.state,
-            emit=emit,
-            memory=_memory(settings, models["state"], emit, stack),
-            closer=StepInspector(WrittenFiles(environment).since),
-            picture_changes=models.picture_changes.get("state"),
-            profile=_state_profile(settings, models),
-            led=leads.alone,
-            again=partial(environment.observe, elements="elements" in environment.capabilities),
-        )
-        state.restore(run_context.events)
-        _write_down(settings, environment, models, log)
-        if not log.step and not run_context.events:
-            emit(_started(task, log))
-        registry = open_registry(
-            settings,
-            emit,
-            capabilities=environment.capabilities,
-            inquire=run_context.inquire,
-            more=served,
-            withdrawn=state.withdrawn,
-        )
-        policy = await open_policy(settings, environment, run_context.decisions)
-        known = models.profiles["planner"]
-        kind, settings = choose_planner(
-            settings, known, elements="elements" in environment.capabilities
-        )
-        finding = without_groundings(emit) if sampling else emit
-        grounder = open_grounder(
-            settings,
-            models,
-            reader,
-            finding,
-            seer=models.profiles.get("grounder", known),
-            planner=known,
-            points=kind.points,
-            events=run_context.events,
-        )
-        marks = _marks(settings, environment, known, kind)
-        if marks is not None:
-            grounder = MarkGrounder(grounder, marks, emit=finding)
-        if settings.planner.sequence > 1 and not sampling:
-            grounder = SequenceGrounder(grounder, elements_of(reader, environment))
-        programs = partial(installed_programs, environment, note_writer(emit))
-        parts = PlannerParts(
-            settings,
-            models["planner"],
-            known,
-            registry,
-            emit,
-            marks=marks,
-            programs=None if _fills_screen(task) else programs,
-            confirm=_confirming(run_context.ask, emit),
-            ask=run_context.ask,
-            environment=environment,
-        )
-        planner = kind.open(parts)
-        if sampling:
-            planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
-        planner, grounder = leads.open(
-            parts, planner, grounder, pixel_grounder(settings, reader, emit)
-        )
-        yield Agent(
-            planner=planner,
-            grounder=NewCallGrounder(grounder, state, registry),
-            state=state,
-            tools=open_toolbox(
-                settings,
-                registry,
-                elements_of(reader, environment),
-                log,
-                emit,
-                policy=policy,
-                ask=run_context.ask,
-            ),
-            environment=_asking(settings, environment, run_context.ask, emit),
-            scorer=ResultsScorer(_scorer(settings, environment, emit), results),
-            log=_Tee(log, emit),
-            max_steps=settings.run.max_steps,
-            elements="elements" in environment.capabilities,
-            settle=settings.environment.settle,
-        )
-
-
-def _mark_as_ours(environment: Environment, log: RunLog) -> None:
-    """Let a desktop of this machine and the run know each other, for `hisa runs resume`."""
-    if isinstance(environment, Detachable):
-        log.amend(desktop=environment.belongs_to(log.id))
-
-
-def _write_down(
-    settings: Settings, environment: Environment, models: Mapping[Role, Model], log: RunLog
-) -> None:
-    log.amend(
-        environment=environment.name,
-        models={role: model.name for role, model in models.items()},
-        settings=settings.model_dump(mode="json"),
-    )
-
-
-def _budget(settings: Settings, log: RunLog) -> Budget:
-    return Budget(
-        settings.run.budget_usd,
-        settings.run.budget_tokens,
-        seconds=settings.run.budget_seconds,
-        used_seconds=log.manifest.totals.seconds,
-    )
-
-
-async def _environment(
-    settings: Settings, run_context: RunContext, emit: Emit, stack: AsyncExitStack
-) -> Environment:
-    if run_context.environment is not None:
-        return await run_context.environment()
-    from hisa.environments.open_environment import open_environment
-
-    environment = open_environment(settings.environment, image_limit(settings), note_writer(emit))
-    return await stack.enter_async_context(environment)
-
-
-def _memory(
-    settings: Settings, model: Model, emit: Emit, stack: AsyncExitStack
-) -> PatternMemory | None:
-    if not settings.patterns.enabled:
-        return None
-    memory = open_memory(settings, model, emit)
-    stack.callback(memory.close)
-    return memory
 
 
 def _asking(
@@ -394,7 +369,7 @@ def _asking(
         raise UsageError(
             f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
             f"{environment.name}, and nobody can be asked",
-            fix="pass RunContext(ask=…), an async function from a Question of "
+            fix="pass ask=…, an async function from a Question of "
             "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
         )
     return ConfirmedEnvironment(environment, ask=ask, emit=emit)
@@ -430,37 +405,12 @@ def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
     return FingerprintingScorer(scorer, environment=environment, emit=emit)
 
 
-def _started(task: Task, log: RunLog) -> RunStarted:
+def _started(task: Task, log: RunLog, hooks: Hooks) -> RunStarted:
     return RunStarted(
         task=task.id,
         instruction=task.instruction,
         domain=task.domain,
         models=log.manifest.models,
         environment=log.manifest.environment,
+        hooks=hooks.names,
     )
-
-
-class _Tee:
-    """The log as the agent sees it: its events reach the listeners too."""
-
-    def __init__(self, log: RunLog, emit: Emit) -> None:
-        self._log = log
-        self._emit = emit
-        self.id = log.id
-
-    @property
-    def step(self) -> int:
-        return self._log.step
-
-    @step.setter
-    def step(self, number: int) -> None:
-        self._log.step = number
-
-    def emit(self, event: Event, /) -> None:
-        self._emit(event)
-
-    async def save(self, picture: Screenshot, /) -> str:
-        return await self._log.save(picture)
-
-    async def keep(self, look: Observation, /) -> tuple[str, str]:
-        return await self._log.keep(look)

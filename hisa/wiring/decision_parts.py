@@ -12,20 +12,22 @@ from hisa.models.profiles import Profile
 from hisa.protocols import (
     Emit,
     Environment,
+    GroundedCall,
     Grounder,
     Model,
     Planner,
     Role,
     Toolbox,
+    ToolCall,
 )
-from hisa.runs.log import RunLog
+from hisa.screen.observation import Observation
+from hisa.sequence import ground_calls
 from hisa.tools.policy.deciding import Memory, Policy
 from hisa.tools.policy.policy_toolbox import Approve, PolicyToolbox
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.memo import MemoGrounder, TellingGrounder
-from hisa.wiring.sequences import SequenceGrounder
 
-__all__ = ["elements_of", "open_policy", "open_toolbox", "scaled"]
+__all__ = ["open_policy", "open_toolbox", "scaled"]
 
 _HOME_SECONDS = 10.0
 """Time limit of a command that prints one line; chosen by hand."""
@@ -49,15 +51,19 @@ def scaled(
 
     memo = MemoGrounder(grounder)
     judge = models.get("judge", models["planner"])
-    # Both ask for calls one by one, since the memo's reader gives all of them the same look.
-    batch = SequenceGrounder(memo)
-    scaled = open_scaling(settings, planner, batch, judge, emit=emit, profile=profile)
-    return scaled, SequenceGrounder(TellingGrounder(memo, emit=emit))
+    scaled = open_scaling(settings, planner, _Calls(memo), judge, emit=emit, profile=profile)
+    return scaled, TellingGrounder(memo, emit=emit)
 
 
-def elements_of(reader: ElementsReader, environment: Environment) -> ElementsReader | None:
-    """The reader, where the machine can tell elements."""
-    return reader if "elements" in environment.capabilities else None
+class _Calls:
+    """Resolves all calls of a sequence with another grounder."""
+
+    def __init__(self, inner: Grounder) -> None:
+        self._inner = inner
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """See `hisa.sequence.ground_calls`."""
+        return await ground_calls(call, observation, self._inner)
 
 
 async def open_policy(
@@ -100,29 +106,19 @@ def _approving(ask: Ask | None, emit: Emit) -> Approve | None:
 
 
 def open_toolbox(
-    settings: Settings,
     registry: ToolRegistry,
     reader: ElementsReader | None,
-    log: RunLog,
     emit: Emit,
     *,
     policy: Policy,
     ask: Ask | None,
 ) -> Toolbox:
-    """The tools behind the policy, each call held to the look that it was decided on."""
-    decided = PolicyToolbox(
+    """The tools behind the policy."""
+    return PolicyToolbox(
         registry,
         policy,
         find=registry.find,
         emit=emit,
         approve=_approving(ask, emit),
         inspect=reader.recent if reader else None,
-    )
-    from hisa.state.guards import SequenceGuard
-    from hisa.tools.sequence import SequenceToolbox
-
-    planner = settings.planner
-    guard = SequenceGuard(reader, similar=planner.guard_similarity) if planner.guards else None
-    return SequenceToolbox(
-        decided, guard=guard, save=log.save, emit=emit, settle=settings.environment.settle
     )

@@ -14,7 +14,7 @@ from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.lists import announced
 from hisa.grounder.pointing import PointingGrounder
-from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.reading import ElementsReader
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust, key_of
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
@@ -34,8 +34,9 @@ def build_grounder(
     picker: Profile | None = None,
     read: ReadText = read_text,
     events: Sequence[Event] = (),
+    reader: ElementsReader | None = None,
 ) -> Grounder:
-    """The grounder that the settings ask for; it takes looks as they are given to it.
+    """The grounder that the settings ask for.
 
     Args:
         settings: the effective settings.
@@ -46,6 +47,7 @@ def build_grounder(
         picker: that of the model ``planner``, where it may have the cascade's last word.
         read: reads the text on a picture.
         events: of the run so far, where it goes on.
+        reader: takes looks with elements; None: looks are taken as they are given.
 
     Raises:
         ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
@@ -66,13 +68,15 @@ def build_grounder(
         )
     least = settings.grounder.min_score
     if model is None or kind not in ("cascade", "choice", "vision"):
-        return ElementsGrounder(emit=emit, min_score=least, read=read)
+        return ElementsGrounder(emit=emit, min_score=least, read=read, reader=reader)
     from hisa.grounder.choice import ChoiceGrounder, Picker  # not every run has one that picks
 
     wanted = settings.models.grounder or settings.models.planner
     if kind == "choice":
         trust = _pick_trust(settings, model, seer, emit, events)
-        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=trust)
+        return ChoiceGrounder(
+            model, emit=emit, min_score=least, read=read, trust=trust, reader=reader
+        )
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
     form = open_format(settings.grounder.format, *known)
     if kind == "vision":
@@ -88,9 +92,17 @@ def build_grounder(
     right = test.points_right(key, emit, events) if test else POINTS_RIGHT
     if right is None:
         model = models.get("planner", model)
-        return ChoiceGrounder(model, emit=emit, min_score=least, read=read, trust=trust)
+        return ChoiceGrounder(
+            model, emit=emit, min_score=least, read=read, trust=trust, reader=reader
+        )
     return CascadeGrounder(
-        Seer(model, form), emit=emit, min_score=least, read=read, picker=last, points_right=right
+        Seer(model, form),
+        emit=emit,
+        min_score=least,
+        read=read,
+        picker=last,
+        points_right=right,
+        reader=reader,
     )
 
 
@@ -167,14 +179,15 @@ def open_grounder(
         ConfigError: as `build_grounder`.
     """
     picker = planner if settings.models.grounder is not None else None
-    finder = build_grounder(settings, models, emit, seer=seer, picker=picker, events=events)
-    if settings.grounder.kind == "planner" or points:
-        checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
-        convention = "" if points else planner.coordinates
-        return PointingGrounder(convention, finder, checker, reader, emit=emit)
-    if isinstance(finder, VisionGrounder):
+    finder = build_grounder(
+        settings, models, emit, seer=seer, picker=picker, events=events, reader=reader
+    )
+    if settings.grounder.kind != "planner" and not points:
         return finder
-    return ReadingGrounder(finder, reader)
+    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+    return PointingGrounder(
+        "" if points else planner.coordinates, finder, checker, reader, emit=emit
+    )
 
 
 def pixel_grounder(settings: Settings, reader: ElementsReader, emit: Emit) -> Grounder:

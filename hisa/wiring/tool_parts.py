@@ -87,7 +87,6 @@ def open_registry(
     """
     return ToolRegistry(
         allowed_tools(settings, more),
-        emit=emit,
         capabilities=capabilities,
         person=Person(inquire, emit=emit) if inquire else None,
         withdrawn=withdrawn,

@@ -22,11 +22,14 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, NotFound
 from hisa.events import Acted, Observed, RunFinished, RunStarted, StepFinished
 from hisa.grounder.marks import Marks
+from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
-from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Task, Toolbox, ToolCall
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
-from hisa.wiring import emitter, image_limit
+from hisa.sequence import make_calls
+from hisa.state.guards import HeldActs
+from hisa.wiring import image_limit
 from hisa.wiring.decision_parts import open_policy, open_toolbox
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import open_registry
@@ -70,7 +73,7 @@ class _Desktop:
     environment: Environment
     machine: Environment
     """The environment as secrets and questions let others see it."""
-    toolbox: Toolbox
+    run: Run
     log: RunLog
     emit: Emit
     settle: float
@@ -89,7 +92,8 @@ class _Desktop:
     async def act(self, call: GroundedCall) -> Outcome:
         """Act, where the rules allow it; what is refused is a failed outcome, and logged too."""
         try:
-            return await self.toolbox.execute(call, self.look, self.machine)
+            step = Step(self.log.step, self.run, self.look, StateView(), grounded=call)
+            return await make_calls(step, settle=self.settle)
         except (ActionRefused, NotFound) as error:
             self.emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=str(error)))
             return Outcome(ok=False, error=str(error))
@@ -240,7 +244,7 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
         seed=settings.run.seed,
     )
     try:
-        emit = emitter(log, ())
+        emit = log.emit
         emit(
             RunStarted(
                 task=task.id, instruction=_WORDS, domain=task.domain, environment=environment.name
@@ -249,10 +253,12 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
         machine = open_secrets(settings, log, emit).machine(environment)
         registry = open_registry(settings, emit, capabilities=machine.capabilities)
         policy = await open_policy(settings, machine)
-        toolbox = open_toolbox(settings, registry, None, log, emit, policy=policy, ask=None)
+        toolbox = open_toolbox(registry, None, emit, policy=policy, ask=None)
         settle = settings.environment.settle
+        hooks = Hooks([HeldActs(None, settle=settle)], emit=emit)
+        run = Run(task, machine, toolbox, log, hooks)
         look = await machine.observe(settle=settle)
-        desktop = _Desktop(environment, machine, toolbox, log, emit, settle, look)
+        desktop = _Desktop(environment, machine, run, log, emit, settle, look)
         await desktop.see()
     except BaseException:
         log.close()

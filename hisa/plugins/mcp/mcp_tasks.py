@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from hisa import api
+from hisa import agent
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Abstracted, Event, RunStarted
@@ -70,7 +70,7 @@ class TaskRuns:
         self._tasks = tasks
         self._settings = settings
         self._allow_env = allow_env
-        self._under_way: set[asyncio.Task[api.RunResult]] = set()
+        self._under_way: set[asyncio.Task[agent.RunResult]] = set()
 
     async def run_task(
         self,
@@ -100,7 +100,7 @@ class TaskRuns:
         lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
         telling = asyncio.create_task(_tell(ctx, lines, settings.run.max_steps))
         work = asyncio.create_task(
-            api.run(task, settings=settings, on_event=lambda event: _note(event, lines))
+            agent.run(task, settings=settings, on_event=lambda event: _note(event, lines))
         )
         self._under_way.add(work)
         try:
@@ -118,7 +118,7 @@ class TaskRuns:
 
     async def _end(
         self,
-        work: asyncio.Task[api.RunResult],
+        work: asyncio.Task[agent.RunResult],
         telling: asyncio.Task[None],
         lines: asyncio.Queue[tuple[int, str]],
     ) -> None:
@@ -175,7 +175,7 @@ async def _tell(ctx: Context[Any, Any], lines: asyncio.Queue[tuple[int, str]], m
             return  # the client has gone
 
 
-def _outcome(result: api.RunResult) -> RunOutcome:
+def _outcome(result: agent.RunResult) -> RunOutcome:
     return RunOutcome(
         run=result.run_id,
         status=result.status,

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from hisa.actions import Move, Scroll, Sleep, presses
+from hisa.actions import Move, Scroll, Sleep
 from hisa.errors import ActionRefused, ToolFailed
-from hisa.events import Acted, Decided
-from hisa.protocols import Act, Emit, Environment, GroundedCall, Outcome, PressNext, Toolbox
+from hisa.events import Decided
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome, Toolbox
 from hisa.screen.observation import Observation
 from hisa.tools.base import AsksItself, BaseTool, ToolContext
 from hisa.tools.catalogue import Catalogue
 from hisa.tools.policy.call_facts import facts_of, is_never_asked
 from hisa.tools.policy.deciding import Policy, Reason, Ruling
 from hisa.tools.policy.named_facts import CallFacts
-from hisa.tools.policy.pressing import shows_effect
 from hisa.tools.policy.screen_part import is_browser_in_front
 from hisa.tools.policy.screen_things import NOTHING, Judged, judged_words
 
@@ -101,42 +100,10 @@ class PolicyToolbox(Catalogue):
                 event = _decided(call, facts, ruling, word=word, dry=True)
                 self._emit(event)
                 return _dry(f"make {event.tool}: {event.what}", _verdict(ruling))
-        decided = call
-        if call.press_next is not None:
-            first, *more = presses(call.actions)
-            decided = call.part(first) if more else call
-            call = replace(call, press_next=self._deciding(call, tool, observation))
-        word = await self._decide(decided, tool, observation, environment)
+        word = await self._decide(call, tool, observation, environment)
         if not word.allowed:
-            self._emit(Acted(tool=call.call.tool, input=call.input, ok=False, error=word.refusal))
             return Outcome(ok=False, error=word.refusal, refused=True)
         return await self._inner.execute(call, observation, _unasked(environment, word))
-
-    def _deciding(self, call: GroundedCall, tool: BaseTool, look: Observation) -> PressNext:
-        """Makes later presses, each decided on a look of its own.
-
-        Where that does not show what those before may have brought, they are decided together.
-        """
-        press_next, looks = call.press_next, [look]
-        assert press_next is not None, "only a call that is parted has later presses"
-
-        async def decide(done: GroundedCall, press: GroundedCall, act: Act) -> None:
-            before = looks[-1]
-
-            async def act_decided(part: GroundedCall, environment: Environment) -> None:
-                assert part.held is not None, "a later press is held"
-                now = await self._seen(part, part.held.look, environment)
-                looks.append(now)
-                alone = not self._policy.judges_effects or shows_effect(done.actions, before, now)
-                decided = part if alone else call.part((*done.actions, *part.actions))
-                word = await self._decide(decided, tool, now, environment)
-                if not word.allowed:
-                    raise ActionRefused(word.refusal)
-                await act(part, _unasked(environment, word))
-
-            await press_next(done, press, act_decided)
-
-        return decide
 
     async def _judged(
         self, call: GroundedCall, tool: BaseTool, look: Observation, environment: Environment

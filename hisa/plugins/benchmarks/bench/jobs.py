@@ -19,17 +19,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from hisa.agent import Result
+from hisa.agent import Agent
 from hisa.config import Settings
 from hisa.errors import DeveloperError
 from hisa.events import Event, StepFinished
-from hisa.outcomes.endings import ending_of
+from hisa.outcomes.endings import Result, ending_of
 from hisa.plugins.benchmarks.bench.attempt_records import AttemptResult
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.log import RunLog
 from hisa.tasks.taskfile import load_task
 from hisa.text.redact import redact
-from hisa.wiring import RunContext, open_agent
 
 __all__ = [
     "Job",
@@ -201,25 +200,25 @@ async def _attempt(job: Job, models: Mapping[Role, Model], teller: _Teller) -> N
         Path(job.runs), task, settings=settings.model_dump(mode="json"), seed=settings.run.seed
     ) as log:
         teller.tell(RunMade(run=log.id, host=socket.gethostname(), process=os.getpid()))
-        context = RunContext(models=models, listeners=[teller])
-        await _run(settings, task, log, context, maker=maker, teller=teller)
+        await _run(settings, task, log, models, maker=maker, teller=teller)
 
 
 async def _run(
     settings: Settings,
     task: Task,
     log: RunLog,
-    context: RunContext,
+    models: Mapping[Role, Model],
     *,
     maker: MakeEnvironment | None,
     teller: _Teller,
 ) -> None:
     async with AsyncExitStack() as stack:
-        if maker is not None:
 
-            async def enter() -> Environment:
-                return await stack.enter_async_context(maker(settings, task))
+        async def enter() -> Environment:
+            assert maker is not None, "it is asked only where there is a maker"
+            return await stack.enter_async_context(maker(settings, task))
 
-            context.environment = enter
-        agent = await stack.enter_async_context(open_agent(settings, task, log, context))
-        await agent.run(task, on_result=teller.result)
+        environment = enter if maker is not None else None
+        agent = Agent(models, environment=environment, settings=settings, on_event=teller)
+        loop = await stack.enter_async_context(agent.open(task, log))
+        await loop.run(task, on_result=teller.result)

@@ -1,0 +1,53 @@
+"""Runs a coroutine in an event loop of its own, where another loop runs already."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+__all__ = ["run_in_thread"]
+
+_Value = TypeVar("_Value")
+
+
+def run_in_thread(work: Coroutine[Any, Any, _Value]) -> _Value:
+    """Run it in a thread with a loop of its own; Ctrl-C here cancels it there.
+
+    Raises:
+        KeyboardInterrupt: it was cancelled before it had anything to return.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+    thread = threading.Thread(target=_serve, args=(loop, task), name="hisa-run", daemon=True)
+    thread.start()
+    with _on_ctrl_c(lambda: loop.call_soon_threadsafe(task.cancel)):
+        thread.join()
+    if task.cancelled():
+        raise KeyboardInterrupt
+    return task.result()
+
+
+@contextmanager
+def _on_ctrl_c(stop: Callable[[], object]) -> Iterator[None]:
+    """Call it where a person presses Ctrl-C: the outer loop's own handler waits for that loop."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal comes here
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _serve(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(_ended(task))
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    await asyncio.wait([task])

@@ -1,0 +1,250 @@
+"""Grounds and makes the calls of a step, one after another (OS-Catalyst, section 3.1).
+
+The targets of all calls are found on one look, before anything moves. What is done is an action: a
+press on the screen with what leads to it, or a call of a tool; hooks come around each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hisa.actions import Action, KeyDown, KeyUp, Scroll, points, presses
+from hisa.actions.action_records import kinds
+from hisa.actions.unchanged_look import arrival
+from hisa.errors import ActionRefused, NotFound, ScreenChanged
+from hisa.events import Acted, Observed, SequenceStopped
+from hisa.hooks import Step, StepAction
+from hisa.protocols import GroundedCall, Grounder, MadeCall, Outcome, ToolCall
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import by_number
+
+__all__ = ["combined", "ground_calls", "make_calls"]
+
+_TRIES = 3
+"""How often an action is tried whose place changes: as decided, on a new look, by its name."""
+
+
+async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) -> GroundedCall:
+    """Fill the slots of a call and of those that follow it.
+
+    Where a later target is not found, the calls before it stand, and ``lacking`` says why the
+    sequence ends there.
+
+    Raises:
+        NotFound: the first call's target was not found.
+        ModelUnavailable, BudgetExceeded: from the grounder.
+    """
+    if not call.following:
+        return await grounder.resolve(call, look)
+    alone = (replace(part, following=()) for part in call.sequence)
+    results = await asyncio.gather(
+        *(grounder.resolve(part, look) for part in alone), return_exceptions=True
+    )
+    return _joined(call, results)
+
+
+def _joined(call: ToolCall, results: list[GroundedCall | BaseException]) -> GroundedCall:
+    """The calls up to the first one that was not found.
+
+    Raises:
+        BaseException: what ended the first one, or anything but a target that is not there.
+    """
+    for error in results:
+        if isinstance(error, BaseException) and not isinstance(error, NotFound):
+            raise error
+    grounded: list[GroundedCall] = []
+    lacking = ""
+    for number, result in enumerate(results, 1):
+        if isinstance(result, BaseException):
+            if number == 1:
+                raise result
+            lacking = f"action {number}: {result}"
+            break
+        grounded.append(result)
+    first, *rest = grounded
+    # What a number of a list stood for is written in the words of the calls that were resolved.
+    following = (*(part.call for part in rest), *call.following[len(rest) :])
+    whole = replace(first.call, following=following)
+    return replace(first, call=whole, following=tuple(rest), lacking=lacking)
+
+
+async def make_calls(step: Step, *, settle: float) -> Outcome:
+    """Do the calls of a step, until one fails, is refused or ends the run.
+
+    Args:
+        step: with its grounded call; its ``actions`` and ``made`` are filled in.
+        settle: longest wait, in seconds, for the screen to stop changing between two calls.
+
+    Raises:
+        ActionRefused, InvalidReply: a hook refuses the first action; nothing was done.
+        EnvironmentFailed: the machine broke.
+    """
+    call = step.grounded
+    assert call is not None, "the call was grounded"
+    look, reason = step.look, ""
+    for part in call.sequence:
+        alone = replace(part, following=(), lacking="")
+        try:
+            if step.made:
+                look = await _look_between(step, settle)
+            outcome = await _make_call(step, alone, look)
+        except ScreenChanged as error:
+            reason = str(error)
+            break
+        step.run.log.emit(_acted(alone, outcome))
+        step.made.append(MadeCall(_as_found(alone, step.actions), outcome, look))
+        reason = _reason_to_stop(alone, outcome, len(step.made))
+        if reason or outcome.ends:
+            break
+    planned = len(call.call.sequence)
+    if planned > 1:
+        reason = (reason or call.lacking) if len(step.made) < planned else ""
+        if reason:
+            stopped = SequenceStopped(made=len(step.made), of=planned, reason=reason)
+            step.run.log.emit(stopped)
+    if not step.made:
+        outcome = Outcome(ok=False, error=f"nothing was done: {reason}")
+        step.run.log.emit(_acted(call, outcome))
+        return outcome
+    return combined(step.made, reason) if planned > 1 else step.made[0].outcome
+
+
+async def _make_call(step: Step, call: GroundedCall, look: Observation) -> Outcome:
+    """Do a call, each of its presses by itself.
+
+    Raises:
+        ScreenChanged: its first press no longer means what was decided; nothing was done.
+        ActionRefused: as `make_calls`.
+    """
+    parts = presses(call.actions)
+    done: tuple[Action, ...] = ()
+    outcomes = []
+    for part, following in zip(parts, [*parts[1:], ()], strict=True):
+        piece = call if len(parts) == 1 else call.part(part)
+        # The pointer goes on to where it presses next, so that what opens under it is seen.
+        piece = replace(piece, way=tuple(arrival(following)[0][-1:]))
+        number = len(step.actions) + 1
+        action = StepAction(piece, look, number, whole=call, done=done)
+        try:
+            outcome = await _act(step, action)
+        except (ActionRefused, ScreenChanged) as error:
+            if number == 1 or (not done and isinstance(error, ScreenChanged)):
+                raise
+            outcome = Outcome(ok=False, error=str(error), refused=isinstance(error, ActionRefused))
+        if done and not outcome.ok:
+            return await _cut_short(step, call, done, outcome)
+        outcomes.append(outcome)
+        if not outcome.ok or outcome.ends:
+            break
+        done += part
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return replace(
+        outcomes[-1],
+        points=tuple(points(call.actions)),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        began=outcomes[0].began,
+    )
+
+
+async def _act(step: Step, action: StepAction) -> Outcome:
+    """Do one action, with the hooks around it.
+
+    Raises:
+        ScreenChanged: its place changes all the time; it was not done.
+        ActionRefused, InvalidReply: from a hook.
+    """
+    step.actions.append(action)
+    run = step.run
+    while action.outcome is None:
+        await run.hooks.call("before_action", step, action, again=action.tries > 0)
+        if action.outcome is None:
+            try:
+                action.outcome = await run.tools.execute(action.call, action.look, run.environment)
+            except ScreenChanged as error:
+                action.tries, action.changed = action.tries + 1, str(error)
+                if action.tries == _TRIES:
+                    raise
+    await run.hooks.call("after_action", step, action)
+    return action.outcome
+
+
+async def _cut_short(
+    step: Step, call: GroundedCall, done: tuple[Action, ...], last: Outcome
+) -> Outcome:
+    """Let go of keys that are still down, and say how much of a call was done."""
+    if released := list(_released(done)):
+        await step.environment.act(released)
+    count, rest = len(kinds(done)), len(kinds(call.actions[len(done) :]))
+    error = f"{count} of {count + rest} acts were done, the rest was not: {last.error}"
+    return Outcome(ok=False, error=error, points=tuple(points(done)))
+
+
+def _released(done: Sequence[Action]) -> Iterator[Action]:
+    """Yields what lets go of the keys that are still down after some actions."""
+    down = [action.key for action in done if isinstance(action, KeyDown)]
+    up = [action.key for action in done if isinstance(action, KeyUp)]
+    yield from (KeyUp(key) for key in reversed(down) if down.count(key) > up.count(key))
+
+
+async def _look_between(step: Step, settle: float) -> Observation:
+    """A look between two calls, written down like any other."""
+    started = time.monotonic()
+    look = await step.environment.observe(settle=settle)
+    seconds = time.monotonic() - started
+    picture = await step.run.log.save(look.screenshot)
+    step.run.log.emit(Observed.of(look, kept=(picture, ""), seconds=seconds))
+    return look
+
+
+def _as_found(call: GroundedCall, actions: Sequence[StepAction]) -> GroundedCall:
+    """The call with the look on which its targets were known when it was done."""
+    first = next(action for action in actions if action.whole is call)
+    return replace(call, found=first.call.found or call.found)
+
+
+def _acted(call: GroundedCall, outcome: Outcome) -> Acted:
+    return Acted(
+        tool=call.call.tool,
+        input=call.input,
+        points=tuple((point.x, point.y) for point in outcome.points),
+        ok=outcome.ok,
+        output=outcome.output,
+        error=outcome.error,
+        exit_code=outcome.exit_code,
+        seconds=outcome.seconds,
+        ends=outcome.ends,
+    )
+
+
+def _reason_to_stop(call: GroundedCall, outcome: Outcome, number: int) -> str:
+    """Returns why nothing can follow a call that was made; empty where something can."""
+    if not outcome.ok:
+        what = outcome.error or outcome.output or f"exit status {outcome.exit_code}"
+        return f"action {number} failed: {what}"
+    if any(isinstance(action, Scroll) for action in call.actions):
+        return f"action {number} scrolled, so that nothing is where it was"
+    return ""
+
+
+def combined(made: Sequence[MadeCall], stopped: str) -> Outcome:
+    """Returns the outcome of a whole sequence: as good as its worst call, ended as its last one."""
+    outcomes = [call.outcome for call in made]
+    last = outcomes[-1]
+    if len(made) == 1:
+        return replace(last, made=tuple(made), stopped=stopped)
+    return Outcome(
+        ok=all(outcome.ok for outcome in outcomes),
+        output=by_number((outcome.output for outcome in outcomes), between="\n"),
+        error=by_number((outcome.error for outcome in outcomes), between="\n"),
+        exit_code=last.exit_code,
+        ends=last.ends,
+        points=tuple(point for outcome in outcomes for point in outcome.points),
+        seconds=sum(outcome.seconds for outcome in outcomes),
+        began=outcomes[0].began,
+        made=tuple(made),
+        stopped=stopped,
+    )
