@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hisa.tools.sequence import SequenceToolbox
+
 from benchmarks.machine import machine
 from hisa.actions import Click, Move, parse, presses
 from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
@@ -29,7 +31,6 @@ from hisa.state.guards import SequenceGuard
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
 from hisa.tools.registry import ToolRegistry
-from hisa.tools.sequence import SequenceToolbox
 
 PLACES = [Point(x, y, "screen") for x in (100, 300, 500) for y in (100, 200, 300)]
 """Far apart, since a second click at one place waits until it is no double click."""
@@ -86,7 +87,7 @@ async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
     """Milliseconds that each later press of a call adds, over the same call made blindly."""
     source = "; ".join(f"pyautogui.click({at.x:g}, {at.y:g})" for at in PLACES[::2])
     actions = parse(source)
-    registry = ToolRegistry([Tool(gui_action)], emit=_tell_nobody)
+    registry = ToolRegistry([Tool(gui_action)])
     guard = SequenceGuard(ElementsReader(desktop, emit=_tell_nobody))
     ways = [
         SequenceToolbox(registry, guard=each, save=_keep_nothing, emit=_tell_nobody)

@@ -117,7 +117,7 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     with RunLog.create(folder, task) as log:
         emit = log.emit
         model = RoleModel(server, CallContext(emit), profile=profile)
-        tools = ToolRegistry(emit=emit)
+        tools = ToolRegistry()
         environment = _Slides()
         agent = Agent(
             planner=GlobalPlanner(model, tools, emit=emit),

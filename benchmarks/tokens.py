@@ -166,7 +166,7 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
     with RunLog.create(folder, TASK) as log:
         context = CallContext(step=lambda: log.step)
         asked = RoleModel(model, context, profile=Profile(name="scripted"))
-        tools = ToolRegistry(emit=log.emit)
+        tools = ToolRegistry()
         environment = _Slides()
         agent = Agent(
             planner=GlobalPlanner(asked, tools, emit=log.emit),

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hisa.agent_parts import AgentModel, chosen_settings, own_models, own_tools, require_part
 from hisa.config import Settings, load
@@ -296,7 +296,7 @@ def _opener(
         return environment
 
     async def open_given() -> Environment:
-        return environment
+        return cast(Environment, environment)
 
     return open_given
 

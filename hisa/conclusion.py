@@ -15,6 +15,7 @@ from functools import partial
 
 from hisa.errors import EnvironmentFailed, HisaError, LogFailed, with_fix
 from hisa.events import Evaluated, Failed, Learned, Noted, RunFinished
+from hisa.hooks import Run
 from hisa.outcomes.endings import ActingTime, Ending, ExitStatus, ending_of, says_nothing
 from hisa.protocols import (
     Concluding,
@@ -136,6 +137,22 @@ class Conclusion:
                 partial=scoring.partial,
             )
         )
+
+    async def call_end_hooks(self, run: Run) -> None:
+        """Call the hooks of the end; the result is out, and nothing that fails changes it.
+
+        Raises:
+            LogFailed: the log cannot be written.
+        """
+        try:
+            await run.hooks.call("on_end", run)
+        except asyncio.CancelledError:
+            uncancel()
+            self.log.emit(Noted(where="hooks", text="stopped by a person at the end of the run"))
+        except LogFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - the border of a run's end: the result is out
+            write_failure(self.log, "hooks", error)
 
     async def learn(self, task: Task, result: Result) -> None:
         """Learn from a run whose result is out; induction never sees the score.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from hisa.conclusion import Conclusion, uncancel, write_end, write_failure
+from hisa.conclusion import Conclusion, uncancel, write_end
 from hisa.errors import ActionRefused, InvalidReply, LogFailed, NotFound, with_fix
-from hisa.events import Acted, Event, Noted, Observed, StepFinished
+from hisa.events import Acted, Event, StepFinished
 from hisa.hooks import Hooks, Run, Step
+from hisa.looking import Looker
 from hisa.protocols import (
     ActingTime,
     Environment,
@@ -20,7 +19,6 @@ from hisa.protocols import (
     Grounder,
     Outcome,
     Planner,
-    Prefetching,
     Recorder,
     Result,
     Scorer,
@@ -30,7 +28,7 @@ from hisa.protocols import (
     ToolCall,
 )
 from hisa.screen.observation import Observation
-from hisa.sequence import ground_calls, make_calls
+from hisa.sequence import ground_calls, make_calls, plan_call
 
 __all__ = ["Loop"]
 
@@ -49,7 +47,7 @@ def _ending(outcome: Outcome | None) -> _Ending | None:
     return _Ending(outcome.ends, outcome.output) if outcome and outcome.ends else None
 
 
-class Loop:
+class Loop(Looker):
     """Runs tasks on a computer; `hisa.Agent` makes one for each run.
 
     Args:
@@ -81,14 +79,12 @@ class Loop:
         settle: float = 3.0,
         stale: float = 1.0,
     ) -> None:
-        self.planner, self.grounder, self.state, self.tools = planner, grounder, state, tools
-        self.environment, self.scorer, self.log = environment, scorer, log
+        super().__init__(environment, grounder, log, elements=elements, settle=settle, stale=stale)
+        self.planner, self.state, self.tools, self.scorer = planner, state, tools, scorer
         self.hooks = hooks or Hooks()
-        self.max_steps, self.elements, self.settle = max_steps, elements, settle
-        self.stale, self._looked_at = stale, -float("inf")
+        self.max_steps = max_steps
         self._unusable = 0
         self._acted: ActingTime | None = None
-        self._seconds: dict[str, float] = {}
         self._step: Step | None = None
 
     def hear(self, event: Event) -> None:
@@ -135,7 +131,7 @@ class Loop:
         try:
             return await self._perform(ended)
         finally:
-            await self._end()
+            await self._conclusion.call_end_hooks(self._run)
 
     async def _perform(self, ended: Outcome | None) -> Result:
         try:
@@ -155,18 +151,6 @@ class Loop:
         )
         return self._run.result
 
-    async def _end(self) -> None:
-        """Call the hooks of the end; the result is out, and nothing that fails changes it."""
-        try:
-            await self.hooks.call("on_end", self._run)
-        except asyncio.CancelledError:
-            uncancel()
-            self.log.emit(Noted(where="hooks", text="stopped by a person at the end of the run"))
-        except LogFailed:
-            raise
-        except Exception as error:  # noqa: BLE001 - the border of a run's end: the result is out
-            write_failure(self.log, "hooks", error)
-
     async def learn(self, result: Result) -> None:
         """Learn from the run that was performed last; see `Conclusion.learn`."""
         await self._conclusion.learn(self._run.task, result)
@@ -182,7 +166,7 @@ class Loop:
             await self.environment.reset()  # 1: the initial state and the first screenshot
             run.task = await self.scorer.prepare(run.task, self.environment)
             await self.state.recall(run.task)  # 2: patterns and SOPs, made into advice
-        observation = await self._see()
+        observation = await self.see()
         self._acted = ActingTime.from_now()
         while self.log.step < self.max_steps:
             self.log.step += 1
@@ -195,21 +179,20 @@ class Loop:
 
     async def _do_step(self, before: Observation) -> tuple[Observation, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
-        self._seconds = {}
-        if _now() - self._looked_at > self.stale or await self._other_windows(before):
-            before = await self._see()  # a planner is told that it looks at now
+        self.seconds = {}
+        before = await self.refresh(before)  # a planner is told that it looks at now
         step = self._step = Step(self.log.step, self._run, before, self.state.view(before))
         step.before = before
         step.outcome = outcome = await self._plan_and_act(step)
-        step.after = step.before if outcome.ends else await self._see()
+        step.after = step.before if outcome.ends else await self.see()
         assert step.grounded is not None, "every step has a call, if none was usable an empty one"
-        with self._phase("abstract"):
+        with self.phase("abstract"):
             step.line = await self.state.abstract(step.grounded, step.before, step.after, outcome)
         if not outcome.ends:  # 5, and 6 every N steps
-            with self._phase("refine"):
+            with self.phase("refine"):
                 await self.state.refine_if_due(step.task)
         await self.hooks.call("after_step", step)
-        self.log.emit(StepFinished(seconds=self._seconds))
+        self.log.emit(StepFinished(seconds=self.seconds))
         self._begun, self._step = True, None
         return step.after, step.outcome
 
@@ -224,16 +207,16 @@ class Loop:
         call, look = ToolCall(thought="", tool="none", input=""), step.look
         try:
             await self.hooks.call("before_plan", step)
-            with self._phase("plan"):
-                call = step.call = await self._plan(step)  # 3
+            with self.phase("plan"):
+                call = step.call = await plan_call(step, self.planner)  # 3
             self._unusable = 0
-            step.before = await self._anew(look)
+            step.before = await self.look_after_plan(look)
             await self.hooks.call("after_plan", step)
             call = step.call
             if step.grounded is None:
-                with self._phase("ground"):
+                with self.phase("ground"):
                     step.grounded = await ground_calls(call, look, self.grounder)  # 4
-            with self._phase("act"):
+            with self.phase("act"):
                 return await make_calls(step, settle=self.settle)
         except InvalidReply as error:
             self._unusable += 1
@@ -246,70 +229,3 @@ class Loop:
         self.log.emit(Acted(tool=call.tool, input=call.input, ok=False, error=outcome.error))
         step.grounded = GroundedCall(call, call.input, call.actions)
         return outcome
-
-    async def _plan(self, step: Step) -> ToolCall:
-        """The planner's call; a hook may interrupt it.
-
-        Raises:
-            ActionRefused: a hook did, and says why.
-        """
-        plan = self.planner.plan(step.task, step.look, step.view)
-        step.planning = asyncio.ensure_future(plan)
-        try:
-            return await step.planning
-        except asyncio.CancelledError:
-            own = asyncio.current_task()
-            if not step.interrupted or (own is not None and own.cancelling()):
-                raise
-            raise ActionRefused(step.interrupted) from None
-        finally:
-            step.planning = None
-
-    async def _anew(self, before: Observation) -> Observation:
-        """The look that a step is judged from: what came while it was planned is not its doing."""
-        if _now() - self._looked_at <= self.stale:
-            return before
-        now = await self._look(0.0, elements=False)
-        return before if now.shows(before) else await self._look(0.0)
-
-    async def _other_windows(self, look: Observation) -> bool:
-        """Whether a window came or went since a look; asked only where looking costs little."""
-        if not (look.name and look.windows):
-            return False
-        with self._phase("observe"):
-            now = await self.environment.observe()
-        return {(w.id, w.title) for w in now.windows} != {(w.id, w.title) for w in look.windows}
-
-    async def _see(self) -> Observation:
-        """The look that a planner gets, and points at."""
-        observation = await self._look(self.settle, points=True)
-        self._looked_at = _now()
-        return observation
-
-    async def _look(
-        self, settle: float, *, points: bool = False, elements: bool = True
-    ) -> Observation:
-        with self._phase("observe"):
-            started = time.monotonic()
-            elements = elements and self.elements
-            observation = await self.environment.observe(elements=elements, settle=settle)
-            seconds = time.monotonic() - started
-            if points and isinstance(self.grounder, Prefetching):
-                self.grounder.begin(observation)
-            kept = await self.log.keep(observation)
-        self.log.emit(Observed.of(observation, kept=kept, seconds=seconds))
-        return observation
-
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            seconds = time.monotonic() - started
-            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
-
-
-def _now() -> float:
-    """Seconds that no clock change moves; they go on while the machine is suspended."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

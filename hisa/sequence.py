@@ -1,4 +1,4 @@
-"""Grounds and makes the calls of a step, one after another (OS-Catalyst, section 3.1).
+"""Plans, grounds and makes the calls of a step, one after another (OS-Catalyst, section 3.1).
 
 The targets of all calls are found on one look, before anything moves. What is done is an action: a
 press on the screen with what leads to it, or a call of a tool; hooks come around each.
@@ -17,14 +17,33 @@ from hisa.actions.unchanged_look import arrival
 from hisa.errors import ActionRefused, NotFound, ScreenChanged
 from hisa.events import Acted, Observed, SequenceStopped
 from hisa.hooks import Step, StepAction
-from hisa.protocols import GroundedCall, Grounder, MadeCall, Outcome, ToolCall
+from hisa.protocols import GroundedCall, Grounder, MadeCall, Outcome, Planner, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import by_number
 
-__all__ = ["combined", "ground_calls", "make_calls"]
+__all__ = ["combined", "ground_calls", "make_calls", "plan_call"]
 
 _TRIES = 3
 """How often an action is tried whose place changes: as decided, on a new look, by its name."""
+
+
+async def plan_call(step: Step, planner: Planner) -> ToolCall:
+    """The planner's call; a hook may interrupt it.
+
+    Raises:
+        ActionRefused: a hook did, and says why.
+        InvalidReply, ModelUnavailable, BudgetExceeded: from the planner.
+    """
+    step.planning = asyncio.ensure_future(planner.plan(step.task, step.look, step.view))
+    try:
+        return await step.planning
+    except asyncio.CancelledError:
+        own = asyncio.current_task()
+        if not step.interrupted or (own is not None and own.cancelling()):
+            raise
+        raise ActionRefused(step.interrupted) from None
+    finally:
+        step.planning = None
 
 
 async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) -> GroundedCall:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hisa.agent import Agent, Result
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
+from hisa.hooks import Hook, Hooks
+from hisa.loop import Loop
+from hisa.outcomes.endings import Result
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.base import Memory
-from hisa.state.guards import SequenceGuard
+from hisa.state.guards import HeldActs
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
@@ -26,8 +28,6 @@ from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
-from hisa.tools.sequence import SequenceToolbox
-from hisa.wiring.sequences import SequenceGrounder
 
 BUILT_IN = (gui_action, bash_execution, wait, termination, infeasible)
 
@@ -91,13 +91,14 @@ class Bench:
         stale: float = math.inf,
         sequence: int = 1,
         guards: bool = True,
+        hooks: Sequence[Hook] = (),
     ) -> None:
         self.task = Task("form", 'Enter "Ada" as the name and save the form.')
         self.environment = environment or FakeEnvironment()
         self.log = RunLog.create(folder, self.task)
         self.state_model = state or FunctionModel(state_words)
         emit = self.log.emit
-        tools = ToolRegistry([Tool(function) for function in BUILT_IN], emit=emit)
+        tools = ToolRegistry([Tool(function) for function in BUILT_IN])
         self.state = build_state(
             AtStep(self.state_model, lambda: self.log.step),
             settings or StateSettings(),
@@ -105,15 +106,15 @@ class Bench:
             memory=memory,
         )
         reader = ElementsReader(self.environment, emit=emit)
-        guard = SequenceGuard(reader) if guards else None
-        toolbox = SequenceToolbox(tools, guard=guard, save=self.log.save, emit=emit)
-        self.agent = Agent(
+        held = [HeldActs(reader)] if guards else []
+        self.agent = Loop(
             planner=GlobalPlanner(
                 AtStep(planner, lambda: self.log.step), tools, emit=emit, sequence=sequence
             ),
-            grounder=SequenceGrounder(ElementsGrounder(emit=emit), reader),
+            grounder=ElementsGrounder(emit=emit, reader=reader if sequence > 1 else None),
             state=self.state,
-            tools=toolbox,
+            tools=tools,
+            hooks=Hooks([*hooks, *held], emit=emit),
             environment=self.environment,
             scorer=TaskScorer(emit=emit),
             log=self.log,

@@ -71,9 +71,9 @@ def test_one_thing_is_not_all_of_them() -> None:
 
 def test_commands_are_not_offered_where_a_machine_runs_none() -> None:
     tools = [Tool(bash_execution)]
-    with_it = ToolRegistry(tools, emit=lambda _: None, capabilities=("execute",))
+    with_it = ToolRegistry(tools, capabilities=("execute",))
     assert with_it.find("bash_execution") is not None
-    without = ToolRegistry(tools, emit=lambda _: None, capabilities=("elements",))
+    without = ToolRegistry(tools, capabilities=("elements",))
     assert without.find("bash_execution") is None
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Click
+from hisa.agent import Agent
 from hisa.config import load
 from hisa.errors import NotFound
 from hisa.events import Abstracted, ElementsRead, Event, Observed
 from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.reading import ElementsReader, ReadingGrounder
+from hisa.grounder.reading import ElementsReader
 from hisa.planner.planner import GlobalPlanner
 from hisa.protocols import Environment, GroundedCall, Task
 from hisa.runs.log import RunLog
@@ -21,8 +22,6 @@ from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
-from hisa.wiring import RunContext, open_agent
-from hisa.wiring.new_calls import NewCallGrounder
 from tests.bench import Bench, click, done, say
 
 from .scenes import call
@@ -31,9 +30,9 @@ OFFLINE = {"model": "offline"}
 PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
 
 
-def reading(environment: Environment, events: list[Event] | None = None) -> ReadingGrounder:
+def reading(environment: Environment, events: list[Event] | None = None) -> ElementsGrounder:
     emit = (events if events is not None else []).append
-    return ReadingGrounder(ElementsGrounder(emit=emit), ElementsReader(environment, emit=emit))
+    return ElementsGrounder(emit=emit, reader=ElementsReader(environment, emit=emit))
 
 
 def spots(grounded: GroundedCall) -> list[tuple[int, int]]:
@@ -57,18 +56,13 @@ async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone
 
 
 async def test_the_wiring_reads_them_at_each_look(tmp_path: Path) -> None:
-    async def machine() -> FakeEnvironment:
-        return FakeEnvironment()
-
     for models in ({}, {"models": {"planner": PLANNER}}):
         settings = load(environ={}, overrides={"patterns": {"enabled": False}, **models})
         bench = Bench(tmp_path, ScriptedModel([]))
         with RunLog.create(tmp_path, bench.task) as log:
-            run_context = RunContext(environment=machine)
-            async with open_agent(settings, bench.task, log, run_context) as agent:
-                assert agent.elements
-                assert isinstance(agent.grounder, NewCallGrounder)
-                assert isinstance(agent.grounder.inner, ReadingGrounder)
+            agent = Agent(environment=FakeEnvironment(), settings=settings)
+            async with agent.open(bench.task, log) as loop:
+                assert loop.elements
 
 
 async def test_what_is_looked_for_is_found_where_it_is_now() -> None:
@@ -105,19 +99,15 @@ async def test_not_found_in_a_partial_list_is_said_to_be_no_proof() -> None:
 
 async def results(folder: Path, machine: FakeEnvironment, *replies: str) -> list[str]:
     """What a run with a planner that has eyes says of its steps, on the parts that a user gets."""
-
-    async def given() -> FakeEnvironment:
-        return machine
-
     overrides = {"patterns": {"enabled": False}, "models": {"planner": PLANNER, "state": OFFLINE}}
     settings = load(environ={}, overrides=overrides)
     task = Task("form", "Fill the form in.")
     with RunLog.create(folder, task) as log:
-        async with open_agent(settings, task, log, RunContext(environment=given)) as agent:
+        async with Agent(environment=machine, settings=settings).open(task, log) as loop:
             model = ScriptedModel([*replies, done()])
-            agent.stale = math.inf  # a busy machine looks as often as an idle one
-            agent.planner = GlobalPlanner(model, agent.tools, emit=log.emit)
-            assert (await agent.perform(task)).status == "succeeded"
+            loop.stale = math.inf  # a busy machine looks as often as an idle one
+            loop.planner = GlobalPlanner(model, loop.tools, emit=log.emit)
+            assert (await loop.perform(task)).status == "succeeded"
     return [e.result for e in load_run(log.folder).events if isinstance(e, Abstracted)]
 
 

@@ -70,7 +70,7 @@ class Bench:
         tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
         self.planner = GlobalPlanner(
             self.model,
-            ToolRegistry(tools, emit=self.events.append),
+            ToolRegistry(tools),
             emit=self.events.append,
             reads_elements=reads_elements,
             programs=self._installed,

@@ -74,7 +74,7 @@ def _system(form: str) -> str:
 
     return render(
         "planner",
-        tools=ToolRegistry(emit=lambda event: None).describe(),
+        tools=ToolRegistry().describe(),
         pointing="",
         marks="sees" in FORMS[form],
         picture=form != "elements",

@@ -154,7 +154,6 @@ def test_a_withdrawn_tool_is_neither_offered_nor_taken() -> None:
     gone: list[ToolCall] = []
     tools = ToolRegistry(
         [Tool(gui_action), Tool(wait), Tool(export, source="page")],
-        emit=lambda _: None,
         withdrawn=lambda: gone[0] if gone else None,
     )
     task, look = hisa.Task("t", "Export a page."), _look()
@@ -173,7 +172,7 @@ def test_a_withdrawn_tool_is_neither_offered_nor_taken() -> None:
 
 def test_of_a_tool_for_everything_one_call_is_withdrawn() -> None:
     gone = ToolCall("", "gui_action", "pyautogui.click(1, 2)", "the bin")
-    tools = ToolRegistry([Tool(gui_action)], emit=lambda _: None, withdrawn=lambda: gone)
+    tools = ToolRegistry([Tool(gui_action)], withdrawn=lambda: gone)
     assert tools.names() == ("gui_action",)
     tools.check(ToolCall("", "gui_action", "pyautogui.click(3, 4)"))
     with pytest.raises(InvalidReply, match=r"the very same is refused.*; act on something else"):

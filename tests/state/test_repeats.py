@@ -16,6 +16,7 @@ from hisa.planner.planner import planned_calls
 from hisa.protocols import GroundedCall, MadeCall, Outcome, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
+from hisa.sequence import ground_calls
 from hisa.state.loops import Attempt, action_key
 from hisa.state.manager import build_state
 from hisa.state.repeats import find_tries
@@ -23,8 +24,6 @@ from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
-from hisa.wiring.new_calls import NewCallGrounder
-from hisa.wiring.sequences import SequenceGrounder
 from tests.state.scene import element, look
 
 PLACES = {
@@ -133,10 +132,8 @@ class Run:
         self.tools = ToolRegistry(
             [Tool(each) for each in functions]
             + [Tool(each, source="page") for each in (press_link, read_page)],
-            emit=self.emit,
             withdrawn=self.state.withdrawn,
         )
-        self.grounder = NewCallGrounder(SequenceGrounder(Finder()), self.state, self.tools)
         self.errors: list[str] = []
         self.state.restore(events)
 
@@ -176,13 +173,21 @@ class Run:
             )
         try:
             if call.tool != "none":
-                made = await self.grounder.resolve(call, before)
+                made = await self.ground(call, before)
         except (ActionRefused, InvalidReply) as error:
             mark = "x" if isinstance(error, ActionRefused) else "r"
             return await self._failed(call, before, str(error), mark)
         except NotFound as error:
             return await self._failed(call, before, str(error), ".")
         return await self._made(made, does, before)
+
+    async def ground(self, call: ToolCall, before: Observation) -> GroundedCall:
+        """The call with its places, refused before and after these are known."""
+        others = self.tools.others(call.tool, before)
+        self.state.require_new(GroundedCall(call, call.input, call.actions), others)
+        found = await ground_calls(call, before, Finder())
+        self.state.require_new(found, others)
+        return found
 
     async def _made(self, made: GroundedCall, does: Does, before: Observation) -> str:
         outcome = does.outcome

@@ -78,7 +78,7 @@ async def run(function: object, text: str = "x") -> tuple[Outcome, FakeEnvironme
     environment = FakeEnvironment(commands={"true": CommandResult(0, "fine\n")})
     events: list[Event] = []
     made = Tool(function)  # type: ignore[arg-type]
-    registry = ToolRegistry([made], emit=events.append)
+    registry = ToolRegistry([made])
     call = GroundedCall(ToolCall("", made.name, text), text)
     outcome = await registry.execute(call, await environment.observe(), environment)
     assert [event.ok for event in events if isinstance(event, Acted)] == [outcome.ok]

@@ -56,7 +56,7 @@ async def looking_at(app: str) -> Observation:
 
 def registry(*tools: BaseTool, capabilities: tuple[str, ...] = ("execute",)) -> ToolRegistry:
     built_in = [Tool(function) for function in BUILT_IN]
-    return ToolRegistry([*built_in, *tools], emit=lambda _: None, capabilities=capabilities)
+    return ToolRegistry([*built_in, *tools], capabilities=capabilities)
 
 
 def task(text: str) -> Task:

@@ -32,9 +32,7 @@ async def asked(said: str | None, tool: str, **given: object) -> tuple[Outcome, 
     async def inquire(_: Inquiry) -> str | None:
         return said
 
-    registry = ToolRegistry(
-        PERSON.tools("hisa"), emit=events.append, person=Person(inquire, emit=events.append)
-    )
+    registry = ToolRegistry(PERSON.tools("hisa"), person=Person(inquire, emit=events.append))
     environment = FakeEnvironment()
     call = GroundedCall(ToolCall("", tool, given), given)
     outcome = await registry.execute(call, await environment.observe(), environment)
@@ -85,7 +83,7 @@ async def test_a_default_that_is_no_choice_is_refused_before_anybody_is_asked() 
 
 
 def test_nobody_is_offered_where_nobody_can_be_asked() -> None:
-    registry = ToolRegistry(PERSON.tools("hisa"), emit=lambda _: None)
+    registry = ToolRegistry(PERSON.tools("hisa"))
     with pytest.raises(InvalidReply, match="cannot be used here: the machine lacks person"):
         registry.check(ToolCall("", "person_ask", {"question": "?"}))
 

@@ -40,7 +40,7 @@ class Bench:
     def __init__(self, *functions: object) -> None:
         self.events: list[Event] = []
         tools = [Tool(f) for f in functions]  # type: ignore[arg-type]
-        self.registry = ToolRegistry(tools, emit=self.events.append)
+        self.registry = ToolRegistry(tools)
         self.environment = FakeEnvironment(
             commands={"true": CommandResult(0, "fine\n"), "false": CommandResult(1, "", "bad")}
         )
@@ -161,8 +161,7 @@ async def test_an_outside_package_adds_tools(outside: Path) -> None:
     environment = FakeEnvironment()
     await environment.write_file("/tmp/a.txt", b"one two three")
     look = await environment.observe()
-    events: list[Event] = []
-    registry = ToolRegistry(found, emit=events.append)
+    registry = ToolRegistry(found)
     outcome = await registry.execute(call("count_words", {"path": "/tmp/a.txt"}), look, environment)
     assert outcome.output == "3 words"
 

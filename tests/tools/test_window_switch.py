@@ -20,7 +20,7 @@ from hisa.tools.window_switch import switch_window
 
 
 async def switched(environment: object, look: Observation, number: str) -> tuple[bool, str]:
-    registry = ToolRegistry([Tool(switch_window)], emit=lambda event: None)
+    registry = ToolRegistry([Tool(switch_window)])
     call = GroundedCall(ToolCall("", "switch_window", number), number)
     outcome = await registry.execute(call, look, environment)  # type: ignore[arg-type]
     return outcome.ok, outcome.output or outcome.error

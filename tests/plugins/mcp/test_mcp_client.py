@@ -40,7 +40,7 @@ class Served:
         self.tools = {tool.name: tool for tool in tools}
         self.notes = notes
         self.events: list[Event] = []
-        self.registry = ToolRegistry(tools, emit=self.events.append)
+        self.registry = ToolRegistry(tools)
         self.environment = FakeEnvironment()
 
     async def call(self, name: str, value: object = "") -> Acted:
