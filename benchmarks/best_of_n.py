@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
+from hisa.agent import Agent
 from hisa.config import Settings, load
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
@@ -50,7 +51,6 @@ from hisa.protocols import Environment, ImagePart, Message, Model, ModelRequest,
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
-from hisa.wiring import RunContext, open_agent
 
 FAILS = 0.4
 KINDS = ("early", "value", "place", "infeasible", "steps")
@@ -170,13 +170,9 @@ async def _run(suite: Suite, task: Task, own: Mapping[Any, Model], kind: str, fo
     settings = _settings(folder)
     async with AsyncExitStack() as stack:
         environment = await stack.enter_async_context(suite.open())
-
-        async def given() -> Environment:
-            return environment
-
         log = stack.enter_context(RunLog.create(folder, task))
-        context = RunContext(environment=given, models=own)
-        async with open_agent(settings, task, log, context) as agent:
+        own_agent = Agent(own, environment=environment, settings=settings)
+        async with own_agent.open(task, log) as agent:
             result = await agent.run(task)
     return Made(attempt_facts(load_run(log.folder)), result.success, kind, task.instruction)
 

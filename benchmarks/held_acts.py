@@ -12,22 +12,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-
-from hisa.tools.sequence import SequenceToolbox
+from pathlib import Path
 
 from benchmarks.machine import machine
 from hisa.actions import Click, Move, parse, presses
 from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
 from hisa.events import Event
 from hisa.grounder.reading import ElementsReader
+from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import GroundedCall, Held, ToolCall
+from hisa.protocols import GroundedCall, Held, StateView, Task, ToolCall
+from hisa.runs.log import RunLog
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Screenshot
-from hisa.state.guards import SequenceGuard
+from hisa.sequence import make_calls
+from hisa.state.guards import HeldActs
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
 from hisa.tools.registry import ToolRegistry
@@ -83,32 +85,27 @@ async def gaps(
     return [1000 * (float(pressed) - start) for pressed, start in zip(told, began, strict=True)]
 
 
-async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
+async def costs(desktop: DesktopEnvironment, count: int, folder: Path) -> list[float]:
     """Milliseconds that each later press of a call adds, over the same call made blindly."""
     source = "; ".join(f"pyautogui.click({at.x:g}, {at.y:g})" for at in PLACES[::2])
     actions = parse(source)
     registry = ToolRegistry([Tool(gui_action)])
-    guard = SequenceGuard(ElementsReader(desktop, emit=_tell_nobody))
-    ways = [
-        SequenceToolbox(registry, guard=each, save=_keep_nothing, emit=_tell_nobody)
-        for each in (guard, None)
-    ]
+    held = HeldActs(ElementsReader(desktop, emit=_tell_nobody))
+    task = Task("press", "Press.")
+    log = RunLog.create(folder, task)
+    runs = [Run(task, desktop, registry, log, Hooks(hooks)) for hooks in ([held], [])]
     call = GroundedCall(ToolCall("", "gui_action", source), source, actions)
     added = []
     for _ in range(count):
         seconds = []
-        for toolbox in ways:
+        for run in runs:
             look = await desktop.observe(elements=True)
             started = time.monotonic()
-            outcome = await toolbox.execute(call, look, desktop)
+            outcome = await make_calls(Step(1, run, look, StateView(), grounded=call), settle=3.0)
             seconds.append(time.monotonic() - started)
             assert outcome.ok, outcome.error
         added.append(1000 * (seconds[0] - seconds[1]) / (len(presses(actions)) - 1))
     return added
-
-
-async def _keep_nothing(_: Screenshot) -> str:
-    return ""
 
 
 def _tell_nobody(_: Event) -> None:
@@ -123,7 +120,8 @@ async def measured(count: int) -> None:
             await asyncio.sleep(2.0)
             found = await gaps(desktop, count, stock=stock)
             later = await gaps(desktop, count, stock=stock, later=True)
-            added = await costs(desktop, max(1, count // 5))
+            with tempfile.TemporaryDirectory() as folder:
+                added = await costs(desktop, max(1, count // 5), Path(folder))
         way = "a picture before the act (stock routes)" if stock else "compared by HiSA's guest"
         print(f"{way}: {_spread(found)}")
         print(f"  a later press of a call: {_spread(later)}")

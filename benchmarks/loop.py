@@ -23,10 +23,10 @@ from PIL import Image, ImageDraw
 
 from benchmarks.machine import machine
 from hisa.actions import Action
-from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
 from hisa.events import StepFinished
 from hisa.grounder.elements import ElementsGrounder
+from hisa.loop import Loop
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
@@ -119,7 +119,7 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
         model = RoleModel(server, CallContext(emit), profile=profile)
         tools = ToolRegistry()
         environment = _Slides()
-        agent = Agent(
+        agent = Loop(
             planner=GlobalPlanner(model, tools, emit=emit),
             grounder=ElementsGrounder(emit=emit, min_score=0.6),
             state=build_state(model, StateSettings(), emit=emit),
@@ -128,12 +128,13 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
             scorer=TaskScorer(),
             log=log,
         )
+        agent.begin(task)
         observation = await environment.observe()
         times = []
         for number in range(1, STEPS + 1):
             log.step = number
             started = time.perf_counter()
-            observation, _ = await agent.step(task, observation)
+            observation, _ = await agent.do_step(observation)
             times.append((time.perf_counter() - started) * 1000)
     await server.aclose()
     finished = [e for e in read_events(log.folder) if isinstance(e, StepFinished)]

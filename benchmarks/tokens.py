@@ -34,9 +34,9 @@ from benchmarks.loop import SIZE, screens
 from benchmarks.tokens_texts import fixed_texts, own_texts
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.actions import Action
-from hisa.agent import Agent
 from hisa.config import StateSettings
 from hisa.grounder.elements import ElementsGrounder
+from hisa.loop import Loop
 from hisa.models.profile import Profile
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.tokens import estimate_tokens
@@ -168,7 +168,7 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
         asked = RoleModel(model, context, profile=Profile(name="scripted"))
         tools = ToolRegistry()
         environment = _Slides()
-        agent = Agent(
+        agent = Loop(
             planner=GlobalPlanner(asked, tools, emit=log.emit),
             grounder=ElementsGrounder(emit=log.emit, min_score=0.6),
             state=build_state(asked, StateSettings(), emit=log.emit),
@@ -177,10 +177,11 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
             scorer=TaskScorer(),
             log=log,
         )
+        agent.begin(TASK)
         observation = await environment.observe()
         for number in range(1, steps + 1):
             log.step = number
-            observation, _ = await agent.step(TASK, observation)
+            observation, _ = await agent.do_step(observation)
 
 
 def calibrate(counters: dict[str, Count], record: bool) -> bool:

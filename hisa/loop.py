@@ -118,6 +118,14 @@ class Loop(Looker):
 
     async def perform(self, task: Task, *, ended: Outcome | None = None) -> Result:
         """`run` without learning."""
+        self.begin(task)
+        try:
+            return await self._perform(ended)
+        finally:
+            await self._conclusion.call_end_hooks(self._run)
+
+    def begin(self, task: Task) -> None:
+        """Make the record of the run that hooks get."""
         self._begun, self._acted = self.log.step > 0, None
         self._run = Run(
             task=task,
@@ -128,10 +136,6 @@ class Loop(Looker):
             hooks=self.hooks,
             max_steps=self.max_steps,
         )
-        try:
-            return await self._perform(ended)
-        finally:
-            await self._conclusion.call_end_hooks(self._run)
 
     async def _perform(self, ended: Outcome | None) -> Result:
         try:
@@ -170,14 +174,14 @@ class Loop(Looker):
         self._acted = ActingTime.from_now()
         while self.log.step < self.max_steps:
             self.log.step += 1
-            observation, outcome = await self._do_step(observation)
+            observation, outcome = await self.do_step(observation)
             if ending := _ending(outcome):
                 return ending
             if reason := await self.scorer.over(run.task, self.environment):
                 return _Ending("ended", reason)
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
 
-    async def _do_step(self, before: Observation) -> tuple[Observation, Outcome]:
+    async def do_step(self, before: Observation) -> tuple[Observation, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self.seconds = {}
         before = await self.refresh(before)  # a planner is told that it looks at now

@@ -200,7 +200,7 @@ async def test_run_sync_raises_there_what_the_run_raises(tmp_path: Path) -> None
 async def test_run_sync_refuses_a_started_guest_where_a_loop_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="where an event loop runs") as refused:
         hisa.run_sync("Go.", environment=RemoteEnvironment("http://127.0.0.1:1"))
-    assert "await hisa.run" in refused.value.fix
+    assert "await agent.run" in refused.value.fix
 
 
 STOPPED = """

@@ -88,7 +88,7 @@ def test_a_run_encodes_each_of_its_pictures_once(
 
     Where a step is slow it looks once more: another picture of the same pixels.
     """
-    monkeypatch.setattr("hisa.agent._now", itertools.count(0.0, seconds).__next__)
+    monkeypatch.setattr("hisa.looking._now", itertools.count(0.0, seconds).__next__)
     encoded: list[memoryview] = []
 
     def counted(width: int, height: int, pixels: memoryview, **black: int) -> bytes:

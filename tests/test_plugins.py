@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from hisa.api import run
 from PIL import Image
 
 from hisa import plugins as hisa_plugins
+from hisa.agent import run
 from hisa.cli import cli
 from hisa.cli.doctor import doctor
 from hisa.cli.run_desktop import reattach_or_replay

@@ -50,7 +50,7 @@ _IMPORTED = (
     "hisa.runs.report",
     "hisa.state.guards",
     "hisa.tools.builtin",
-    "hisa.tools.sequence",
+    "hisa.sequence",
     "httpx",
     "jinja2",
     "openai.types.chat",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hisa.agent import Agent
 from hisa.cli.ask import person, read_answer, shown
 from hisa.config import load
 from hisa.environments.confirm import Answer, Ask, Question
@@ -25,7 +26,6 @@ from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from hisa.testing.stock_guest import StockGuest
-from hisa.wiring import RunContext, open_agent
 from tests.cli.command import ROOT, endless
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 
@@ -81,9 +81,9 @@ async def ran(folder: Path, ask: Ask | None, confirm: str = "always") -> tuple[s
         return Kept()
 
     with RunLog.create(folder, TASK, settings=settings.model_dump(mode="json")) as log:
-        run_context = RunContext(environment=form, ask=ask, listeners=[events.append])
-        async with open_agent(settings, TASK, log, run_context) as agent:
-            result = await agent.run(TASK)
+        agent = Agent(environment=form, ask=ask, on_event=events.append, settings=settings)
+        async with agent.open(TASK, log) as loop:
+            result = await loop.run(TASK)
     return result.status, events
 
 
@@ -109,7 +109,7 @@ async def test_word_reaches_the_step_that_the_planner_reads(tmp_path: Path) -> N
 async def test_nobody_to_ask_is_said_before_the_run(tmp_path: Path, confirm: str) -> None:
     with pytest.raises(UsageError, match="nobody can be asked") as caught:
         await ran(tmp_path, None, confirm)
-    assert "RunContext(ask=" in caught.value.fix
+    assert "ask=" in caught.value.fix
 
 
 def test_a_safety_check_is_asked_for_itself() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hisa.agent import Result
+from hisa.agent import Agent, Result
 from hisa.cli.episode import RunOutput, run_in_desktop, score_line
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop
@@ -30,7 +30,6 @@ from hisa.testing import stock_guest
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Line, Received
 from hisa.testing.stock_guest import StockGuest
-from hisa.wiring import RunContext, open_agent
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import settings, write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa, run_form
@@ -270,10 +269,8 @@ async def at_a_desk(folder: Path, environment: FakeEnvironment) -> RunOutput:
     desktop = RunDesktop(opened)
     with RunLog.create(folder / "runs", task) as log:
         answer = RunOutput(log, console, Progress(console, 9), as_json=False, report=False)
-        run_context = RunContext(environment=desktop.environment)
-        await run_in_desktop(
-            settings(), task, desktop=desktop, run_context=run_context, output=answer
-        )
+        agent = Agent(environment=desktop.environment, settings=settings())
+        await run_in_desktop(agent, task, desktop=desktop, output=answer)
     return answer
 
 
@@ -309,7 +306,7 @@ async def test_an_error_before_the_first_step_is_the_end_in_the_log(tmp_path: Pa
         task = load_task(write_task(folder / "tasks", "ada"))
         with RunLog.create(folder / "runs", task) as log:
             with pytest.raises(type(error)):
-                async with open_agent(settings(), task, log, RunContext(environment=fails)):
+                async with Agent(environment=fails, settings=settings()).open(task, log):
                     raise AssertionError("it opened")
             run = load_run(log.folder)
         ended = [event.exit_status for event in run.events if isinstance(event, RunFinished)]

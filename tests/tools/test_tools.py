@@ -12,8 +12,8 @@ import pytest
 
 from hisa.actions import parse
 from hisa.errors import DeveloperError, InvalidReply
-from hisa.events import Acted, Event
-from hisa.protocols import CommandResult, GroundedCall, ToolCall
+from hisa.protocols import CommandResult, GroundedCall, Outcome, ToolCall
+from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment
 from hisa.text.prompt_text import ends
 from hisa.tools.base import Tool, ToolContext
@@ -38,25 +38,22 @@ def call(tool: str, value: object, source: str = "") -> GroundedCall:
 
 class Bench:
     def __init__(self, *functions: object) -> None:
-        self.events: list[Event] = []
         tools = [Tool(f) for f in functions]  # type: ignore[arg-type]
         self.registry = ToolRegistry(tools)
         self.environment = FakeEnvironment(
             commands={"true": CommandResult(0, "fine\n"), "false": CommandResult(1, "", "bad")}
         )
 
-    async def run(self, grounded: GroundedCall) -> Acted:
+    async def run(self, grounded: GroundedCall) -> Outcome:
         look = await self.environment.observe()
-        await self.registry.execute(grounded, look, self.environment)
-        (event,) = [event for event in self.events[-1:] if isinstance(event, Acted)]
-        return event
+        return await self.registry.execute(grounded, look, self.environment)
 
 
 async def test_gui_actions_reach_the_environment_in_screen_pixels() -> None:
     bench = Bench(gui_action)
     event = await bench.run(call("gui_action", "…", "pyautogui.click(10, 20)"))
     assert event.ok
-    assert event.points == ((10.0, 20.0),)
+    assert event.points == (Point(10, 20, "image"),)
     assert len(bench.environment.acted) == 1
 
 
@@ -126,7 +123,7 @@ def test_a_wrong_name_or_input_is_refused_without_acting(
     bench = Bench(repeat, wait)
     with pytest.raises(InvalidReply, match=said):
         bench.registry.check(ToolCall("", name, value))  # type: ignore[arg-type]
-    assert not bench.events
+    assert not bench.environment.acted
 
 
 def test_a_tool_needs_types_and_words() -> None:
