@@ -90,6 +90,8 @@ class StepAction:
     """How often it was tried and not done, because the screen changed before."""
     changed: str = ""
     """What was no longer as on the look when it was tried last."""
+    executed: bool = False
+    """Whether its tool was called; False too where a hook said what came of it."""
     outcome: Outcome | None = None
     """What came of it; None before it was done. Where a hook sets it before, it is not done."""
 
@@ -156,6 +158,10 @@ class Hook:
 
     def at_border(self, environment: Environment) -> Environment:
         """Returns the machine as everybody else sees it: for what must see every byte."""
+        return environment
+
+    def at_task(self, environment: Environment) -> Environment:
+        """Returns the machine as the task's set-up and check see it: they act besides the agent."""
         return environment
 
     async def on_start(self, run: Run) -> None:

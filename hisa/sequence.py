@@ -94,7 +94,8 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
         except ScreenChanged as error:
             reason = str(error)
             break
-        step.run.log.emit(_acted(alone, outcome))
+        if not outcome.ok or any(a.executed for a in step.actions if a.whole is alone):
+            step.run.log.emit(_acted(alone, outcome))
         step.made.append(MadeCall(_as_found(alone, step.actions), outcome, look))
         reason = _reason_to_stop(alone, outcome, len(step.made))
         if reason or outcome.ends:
@@ -162,6 +163,7 @@ async def _act(step: Step, action: StepAction) -> Outcome:
     while action.outcome is None:
         await run.hooks.call("before_action", step, action, again=action.tries > 0)
         if action.outcome is None:
+            action.executed = True
             try:
                 action.outcome = await run.tools.execute(action.call, action.look, run.environment)
             except ScreenChanged as error:

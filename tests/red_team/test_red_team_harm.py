@@ -13,7 +13,7 @@ from tests.red_team.drawing import drawn
 from tests.red_team.harmful import COMMANDS, LEAVING
 from tests.red_team.obeying import Order
 from tests.red_team.planted import READ, SHOWING, PlantedMachine, bash, noted, obey, obeyed_in
-from tests.tools.policy import parts
+from tests.plugins.guard import parts
 
 LINES = [(rule, line) for rule, lines in COMMANDS.items() for line in lines]
 

@@ -17,15 +17,15 @@ from hisa import actions as gui
 from hisa.actions.keys import normalise_key
 from hisa.errors import ActionRefused, HisaError
 from hisa.events import Observed, PersonActed
+from hisa.plugins.guard.policy.deciding import Policy
+from hisa.plugins.guard.policy.named_facts import CallFacts
+from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
 from hisa.plugins.live.watched.gate import Refused
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets, is_echoed, kind_of_focus
 from hisa.protocols import Emit, GroundedCall, Recorder, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation
 from hisa.text.redact.named_secrets import PLACEHOLDER
-from hisa.tools.policy.deciding import Policy
-from hisa.tools.policy.named_facts import CallFacts
-from hisa.tools.policy.screen_part import apps_of, screen_parts
 
 __all__ = ["Act", "PersonActs", "Strict"]
 

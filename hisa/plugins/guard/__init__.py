@@ -1,0 +1,1 @@
+"""What may be done: the policy of a run, and a person who is asked before each act."""
