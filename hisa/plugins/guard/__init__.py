@@ -1,1 +1,1 @@
-"""What may be done: the policy of a run, and a person who is asked before each act."""
+"""What guards a run: the policy, a person who is asked, and secrets that nobody may see."""

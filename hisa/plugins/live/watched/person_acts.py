@@ -164,6 +164,8 @@ class PersonActs:
         text, machine = getattr(action, "text", ""), self._secrets.machine
         after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
+        if kind != "plain":
+            self._secrets.require_border()
         if not self._text:
             await self._keep(await self.look(settle=_MOMENT))
         if kind != ("unknown" if self._kind == "echoed" else self._kind):

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from hisa.agent import Agent
@@ -52,7 +53,6 @@ class RunSupervisor:
         self._gate.lines += [(event.step, event.text) for event in gave]
         return replace(
             run_context,
-            around=self._secrets.around,
             listeners=[*run_context.listeners, self._hear],
             ask=None if ask is None else own.watched(ask),
             inquire=None if inquire is None else own.watched(inquire),
@@ -63,6 +63,9 @@ class RunSupervisor:
         """Watches over an agent."""
         gate, machine = self._gate, agent.environment
         machine = getattr(machine, "unasked", lambda: agent.environment)()
+
+        watched: Any = SimpleNamespace(environment=machine, hooks=())
+        self._secrets.watch(watched)
 
         async def policy() -> Any:
             settings = Settings.model_validate(self._log.manifest.settings)
@@ -88,6 +91,7 @@ class RunSupervisor:
                 with suppress(Exception):
                     self._emit(Noted(where="live", text=f"this run has no live page: {error}"))
             stack.callback(gate.close)
+            stack.callback(self._secrets.close)
             yield agent
 
     def _hear(self, event: Event) -> None:

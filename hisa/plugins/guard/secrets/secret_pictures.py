@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw
 
-from hisa.environments.secret_reading import read_boxes
-from hisa.environments.secret_sightings import Sighting
+from hisa.plugins.guard.secrets.secret_reading import read_boxes
+from hisa.plugins.guard.secrets.secret_sightings import Sighting
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
 from hisa.screen.ocr import Line, OcrUnavailable, read_text

@@ -12,23 +12,24 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
 from hisa.actions.unchanged_look import require_unchanged
-from hisa.environments.secret_files import Unsearchable, scrubbed_file
-from hisa.environments.secret_pictures import PictureMask
-from hisa.environments.secret_places import check_command, check_file, check_typing
-from hisa.environments.secret_shell import ShellLine, Use, fill_words, shell_line
-from hisa.environments.secret_store import Secret, SecretStore
-from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
 from hisa.events import Noted
+from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrubbed_file
+from hisa.plugins.guard.secrets.secret_pictures import PictureMask
+from hisa.plugins.guard.secrets.secret_places import check_command, check_file, check_typing
+from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
+from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore
 from hisa.protocols import (
     ActsWhereUnchanged,
     CommandResult,
+    Concluding,
     Emit,
     Environment,
+    ExitStatus,
     FileRefused,
     Held,
     Lying,
@@ -55,7 +56,7 @@ class _Typed:
     interval: float
 
 
-class SecretEnvironment(WrappedEnvironment):
+class SecretEnvironment:
     """Another environment, before which nobody sees the values of secrets.
 
     Args:
@@ -69,7 +70,7 @@ class SecretEnvironment(WrappedEnvironment):
     def __init__(
         self, inner: Environment, store: SecretStore, *, emit: Emit, live: bool = False
     ) -> None:
-        super().__init__(inner)
+        self._inner = inner
         self._store = store
         self._scrub = store.scrubber
         self._emit = emit
@@ -77,10 +78,66 @@ class SecretEnvironment(WrappedEnvironment):
         self._mask = PictureMask(store.scrubber, unread=self._note)
 
     @property
+    def machine(self) -> Environment:
+        """The inner one, which returns all as it is."""
+        return self._inner
+
+    @property
+    def name(self) -> str:
+        """The inner one's."""
+        return self._inner.name
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The inner one's."""
+        return self._inner.capabilities
+
+    @property
     def component_versions(self) -> Mapping[str, str]:
         """The inner one's; none where it tells none."""
-        told: Mapping[str, str] = getattr(self._inner, "component_versions", {})
-        return told
+        versions: Mapping[str, str] = getattr(self._inner, "component_versions", {})
+        return versions
+
+    async def __aenter__(self) -> Self:
+        """Start."""
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Stop."""
+        await self._inner.__aexit__(*exc)
+
+    async def reset(self) -> None:
+        """Bring the machine to its initial state."""
+        await self._inner.reset()
+
+    async def conclude(self, status: ExitStatus, message: str) -> None:
+        """Pass the end on."""
+        if isinstance(self._inner, Concluding):
+            await self._inner.conclude(status, message)
+
+    def hide(self, name: str, value: str) -> Mapping[str, str]:
+        """Keep one more value from everybody from now on, which nobody can put in.
+
+        Args:
+            name: stands in its place.
+            value: what is hidden.
+
+        Returns:
+            What stands in place of each of its forms.
+        """
+        self._live = True
+        return self._scrub.add(name, value)
+
+    def cover(self, before: Observation, after: Observation) -> None:
+        """Fill what came onto the screen between two looks, and its field, in all later looks.
+
+        Args:
+            before: a look of the inner machine.
+            after: likewise.
+        """
+        self._live = True
+        self._mask.typed(before, after)
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look; what shows a secret is filled, in the picture and in all texts."""

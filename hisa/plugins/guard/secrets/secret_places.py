@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from hisa.environments.secret_pictures import all_focused
-from hisa.environments.secret_store import Secret, fits
 from hisa.errors import ActionRefused
+from hisa.plugins.guard.secrets.secret_pictures import all_focused
+from hisa.plugins.guard.secrets.secret_store import Secret, fits
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact.named_secrets import placeholder
 

@@ -23,15 +23,15 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa.actions import Action, Click, Hotkey, KeyDown, Press, Write
 from hisa.config import SecretSettings, Settings
-from hisa.environments.secret_environment import SecretEnvironment
-from hisa.environments.secret_pictures import FILL, PictureMask
-from hisa.environments.secret_places import check_typing
-from hisa.environments.secret_shell import fill_words, shell_line
-from hisa.environments.secret_store import Secret, SecretStore, load_secrets
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, ScreenChanged
 from hisa.events import Event, Noted
 from hisa.models.profile import Profile
 from hisa.models.role_model import CallContext, RoleModel
+from hisa.plugins.guard.secrets.secret_environment import SecretEnvironment
+from hisa.plugins.guard.secrets.secret_pictures import FILL, PictureMask
+from hisa.plugins.guard.secrets.secret_places import check_typing
+from hisa.plugins.guard.secrets.secret_shell import fill_words, shell_line
+from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore, load_secrets
 from hisa.protocols import CommandResult, FileRefused, Held, Message, ModelRequest, TextPart
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer, Window

@@ -16,8 +16,8 @@ import pytest_asyncio
 from PIL import Image
 
 import hisa
-from hisa.environments.secret_reading import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.guard.secrets.secret_reading import skeleton
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
