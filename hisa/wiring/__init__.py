@@ -2,7 +2,7 @@
 
 `hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
 has. Start with `_Opening.loop`; `grounding_parts.py`, `decision_parts.py`, `tool_parts.py` and
-`secret_parts.py` build what has more than one form.
+`border.py` build what has more than one form.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
+from hisa.wiring.border import scrubber_of, with_border
 from hisa.wiring.decision_parts import scaled
 from hisa.wiring.grounding_parts import (
     build_grounder,
@@ -60,7 +61,6 @@ from hisa.wiring.hook_list import applied_hooks, in_order, open_hooks, scorer_on
 from hisa.wiring.leads import Leads
 from hisa.wiring.memo import without_groundings
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
-from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 __all__ = [
@@ -146,15 +146,12 @@ class _Opening:
         settings, log, emit = self._settings, self._log, self._emit
         hooking = self._hook_parts()
         announced = open_hooks(hooking)
-        secrets = open_secrets(settings, log, emit)
-        models = await self._models(CallContext(secrets=secrets.scrubber))
+        hooks = [*self._parts.hooks, *announced]
+        models = await self._models(CallContext(secrets=scrubber_of(hooks)))
         served = await self._stack.enter_async_context(open_served_tools(settings, emit))
         machine = await self._machine()
-        kept = "throw_away" not in machine.capabilities
-        environment = secrets.machine(machine, live=kept or self._resumed)
-        hooks = applied_hooks((*self._parts.hooks, *announced), settings, machine)
-        for hook in hooks:
-            environment = hook.at_border(environment)
+        hooks = applied_hooks(hooks, settings, machine)
+        environment = with_border(machine, hooks)
         self._elements = "elements" in environment.capabilities
         reader = ElementsReader(environment, emit=emit)
         state = self._parts.state or self._state(models, environment)
@@ -258,7 +255,7 @@ class _Opening:
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
             led=self._leads.alone,
-            again=partial(environment.observe, elements=self._elements),
+            again=lambda: environment.observe(elements=self._elements),  # as it is by then
         )
         state.restore(self._parts.events)
         return state

@@ -31,8 +31,8 @@ from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
 from hisa.wiring import image_limit
 from hisa.wiring.base import HookParts
+from hisa.wiring.border import with_border
 from hisa.wiring.hook_list import NEEDED, applied_hooks, in_order, open_hooks
-from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import open_registry
 
 __all__ = ["ActOutcome", "KeptDesktops", "OpenedDesktop"]
@@ -251,11 +251,11 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
                 task=task.id, instruction=_WORDS, domain=task.domain, environment=environment.name
             )
         )
-        machine = open_secrets(settings, log, emit).machine(environment)
-        registry = open_registry(settings, emit, capabilities=machine.capabilities)
-        settle = settings.environment.settle
         announced = open_hooks(HookParts(settings, log, emit))
         applied = applied_hooks(announced, settings, environment)
+        machine = with_border(environment, applied)
+        registry = open_registry(settings, emit, capabilities=machine.capabilities)
+        settle = settings.environment.settle
         needed = [hook for hook in applied if name_of(hook) in NEEDED]
         hooks = Hooks(in_order([*needed, HeldActs(None, settle=settle)]), emit=emit)
         run = Run(task, machine, registry, log, hooks)
