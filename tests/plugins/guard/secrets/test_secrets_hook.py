@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import hisa
 from hisa.actions import Click, Write
 from hisa.config import SecretSettings, Settings
-from hisa.errors import ActionRefused, ConfigError
+from hisa.errors import ActionRefused, ConfigError, HisaError
 from hisa.events import Event, Noted
 from hisa.hooks import Hook, Hooks
 from hisa.plugins.guard.secrets import open_secrets
@@ -20,7 +21,7 @@ from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.screen.geometry import Point
 from hisa.screen.ocr import available
-from hisa.testing import FakeEnvironment
+from hisa.testing import FakeEnvironment, ScriptedModel
 from hisa.wiring.base import HookParts
 
 VALUE = "hunter2-Pa$$w0rd"
@@ -170,3 +171,18 @@ def test_a_machine_whose_methods_cannot_be_replaced_is_refused() -> None:
     require_border(FakeEnvironment())
     with pytest.raises(ActionRefused, match="Slotted"):
         require_border(Slotted())
+
+
+@pytest.mark.parametrize("gone", ["hisa.plugins.guard", "hisa.plugins.guard.secrets"])
+async def test_a_run_with_a_secret_does_not_begin_without_the_plugin(
+    gone: str, tmp_path: Path, mail: SecretSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, gone, None)  # its import fails from now on
+    form, model = FakeEnvironment(), ScriptedModel([])
+    settings = Settings.model_validate(
+        {"run": {"folder": tmp_path}, "patterns": {"enabled": False}, "secrets": {"mail": mail}}
+    )
+    with pytest.raises(HisaError, match="secrets needs it"):
+        await hisa.run("Log in.", settings=settings, model=model, environment=form)
+    assert model.requests == []
+    assert (form.looked, form.acted) == ([], [])
