@@ -63,6 +63,8 @@ class Run:
     state: StateManager | None = None
     """None: nobody abstracts what is done, as where a client acts by itself."""
     max_steps: int = 50
+    step: Step | None = None
+    """The present step; None before the first one."""
     result: Result | None = None
     """How it ended; None until then, and for a run that a defect ended."""
 
