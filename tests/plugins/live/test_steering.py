@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from PIL import Image
 
+import hisa
+from hisa.actions import Click
 from hisa.environments.confirm import Answer, Question
 from hisa.plugins.live.watched.run_socket import socket_path
+from hisa.protocols import ModelRequest
 from hisa.screen.observation import Observation
-from hisa.testing import FakeEnvironment, Received, tool_call
+from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
 
 FIELD, AGREE = {"x": 300, "y": 136}, {"x": 230, "y": 180}
@@ -99,10 +104,39 @@ async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
         assert (await run.result()).status == "succeeded"
     assert (run.form.text, run.form.agreed) == ("", True)
     failed = [event for event in run.events if event.type == "acted" and not event.ok]
-    assert [event.error for event in failed] == [f"nothing was done: {line}"]
+    assert ["nothing was done" in event.error for event in failed] == [True]
+    assert line in run.prompts()[-1]
     abstracted = [event for event in run.events if event.type == "abstracted"]
     assert (abstracted[0].verdict, abstracted[0].roi) == ("failed", None)  # it is not its doing
     assert "checked" in line
+
+
+async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
+    tmp_path: Path,
+) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def plan(request: Received, count: int) -> str:
+        if count > 1:
+            return DONE
+        asked.set()
+        go.wait(60)
+        return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Agree")
+
+    async with watched(tmp_path, plan) as run:
+        run.go = go
+        client = await run.client()
+        await asyncio.to_thread(asked.wait, 60)
+        assert (await client.ask("pause"))["ok"]
+        go.set()
+        await client.state("paused")
+        run.form.move(["agree"], 60)
+        run.form.move(["ok"], -50)  # where it was
+        await client.ask("resume")
+        assert (await run.result()).status == "succeeded"
+    places = [action.at.y for action in run.form.acted if isinstance(action, Click)]
+    assert all(place > AGREE["y"] + 30 for place in places), "never where it was decided"
+    assert run.form.agreed == bool(places)
 
 
 async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: Path) -> None:
@@ -299,3 +333,37 @@ async def test_frames_are_the_runs_own_looks_and_fresh_ones_while_it_is_held(
         assert not (await client.ask("frame", since=frame["hash"]))["same"]
         await client.ask("stop")
         await run.result()
+
+
+def test_no_class_of_the_page_runs_in_a_step_that_nobody_watches(tmp_path: Path) -> None:
+    folder = str(Path(hisa.__file__).parent / "plugins/live")
+    passed: list[str] = []
+    planned = 0
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and planned and code.co_filename.startswith(folder):
+            passed.append(code.co_qualname)
+
+    def plan(request: ModelRequest) -> str:
+        nonlocal planned
+        planned += 1
+        if planned < 3:
+            return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Agree")
+        sys.setprofile(None)
+        return DONE
+
+    tree = {"patterns": {"enabled": False}, "run": {"folder": tmp_path}}
+    models = {"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded. It is.")}
+    sys.setprofile(profile)
+    try:
+        result = hisa.run_sync(
+            "Agree.",
+            settings=hisa.Settings.model_validate(tree),
+            environment=FakeEnvironment(),
+            model=models,
+        )
+    finally:
+        sys.setprofile(None)
+    assert (result.status, result.steps) == ("succeeded", 3)
+    assert passed == []
