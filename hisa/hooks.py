@@ -120,11 +120,13 @@ class Step:
     before: Observation | None = None
     """The look that the step is judged from; a hook may replace it until the step is abstracted."""
     after: Observation | None = None
+    """The look after it. `Hook.after_step` may set None: the next step looks anew."""
     line: str = ""
     """Its line in the planner's history."""
     events: list[Event] = field(default_factory=list)
     planning: asyncio.Task[ToolCall] | None = None
-    """The planner at work; a hook may cancel it, and the step fails with ``interrupted``."""
+    """The planner at work; a hook may cancel it, and the step fails with ``interrupted``, unless
+    the planner answers the cancelling with a call."""
     interrupted: str = ""
 
     @property
@@ -182,7 +184,7 @@ class Hook:
         """Comes after each action that was done, with its outcome."""
 
     async def after_step(self, step: Step) -> None:
-        """Comes once the step has its line."""
+        """Comes once the step has its line and is done, however long this takes."""
 
     async def on_end(self, run: Run) -> None:
         """Comes once the run has its score, before anything is learned from it."""

@@ -182,7 +182,7 @@ class Loop:
             await self.environment.reset()  # 1: the initial state and the first screenshot
             run.task = await self.scorer.prepare(run.task, self.environment)
             await self.state.recall(run.task)  # 2: patterns and SOPs, made into advice
-        observation = await self._see()
+        observation: Observation | None = await self._see()
         self._acted = ActingTime.from_now()
         while self.log.step < self.max_steps:
             self.log.step += 1
@@ -193,13 +193,14 @@ class Loop:
                 return _Ending("ended", reason)
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
 
-    async def _do_step(self, before: Observation) -> tuple[Observation, Outcome]:
+    async def _do_step(self, before: Observation | None) -> tuple[Observation | None, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self._seconds = {}
-        if _now() - self._looked_at > self.stale or await self._other_windows(before):
+        old = _now() - self._looked_at > self.stale
+        if before is None or old or await self._other_windows(before):
             before = await self._see()  # a planner is told that it looks at now
         step = self._step = Step(self.log.step, self._run, before, self.state.view(before))
-        step.before = before
+        step.before, self._run.step = before, step
         step.outcome = outcome = await self._plan_and_act(step)
         step.after = step.before if outcome.ends else await self._see()
         assert step.grounded is not None, "every step has a call, if none was usable an empty one"
@@ -208,9 +209,10 @@ class Loop:
         if not outcome.ends:  # 5, and 6 every N steps
             with self._phase("refine"):
                 await self.state.refine_if_due(step.task)
-        await self.hooks.call("after_step", step)
         self.log.emit(StepFinished(seconds=self._seconds))
-        self._begun, self._step = True, None
+        self._begun = True
+        await self.hooks.call("after_step", step)  # which may wait: the step is done by then
+        self._step = None
         return step.after, step.outcome
 
     async def _plan_and_act(self, step: Step) -> Outcome:
@@ -248,22 +250,27 @@ class Loop:
         return outcome
 
     async def _plan(self, step: Step) -> ToolCall:
-        """The planner's call; a hook may interrupt it.
+        """The planner's call; a hook may interrupt it, and the planner may answer that with a call.
 
         Raises:
             ActionRefused: a hook did, and says why.
         """
+        own = asyncio.current_task()
+        assert own is not None, "a run is a task"
+        stops = own.cancelling()
         plan = self.planner.plan(step.task, step.look, step.view)
         step.planning = asyncio.ensure_future(plan)
         try:
-            return await step.planning
+            call = await step.planning
         except asyncio.CancelledError:
-            own = asyncio.current_task()
-            if not step.interrupted or (own is not None and own.cancelling()):
+            if not step.interrupted or own.cancelling() > stops:
                 raise
             raise ActionRefused(step.interrupted) from None
         finally:
             step.planning = None
+        if own.cancelling() > stops:  # the planner caught what was to stop the run
+            raise asyncio.CancelledError
+        return call
 
     async def _anew(self, before: Observation) -> Observation:
         """The look that a step is judged from: what came while it was planned is not its doing."""
