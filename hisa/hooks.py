@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from hisa.actions import Action
 from hisa.errors import HisaError, HookFailed
@@ -48,6 +48,7 @@ Moment = Literal[
     "after_step",
     "on_end",
 ]
+_Methods: TypeAlias = "tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]"
 
 
 @dataclass(eq=False)
@@ -201,7 +202,7 @@ class Hooks:
     def __init__(self, hooks: Iterable[Hook] = (), *, emit: Emit = lambda _: None) -> None:
         self._hooks = list(hooks)
         self._emit = emit
-        self._at: dict[Moment, tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]] = {}
+        self._at: dict[Moment, _Methods] = {}
 
     def __iter__(self) -> Iterator[Hook]:
         return iter(self._hooks)
@@ -222,7 +223,7 @@ class Hooks:
         self._at = {}
 
     async def call(self, moment: Moment, *records: Any, again: bool = False) -> None:
-        """Call the hooks that have a method for a moment, in order.
+        """Call the hooks that have a method for a moment, in order; one that joins meanwhile too.
 
         Args:
             moment: the name of the method.
@@ -233,23 +234,30 @@ class Hooks:
             HisaError: from a hook, as it is.
             HookFailed: from a hook that fails in another way; it names the hook.
         """
-        for hook, method in self._methods(moment):
-            if again and not hook.every_try:
-                continue
-            try:
-                await method(*records)
-            except Exception as error:
-                if hook.watches:
-                    self.remove(hook)
-                    text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
-                    self._emit(Noted(where="hooks", text=text))
+        known: _Methods = ()
+        while (methods := self._methods(moment)) is not known:
+            for hook, method in methods:
+                if (hook, method) in known or (again and not hook.every_try):
                     continue
-                if isinstance(error, HisaError):
-                    raise
-                text = f"hook {name_of(hook)!r} failed in {moment}: {type(error).__name__}: {error}"
-                raise HookFailed(text) from error
+                try:
+                    await method(*records)
+                except Exception as error:
+                    self._take_failure(hook, moment, error)
+            known = methods
 
-    def _methods(self, moment: Moment) -> tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]:
+    def _take_failure(self, hook: Hook, moment: Moment, error: Exception) -> None:
+        """Leave out a hook that only watches; the run ends with the error of any other."""
+        if hook.watches:
+            self.remove(hook)
+            text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
+            self._emit(Noted(where="hooks", text=text))
+        elif isinstance(error, HisaError):
+            raise error
+        else:
+            text = f"hook {name_of(hook)!r} failed in {moment}: {type(error).__name__}: {error}"
+            raise HookFailed(text) from error
+
+    def _methods(self, moment: Moment) -> _Methods:
         if moment not in self._at:
             own = getattr(Hook, moment)
             self._at[moment] = tuple(

@@ -17,9 +17,9 @@ from PIL import Image
 import hisa
 from hisa.actions import Click
 from hisa.environments.confirm import Answer, Question
+from hisa.hooks import Hook, Step
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import ModelRequest
-from hisa.screen.observation import Observation
 from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
 
@@ -140,30 +140,26 @@ async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
 
 
 async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: Path) -> None:
-    class Slow(FakeEnvironment):
+    class Slow(Hook):
         taking = asyncio.Event()
 
-        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            look = await super().observe(elements=elements, settle=settle)
-            if planned.is_set() and not self.taking.is_set():
+        async def after_plan(self, step: Step) -> None:
+            if not self.taking.is_set():
                 self.taking.set()
                 await asyncio.sleep(0.3)
-            return look
 
-    planned = threading.Event()
+    slow = Slow()
 
     def plan(request: Received, count: int) -> str:
-        planned.set()
         return TYPE_ADA if count == 1 else DONE
 
-    form = Slow()
-    async with watched(tmp_path, plan, form=form) as run:
+    async with watched(tmp_path, plan, hooks=[slow]) as run:
         client = await run.client()
-        await form.taking.wait()
+        await slow.taking.wait()
         taken = await client.ask("take", viewer="Ruth")
         await client.ask("give", lease=taken["lease"])
         assert (await run.result()).status == "succeeded"
-    assert form.text == ""
+    assert run.form.text == ""
     assert "Nothing on the screen is other than before." in run.prompts()[-1]
 
 

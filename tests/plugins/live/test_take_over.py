@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hisa.errors import ActionRefused
-from hisa.hooks import Hooks, Moment, Run, Step, StepAction
+from hisa.hooks import Hook, Hooks, Moment, Run, Step, StepAction
 from hisa.plugins.live.watched.gate import Gate, Refused
 from hisa.plugins.live.watched.take_over import TakeOver
 from hisa.protocols import GroundedCall, Outcome, StateView, Task, ToolCall
@@ -35,8 +35,7 @@ class Steered:
         records: list[Any] = [self.step]
         if "action" in moment:
             grounded = GroundedCall(call, call.input)
-            action = StepAction.__new__(StepAction)
-            action.call, action.look, action.outcome = grounded, self.step.look, None
+            action = StepAction(grounded, self.step.look, 1, whole=grounded)
             self.step.actions.append(action)
             records.append(action)
         else:
@@ -131,6 +130,22 @@ async def test_a_person_at_work_while_a_question_waits_ends_what_was_decided() -
     person = asyncio.ensure_future(run.have_it())
     with run.gate.sitting():  # a confirmation that waits for its answer
         await person
+    with pytest.raises(ActionRefused, match=LINE):
+        await run.come_to("before_action")
+
+
+async def test_who_joins_while_another_hook_waits_is_heard_at_that_moment() -> None:
+    gate = Gate()
+
+    class Asking(Hook):
+        async def before_action(self, step: Step, action: StepAction) -> None:
+            person = asyncio.ensure_future(run.have_it())
+            with gate.sitting():  # its question waits, and the first viewer takes over
+                run.hooks.add(TakeOver(gate))
+                await person
+
+    run = await steered()
+    run.gate, run.hooks = gate, Hooks([Asking()])
     with pytest.raises(ActionRefused, match=LINE):
         await run.come_to("before_action")
 
