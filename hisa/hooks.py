@@ -241,7 +241,7 @@ class Hooks:
                     continue
                 try:
                     await method(*records)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - a hook may raise anything
                     self._take_failure(hook, moment, error)
             known = methods
 
