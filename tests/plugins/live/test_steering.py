@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 import hisa
-from hisa.actions import Click
+from hisa.actions import points
 from hisa.environments.confirm import Answer, Question
 from hisa.hooks import Hook, Step
 from hisa.plugins.live.watched.run_socket import socket_path
@@ -134,7 +134,7 @@ async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
         run.form.move(["ok"], -50)  # where it was
         await client.ask("resume")
         assert (await run.result()).status == "succeeded"
-    places = [action.at.y for action in run.form.acted if isinstance(action, Click)]
+    places = [point.y for point in points(run.form.acted)]
     assert all(place > AGREE["y"] + 30 for place in places), "never where it was decided"
     assert run.form.agreed == bool(places)
 

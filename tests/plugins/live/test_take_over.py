@@ -175,15 +175,15 @@ async def test_a_wait_that_a_planner_answers_a_take_over_with_is_done() -> None:
 
 async def test_the_next_step_looks_anew_once_a_person_had_the_machine() -> None:
     run = await steered()
-    after = run.step.after = await run.step.environment.observe()
-    before = run.step.before
+    run.step.after, before = await run.step.environment.observe(), run.step.before
     await run.come_to("after_step")
-    assert run.step.after is after
+    looks = [run.step.after]
     person = asyncio.ensure_future(run.have_it())
     await settle()
     await run.come_to("after_step")
     await person
-    assert run.step.after is None
+    looks.append(run.step.after)
+    assert [look is None for look in looks] == [False, True]
     assert run.step.before is before, "the step is judged already"
 
 
