@@ -108,6 +108,7 @@ async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
     assert line in run.prompts()[-1]
     abstracted = [event for event in run.events if event.type == "abstracted"]
     assert (abstracted[0].verdict, abstracted[0].roi) == ("failed", None)  # it is not its doing
+    assert not abstracted[0].asked_model, "the person waits for it"
     assert "checked" in line
 
 
