@@ -20,6 +20,7 @@ from hisa.environments.confirm import Answer, Question
 from hisa.hooks import Hook, Step
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import ModelRequest
+from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
 
@@ -162,6 +163,30 @@ async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: 
         assert (await run.result()).status == "succeeded"
     assert run.form.text == ""
     assert "Nothing on the screen is other than before." in run.prompts()[-1]
+
+
+async def test_the_agent_is_credited_with_nothing_that_a_person_did_between_steps(
+    tmp_path: Path,
+) -> None:
+    def plan(request: Received, count: int) -> str:
+        return DONE if "a person had" in request.text else WAIT
+
+    async with watched(tmp_path, plan) as run:
+        client = await run.client()
+        await client.step(2)
+        await client.ask("pause")
+        await client.state("paused")  # between two steps, or before a call that waits
+        taken = await client.ask("take", viewer="Ruth")
+        acts = [{"kind": "click", **AGREE}]
+        assert (await client.ask("input", lease=taken["lease"], acts=acts))["ok"]
+        await client.ask("give", lease=taken["lease"])
+        await client.ask("resume")
+        result = await run.result()
+    assert run.form.agreed
+    assert [event.roi for event in run.events if event.type == "abstracted" and event.roi] == []
+    for step in load_run(result.folder).steps:
+        if step.before and step.after and not [act for act in step.person if act.did == "acted"]:
+            assert step.before.image == step.after.image, "no other step has what the person did"
 
 
 async def test_a_run_goes_on_when_the_connection_of_its_holder_dies(tmp_path: Path) -> None:
