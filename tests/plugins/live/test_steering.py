@@ -21,6 +21,7 @@ from hisa.hooks import Hook, Step
 from hisa.plugins.live.watched.run_socket import socket_path
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
+from hisa.runs.wording import by_person
 from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
 
@@ -185,7 +186,9 @@ async def test_the_agent_is_credited_with_nothing_that_a_person_did_between_step
     assert run.form.agreed
     assert [event.roi for event in run.events if event.type == "abstracted" and event.roi] == []
     for step in load_run(result.folder).steps:
-        if step.before and step.after and not [act for act in step.person if act.did == "acted"]:
+        if any(act.did == "acted" for act in step.person):
+            assert all(line.startswith("between steps") for line in by_person(step))
+        elif step.before and step.after:
             assert step.before.image == step.after.image, "no other step has what the person did"
 
 
