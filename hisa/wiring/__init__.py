@@ -2,7 +2,7 @@
 
 `hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
 has. Start with `_Opening.loop`; `grounding_parts.py`, `decision_parts.py`, `tool_parts.py` and
-`secret_parts.py` build what has more than one form.
+`border.py` build what has more than one form.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import partial
 
 from hisa.conclusion import write_end
 from hisa.config import Settings
-from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.environments.programs import installed_programs
-from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
+from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ElementsReader
@@ -49,18 +49,18 @@ from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
-from hisa.wiring.decision_parts import open_policy, open_toolbox, scaled
+from hisa.wiring.border import scrubber_of, with_border
+from hisa.wiring.decision_parts import scaled
 from hisa.wiring.grounding_parts import (
     build_grounder,
     grounder_kind,
     open_grounder,
     pixel_grounder,
 )
-from hisa.wiring.hook_list import in_order, open_hooks
+from hisa.wiring.hook_list import applied_hooks, in_order, open_hooks, scorer_on
 from hisa.wiring.leads import Leads
 from hisa.wiring.memo import without_groundings
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
-from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 __all__ = [
@@ -146,15 +146,12 @@ class _Opening:
         settings, log, emit = self._settings, self._log, self._emit
         hooking = self._hook_parts()
         announced = open_hooks(hooking)
-        secrets = open_secrets(settings, log, emit)
-        models = await self._models(CallContext(secrets=secrets.scrubber))
+        hooks = [*self._parts.hooks, *announced]
+        models = await self._models(CallContext(secrets=scrubber_of(hooks)))
         served = await self._stack.enter_async_context(open_served_tools(settings, emit))
         machine = await self._machine()
-        kept = "throw_away" not in machine.capabilities
-        environment = secrets.machine(machine, live=kept or self._resumed)
-        hooks = [hook for hook in (*self._parts.hooks, *announced) if hook.applies(machine)]
-        for hook in hooks:
-            environment = hook.at_border(environment)
+        hooks = applied_hooks(hooks, settings, machine)
+        environment = with_border(machine, hooks)
         self._elements = "elements" in environment.capabilities
         reader = ElementsReader(environment, emit=emit)
         state = self._parts.state or self._state(models, environment)
@@ -172,7 +169,6 @@ class _Opening:
             more=(*self._parts.tools, *served),
             withdrawn=own.withdrawn if own else lambda: None,
         )
-        policy = await open_policy(settings, environment, self._parts.decisions)
         planner, grounder = self._deciders(models, registry, reader, environment, hooking.ask)
         seen_by = reader if self._elements else None
         if own is not None:
@@ -188,9 +184,9 @@ class _Opening:
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=open_toolbox(registry, seen_by, emit, policy=policy, ask=hooking.ask),
-            environment=_asking(settings, environment, hooking.ask, emit),
-            scorer=_scorer(settings, environment, emit),
+            tools=registry,
+            environment=environment,
+            scorer=scorer_on(_scorer(settings, environment, emit), chain, environment),
             log=log,
             hooks=chain,
             max_steps=settings.run.max_steps,
@@ -259,7 +255,7 @@ class _Opening:
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
             led=self._leads.alone,
-            again=partial(environment.observe, elements=self._elements),
+            again=lambda: environment.observe(elements=self._elements),  # as it is by then
         )
         state.restore(self._parts.events)
         return state
@@ -318,16 +314,6 @@ class _Opening:
         return self._leads.open(parts, planner, grounder, pixel_grounder(settings, reader, emit))
 
 
-def _must_ask(settings: Settings, environment: Environment) -> bool:
-    match settings.run.confirm:
-        case "always":
-            return True
-        case "never":
-            return False
-        case "auto":
-            return "throw_away" not in environment.capabilities
-
-
 def _marks(
     settings: Settings, environment: Environment, planner: Profile, kind: PlannerKind
 ) -> Marks | None:
@@ -358,21 +344,6 @@ def _state_profile(settings: Settings, models: Models) -> Profile | None:
     if profile and settings.planner.sees == "elements" and settings.models.state is None:
         return profile.model_copy(update={"sees_pictures": False})
     return profile
-
-
-def _asking(
-    settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
-) -> Environment:
-    if not _must_ask(settings, environment):
-        return environment
-    if ask is None:
-        raise UsageError(
-            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
-            f"{environment.name}, and nobody can be asked",
-            fix="pass ask=…, an async function from a Question of "
-            "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
-        )
-    return ConfirmedEnvironment(environment, ask=ask, emit=emit)
 
 
 def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
