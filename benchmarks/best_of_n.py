@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hisa
 from benchmarks.machine import machine
 from hisa.config import Settings, load
 from hisa.models.tokens import estimate_tokens
@@ -50,7 +51,6 @@ from hisa.protocols import Environment, ImagePart, Message, Model, ModelRequest,
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
-from hisa.wiring import RunContext, open_agent
 
 FAILS = 0.4
 KINDS = ("early", "value", "place", "infeasible", "steps")
@@ -170,14 +170,10 @@ async def _run(suite: Suite, task: Task, own: Mapping[Any, Model], kind: str, fo
     settings = _settings(folder)
     async with AsyncExitStack() as stack:
         environment = await stack.enter_async_context(suite.open())
-
-        async def given() -> Environment:
-            return environment
-
         log = stack.enter_context(RunLog.create(folder, task))
-        context = RunContext(environment=given, models=own)
-        async with open_agent(settings, task, log, context) as agent:
-            result = await agent.run(task)
+        agent = hisa.Agent(own, settings=settings, environment=environment)
+        async with agent.open(task, log) as loop:
+            result = await loop.run(task)
     return Made(attempt_facts(load_run(log.folder)), result.success, kind, task.instruction)
 
 

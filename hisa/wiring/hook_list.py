@@ -12,7 +12,7 @@ from hisa.wiring.base import HookParts
 
 __all__ = ["in_order", "open_hooks"]
 
-_LAST = ("repeats", "results", "memo", "held_acts", "policy", "confirm", "live")
+_LAST = ("repeats", "results", "program", "memo", "held_acts", "policy", "confirm", "live")
 """HiSA's own, in their order; all others come before them."""
 
 

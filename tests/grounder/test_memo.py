@@ -1,4 +1,4 @@
-"""A memo grounds each description of a look once; only the agent's own grounding is told."""
+"""A memo grounds each description of a look once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 from hisa.actions import parse
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
+from hisa.events import GroundingTried
 from hisa.grounder.common import resolve
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ReadingGrounder, SharedReader
@@ -18,7 +18,7 @@ from hisa.protocols import Emit, GroundedCall, Place, Task, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.form import FakeEnvironment
-from hisa.wiring.memo import MemoGrounder, TellingGrounder, without_groundings
+from hisa.wiring.memo import MemoGrounder
 
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 DRAG = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
@@ -107,25 +107,6 @@ async def test_calls_with_nothing_to_find_keep_their_own_input() -> None:
     clicks = [call("", source) for source in sources]
     assert [(await memo.resolve(each, seen)).input for each in clicks] == [
         each.input for each in clicks
-    ]
-
-
-async def test_the_agents_own_grounding_is_told_and_a_candidates_is_not() -> None:
-    events: list[Event] = []
-    finder, seen = Finder(without_groundings(events.append)), look()
-    memo = MemoGrounder(finder)
-    agents = TellingGrounder(memo, emit=events.append)
-    await memo.resolve(call("save"), seen)
-    assert [event.type for event in events] == ["grounding_tried"], "what it cost is told"
-    await agents.resolve(call("save"), seen)
-    told = events[-1]
-    assert isinstance(told, Grounded)
-    assert (told.input, told.places[0].label) == ("pyautogui.click(30, 40)", "Save")
-    with pytest.raises(NotFound):
-        await agents.resolve(call("nothing"), seen)
-    failed = [event for event in events if isinstance(event, GroundingFailed)]
-    assert [(event.description, event.candidates) for event in failed] == [
-        ("nothing", ("save at (30, 40)",))
     ]
 
 
