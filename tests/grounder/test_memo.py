@@ -13,7 +13,7 @@ from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import GroundingTried
 from hisa.grounder.common import resolve
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.reading import ReadingGrounder, SharedReader
+from hisa.grounder.reading import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Place, Task, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
@@ -36,7 +36,10 @@ def call(description: str, source: str = CLICK, other: str = "", thought: str = 
 class Finder:
     """Finds two things; keeps what it was asked for."""
 
-    def __init__(self, emit: Emit = lambda _: None) -> None:
+    def __init__(
+        self, emit: Emit = lambda _: None, *, reader: ElementsReader | None = None
+    ) -> None:
+        self._reader = reader
         self.sought: list[str] = []
         self.calls: list[ToolCall] = []
         self.down = False
@@ -44,7 +47,9 @@ class Finder:
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         self.calls.append(call)
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         self.sought.append(description)
@@ -124,8 +129,7 @@ async def test_a_number_of_the_list_is_told_by_its_name() -> None:
 async def test_the_elements_are_read_once_for_a_look() -> None:
     environment = FakeEnvironment()
     seen = await environment.observe()
-    reader = SharedReader(environment, emit=lambda _: None)
-    memo = MemoGrounder(ReadingGrounder(Finder(), reader))
+    memo = MemoGrounder(Finder(reader=ElementsReader(environment, emit=lambda _: None)))
     await asyncio.gather(*(memo.resolve(call(name), seen) for name in ("save", "bin")))
     assert environment.looked == [False, True]
     await memo.resolve(call("save"), await environment.observe())

@@ -74,7 +74,7 @@ class Bench:
         grounder: Grounder = Later() if later else MemoGrounder(self.finder)
         emit = self.events.append
         inner = GlobalPlanner(
-            ScriptedModel(replies), ToolRegistry([Tool(gui_action)], emit=emit), emit=emit
+            ScriptedModel(replies), ToolRegistry([Tool(gui_action)]), emit=emit
         )
         self.planner = ScaledPlanner(
             inner,

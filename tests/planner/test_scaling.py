@@ -109,7 +109,7 @@ class Bench:
         self.finder = Finder()
         emit = self.events.append
         tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
-        inner = GlobalPlanner(self.model, ToolRegistry(tools, emit=emit), emit=emit)
+        inner = GlobalPlanner(self.model, ToolRegistry(tools), emit=emit)
         self.grounder = MemoGrounder(self.finder)
         self.planner = ScaledPlanner(
             inner,
@@ -148,7 +148,7 @@ async def test_what_is_chosen_is_recorded_as_a_planner_alone_records_it() -> Non
     bench = Bench([SAVE, ALSO_SAVE])
     await bench.plan()
     alone: list[Event] = []
-    tools = ToolRegistry([Tool(gui_action)], emit=alone.append)
+    tools = ToolRegistry([Tool(gui_action)])
     planner = GlobalPlanner(ScriptedModel([SAVE]), tools, emit=alone.append)
     call = await planner.plan(TASK, bench.look, StateView())
     recorded = [event.model_dump(exclude={"at"}) for event in bench.told(Planned)]
@@ -200,7 +200,7 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
     tree = {"samples": 4, "scaling": scaling}
     planner = open_scaling(
         Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
-        GlobalPlanner(bench.model, ToolRegistry(tools, emit=emit), emit=emit),
+        GlobalPlanner(bench.model, ToolRegistry(tools), emit=emit),
         bench.grounder.resolve,
         bench.judge,
         emit=emit,
@@ -519,7 +519,7 @@ def test_samples_that_would_all_be_alike_are_refused(
     name: str, planner: dict[str, float], refused: bool
 ) -> None:
     tree = {"models": {"planner": {"model": name, **planner}}, "planner": {"samples": 2}}
-    tools = ToolRegistry([Tool(wait)], emit=lambda _: None)
+    tools = ToolRegistry([Tool(wait)])
     model = ScriptedModel([])
     inner = GlobalPlanner(model, tools, emit=lambda _: None)
     settings = Settings.model_validate(tree)

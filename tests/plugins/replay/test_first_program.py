@@ -73,7 +73,7 @@ async def begun(planner: Planner) -> tuple[Run, Kept, Hooks]:
     log, nothing = Kept(), cast(Any, None)
     assert isinstance(planner, FirstProgram | ProgramPlayer)
     hooks = Hooks([planner])
-    run = Run(TASK, nothing, nothing, nothing, cast(Any, log), hooks)
+    run = Run(TASK, nothing, nothing, cast(Any, log), hooks)
     await hooks.call("on_start", run)
     return run, log, hooks
 
@@ -165,7 +165,9 @@ async def test_a_planners_click_for_a_programs_step_meets_no_look_alike(tmp_path
     assert step.grounded is None
     step.grounded = GroundedCall(other.call, source, other.call.actions)
     with pytest.raises(ActionRefused, match="is not what stood beside"):
-        await hooks.call("before_action", step, StepAction(step.grounded, renamed, 1, step.grounded))
+        await hooks.call(
+            "before_action", step, StepAction(step.grounded, renamed, 1, step.grounded)
+        )
 
 
 async def test_an_agent_plays_a_program_before_its_planner(tmp_path: Path) -> None:
