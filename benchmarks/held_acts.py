@@ -15,21 +15,22 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from benchmarks.machine import machine
 from hisa.actions import Click, Move, parse, presses
 from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
 from hisa.events import Event
 from hisa.grounder.reading import ElementsReader
+from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import GroundedCall, Held, ToolCall
+from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Screenshot
-from hisa.state.guards import SequenceGuard
+from hisa.sequence import make_calls
+from hisa.state.guards import HeldActs
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
 from hisa.tools.registry import ToolRegistry
-from hisa.tools.sequence import SequenceToolbox
 
 PLACES = [Point(x, y, "screen") for x in (100, 300, 500) for y in (100, 200, 300)]
 """Far apart, since a second click at one place waits until it is no double click."""
@@ -86,32 +87,32 @@ async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
     """Milliseconds that each later press of a call adds, over the same call made blindly."""
     source = "; ".join(f"pyautogui.click({at.x:g}, {at.y:g})" for at in PLACES[::2])
     actions = parse(source)
-    registry = ToolRegistry([Tool(gui_action)], emit=_tell_nobody)
-    guard = SequenceGuard(ElementsReader(desktop, emit=_tell_nobody))
+    registry, nothing = ToolRegistry([Tool(gui_action)]), cast(Recorder, _Nothing())
+    guard = HeldActs(ElementsReader(desktop, emit=_Nothing().emit))
     ways = [
-        SequenceToolbox(registry, guard=each, save=_keep_nothing, emit=_tell_nobody)
-        for each in (guard, None)
+        Run(Task("clicks", source), desktop, registry, nothing, hooks)
+        for hooks in (Hooks([guard]), Hooks())
     ]
     call = GroundedCall(ToolCall("", "gui_action", source), source, actions)
     added = []
     for _ in range(count):
         seconds = []
-        for toolbox in ways:
+        for run in ways:
             look = await desktop.observe(elements=True)
             started = time.monotonic()
-            outcome = await toolbox.execute(call, look, desktop)
+            step = Step(1, run, look, StateView(), grounded=call)
+            outcome = await make_calls(step, settle=3.0)
             seconds.append(time.monotonic() - started)
             assert outcome.ok, outcome.error
         added.append(1000 * (seconds[0] - seconds[1]) / (len(presses(actions)) - 1))
     return added
 
 
-async def _keep_nothing(_: Screenshot) -> str:
-    return ""
+class _Nothing:
+    """A log that keeps nothing."""
 
-
-def _tell_nobody(_: Event) -> None:
-    pass
+    def emit(self, event: Event, /) -> None:
+        pass
 
 
 async def measured(count: int) -> None:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,10 @@ from PIL import Image, ImageDraw
 
 from benchmarks.machine import machine
 from hisa.actions import Action
-from hisa.agent import Agent
 from hisa.config import ModelSettings, StateSettings
-from hisa.events import StepFinished
+from hisa.events import Event, StepFinished
 from hisa.grounder.elements import ElementsGrounder
+from hisa.loop import Loop
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
@@ -117,27 +118,28 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     with RunLog.create(folder, task) as log:
         emit = log.emit
         model = RoleModel(server, CallContext(emit), profile=profile)
-        tools = ToolRegistry(emit=emit)
-        environment = _Slides()
-        agent = Agent(
+        tools = ToolRegistry()
+        loop = Loop(
             planner=GlobalPlanner(model, tools, emit=emit),
             grounder=ElementsGrounder(emit=emit, min_score=0.6),
             state=build_state(model, StateSettings(), emit=emit),
             tools=tools,
-            environment=environment,
+            environment=_Slides(),
             scorer=TaskScorer(),
             log=log,
+            max_steps=STEPS + 1,
         )
-        observation = await environment.observe()
-        times = []
-        for number in range(1, STEPS + 1):
-            log.step = number
-            started = time.perf_counter()
-            observation, _ = await agent.step(task, observation)
-            times.append((time.perf_counter() - started) * 1000)
+        ends: list[float] = []
+
+        def note_time(event: Event) -> None:
+            if isinstance(event, StepFinished):
+                ends.append(time.perf_counter())
+
+        log.listen(note_time)
+        await loop.run(task)
     await server.aclose()
     finished = [e for e in read_events(log.folder) if isinstance(e, StepFinished)]
-    return times, finished
+    return [(end - begin) * 1000 for begin, end in pairwise(ends)], finished
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ async def sections_of(task: Task, settings: Settings, folder: Path) -> dict[str,
     await state.recall(task)
     view = full_view(settings, state.view(look).advice)
     planner = GlobalPlanner(
-        ScriptedModel([]), ToolRegistry(emit=said.append), emit=said.append, **_budget(settings)
+        ScriptedModel([]), ToolRegistry(), emit=said.append, **_budget(settings)
     )
     system, user = (await planner.question(task, look, view)).messages
     text = "\n".join(part.text for part in user.parts if isinstance(part, TextPart))

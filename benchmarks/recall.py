@@ -62,7 +62,7 @@ async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[in
         state.restore(events)
         await state.refine_if_due(task)
     planner = GlobalPlanner(
-        ScriptedModel([]), ToolRegistry(emit=events.append), emit=events.append, **_limits(settings)
+        ScriptedModel([]), ToolRegistry(), emit=events.append, **_limits(settings)
     )
     look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
     text = (await planner.question(task, look, state.view())).text

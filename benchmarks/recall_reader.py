@@ -222,7 +222,7 @@ async def play(split: Split, seed: int, *, every: int, notes: bool) -> list[dict
     )
     planner = GlobalPlanner(
         ScriptedModel([]),
-        ToolRegistry(emit=events.append),
+        ToolRegistry(),
         emit=events.append,
         budget=prompt_budget(settings),
     )

@@ -109,7 +109,7 @@ async def decide(world: World, way: str, number: int, seed: int, totals: Totals)
     asked = FunctionModel(scripted.answer)
     model = RoleModel(asked, CallContext(events.append), profile=Profile(name="m"))
     tools = (gui_action, bash_execution, wait, termination, infeasible)
-    registry = ToolRegistry([Tool(tool) for tool in tools], emit=events.append)
+    registry = ToolRegistry([Tool(tool) for tool in tools])
     inner = GlobalPlanner(model, registry, emit=events.append)
     planner: Planner = inner
     if (scaling := WAYS[way]) is not None:

@@ -34,9 +34,9 @@ from benchmarks.loop import SIZE, screens
 from benchmarks.tokens_texts import fixed_texts, own_texts
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.actions import Action
-from hisa.agent import Agent
 from hisa.config import StateSettings
 from hisa.grounder.elements import ElementsGrounder
+from hisa.loop import Loop
 from hisa.models.profile import Profile
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.tokens import estimate_tokens
@@ -166,21 +166,18 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
     with RunLog.create(folder, TASK) as log:
         context = CallContext(step=lambda: log.step)
         asked = RoleModel(model, context, profile=Profile(name="scripted"))
-        tools = ToolRegistry(emit=log.emit)
-        environment = _Slides()
-        agent = Agent(
+        tools = ToolRegistry()
+        loop = Loop(
             planner=GlobalPlanner(asked, tools, emit=log.emit),
             grounder=ElementsGrounder(emit=log.emit, min_score=0.6),
             state=build_state(asked, StateSettings(), emit=log.emit),
             tools=tools,
-            environment=environment,
+            environment=_Slides(),
             scorer=TaskScorer(),
             log=log,
+            max_steps=steps,
         )
-        observation = await environment.observe()
-        for number in range(1, steps + 1):
-            log.step = number
-            observation, _ = await agent.step(TASK, observation)
+        await loop.run(TASK)
 
 
 def calibrate(counters: dict[str, Count], record: bool) -> bool:

@@ -103,7 +103,7 @@ def offered_texts(tools: Sequence[BaseTool]) -> Iterator[tuple[str, tuple[str, s
 
     Those that are always there, and the list for the step; once for each task.
     """
-    registry = ToolRegistry(tools, emit=lambda _: None)
+    registry = ToolRegistry(tools)
     for app in ("", *APPS):
         look = look_at(app)
         for number, words in enumerate(TASKS):

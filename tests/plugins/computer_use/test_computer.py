@@ -59,7 +59,7 @@ class Bench:
         self.model = ScriptedModel(replies)
         self._allow = allow
         tools = [Tool(f) for f in (gui_action, wait, termination, infeasible)]
-        registry = ToolRegistry(tools, emit=self.events.append)
+        registry = ToolRegistry(tools)
         self.planner = ComputerPlanner(
             self.model,
             registry,

@@ -158,7 +158,7 @@ class Run:
             open_models(settings, self.emit, Budget(), Ledger(), environ={}) as models,
             self.environment,
         ):
-            tools = ToolRegistry(emit=self.emit)
+            tools = ToolRegistry()
             planner = GlobalPlanner(models["planner"], tools, emit=self.emit, reads_elements=True)
             grounder = ElementsGrounder(emit=self.emit)
             state = build_state(models["state"], settings.state, emit=self.emit)

@@ -35,7 +35,7 @@ BROWSER = {
 async def offered(app: str, words: str) -> str:
     """What the prompt says of further tools."""
     look = replace(await FakeEnvironment().observe(), windows=(Window("1", "x", app, active=True),))
-    return ToolRegistry(emit=lambda event: None).offer(Task("t", words), look)
+    return ToolRegistry().offer(Task("t", words), look)
 
 
 def named(text: str, kit: str) -> set[str]:
