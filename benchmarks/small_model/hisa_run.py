@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.small_model.recording_proxy import append_line
-from hisa.api import run_sync
+from hisa.agent import run_sync
 from hisa.config import Settings, load
 from hisa.events import (
     Abstracted,

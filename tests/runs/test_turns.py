@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hisa.api import run_sync
+from hisa.agent import run_sync
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Grounded, Observed

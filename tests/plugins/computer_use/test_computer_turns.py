@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hisa.api import run_sync
-
+from hisa.agent import run_sync
 from hisa.config import Settings
 from hisa.runs.read import load_run
 from hisa.runs.turns import turns

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Hotkey, Press, Write
+from hisa.agent import Agent
 from hisa.config import load
 from hisa.events import Abstracted
 from hisa.planner.planner import GlobalPlanner
@@ -20,7 +21,6 @@ from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.state.written_files import Written, WrittenFiles
 from hisa.testing.scripted import ScriptedModel
-from hisa.wiring import RunContext, open_agent
 from tests.bench import done, say
 from tests.environments.conformance import seen_when
 from tests.plugins.desktop.test_looking import needs_calc
@@ -46,20 +46,16 @@ async def desktop() -> AsyncIterator[DesktopEnvironment]:
 
 async def results(folder: Path, machine: Environment, *replies: str) -> list[str]:
     """What a run on the desktop as it is says of its steps, on the parts that a user gets."""
-
-    async def given() -> Environment:
-        return machine
-
     overrides = {"patterns": {"enabled": False}, "models": {"planner": WITH_EYES, "state": OFFLINE}}
     settings = load(environ={}, overrides=overrides)
     task = Task("save", "Save it.")
     with RunLog.create(folder, task) as log:
-        async with open_agent(settings, task, log, RunContext(environment=given)) as agent:
+        async with Agent(settings=settings, environment=machine).open(task, log) as loop:
             model = ScriptedModel([*replies, done()])
-            agent.stale = math.inf
-            agent.planner = GlobalPlanner(model, agent.tools, emit=log.emit)
+            loop.stale = math.inf
+            loop.planner = GlobalPlanner(model, loop.tools, emit=log.emit)
             log.step = 1  # what was opened stays open
-            result = await agent.perform(task)
+            result = await loop.perform(task)
             assert result.status == "succeeded"
     return [e.result for e in load_run(log.folder).events if isinstance(e, Abstracted)]
 
