@@ -194,6 +194,7 @@ class HierarchicalState:
             lines=tuple(kept.seen.line for kept in new),
             thoughts=tuple(kept.call.thought for kept in new),
             notes=self._notes().text,
+            by_program=all(kept.call.by_program for kept in new),
         )
         self._refined = await self._refiner.refine(
             task, self._refined, steps=steps, first=1, last=last
@@ -408,7 +409,6 @@ def build_state(
     closer: StepInspector | None = None,
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
-    led: Callable[[], bool] = lambda: False,
     again: LookAgain | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
@@ -421,14 +421,9 @@ def build_state(
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
-        led: whether what is done now needs no model, so that none writes of it either.
         again: as for `HierarchicalState`.
     """
-    small = profile is not None and profile.small
-
-    def by_facts() -> bool:
-        return small or led()
-
+    by_facts = profile is not None and profile.small
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = {False: whole_pair, True: roi_pair, "exact": exact_pair}[settings.roi]

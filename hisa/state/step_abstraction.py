@@ -91,7 +91,8 @@ class StepAbstractor:
         closer: looks for the files that were written.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
-        by_facts: whether no model is asked: what elements and tools tell of a step is its line.
+        by_facts: whether no model is asked: what elements and tools tell of a step is its line,
+            as of a stored program's.
         pictures: whether the model takes pictures.
     """
 
@@ -103,7 +104,7 @@ class StepAbstractor:
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
-        by_facts: Callable[[], bool] = lambda: False,
+        by_facts: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
@@ -127,7 +128,7 @@ class StepAbstractor:
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
         telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes = await self._changes(looks, pair, call) if telling else ()
-        if asked := telling and not self._by_facts():
+        if asked := telling and not self._without_model(call):
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
@@ -152,7 +153,7 @@ class StepAbstractor:
         )
         telling = any(effect.pair for effect in found)
         changes = await self._changes(looks, pair, whole) if telling else ()
-        if asked := telling and not self._by_facts():
+        if asked := telling and not self._without_model(call):
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )
@@ -170,6 +171,9 @@ class StepAbstractor:
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
         return AbstractedStep(line, result, roi, asked, seen.verdict)
+
+    def _without_model(self, call: GroundedCall) -> bool:
+        return self._by_facts or call.call.by_program
 
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall

@@ -21,7 +21,7 @@ from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.reading import ElementsReader
-from hisa.hooks import Hooks
+from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
@@ -50,17 +50,15 @@ from hisa.state.written_files import WrittenFiles
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
 from hisa.wiring.border import scrubber_of, with_border
-from hisa.wiring.decision_parts import scaled
-from hisa.wiring.grounding_parts import (
-    build_grounder,
-    grounder_kind,
-    open_grounder,
-    pixel_grounder,
-)
+from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
 from hisa.wiring.hook_list import applied_hooks, in_order, open_hooks, scorer_on
-from hisa.wiring.leads import Leads
-from hisa.wiring.memo import without_groundings
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
+from hisa.wiring.memo import GroundingMemo, open_sampling
+from hisa.wiring.planner_kind import (
+    PlannerKind,
+    PlannerParts,
+    choose_planner,
+    find_leading,
+)
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 
 __all__ = [
@@ -139,7 +137,7 @@ class _Opening:
         self._emit = log.emit
         log.listen(*parts.listeners)
         self._resumed = bool(parts.events)
-        self._leads = Leads(settings, resumed=self._resumed)
+        self._leading = None if self._resumed else find_leading(settings)
 
     async def loop(self) -> Loop:
         """The loop with its parts."""
@@ -169,7 +167,10 @@ class _Opening:
             more=(*self._parts.tools, *served),
             withdrawn=own.withdrawn if own else lambda: None,
         )
-        planner, grounder = self._deciders(models, registry, reader, environment, hooking.ask)
+        planner, grounder, deciding = self._deciders(
+            models, registry, reader, environment, hooking.ask
+        )
+        hooks += [hook for hook in deciding if hook not in hooks]
         seen_by = reader if self._elements else None
         if own is not None:
             hooks.append(Repeats(own, registry.others))
@@ -254,7 +255,6 @@ class _Opening:
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
-            led=self._leads.alone,
             again=lambda: environment.observe(elements=self._elements),  # as it is by then
         )
         state.restore(self._parts.events)
@@ -274,12 +274,13 @@ class _Opening:
         reader: ElementsReader,
         environment: Environment,
         ask: Ask | None,
-    ) -> tuple[Planner, Grounder]:
-        """Who decides what is done, and who finds where."""
+    ) -> tuple[Planner, Grounder, list[Hook]]:
+        """Who decides what is done, who finds where, and those of them that are hooks."""
         emit, known = self._emit, models.profiles["planner"]
         kind, settings = choose_planner(self._settings, known, elements=self._elements)
-        sampling = settings.planner.samples > 1
-        finding = without_groundings(emit) if sampling else emit
+        own = self._parts.planner
+        memo = GroundingMemo(emit) if settings.planner.samples > 1 and own is None else None
+        finding = memo.emit if memo is not None else emit
         grounder = self._parts.grounder or open_grounder(
             settings,
             models,
@@ -290,9 +291,7 @@ class _Opening:
             points=kind.points,
             events=self._parts.events,
         )
-        if self._parts.planner is not None:
-            return self._parts.planner, grounder
-        marks = _marks(settings, environment, known, kind)
+        marks = _marks(settings, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         programs = partial(installed_programs, environment, note_writer(emit))
@@ -308,10 +307,12 @@ class _Opening:
             ask=ask,
             environment=environment,
         )
-        planner = kind.open(parts)
-        if sampling:
-            planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
-        return self._leads.open(parts, planner, grounder, pixel_grounder(settings, reader, emit))
+        planner = kind.open(parts) if own is None else own
+        if memo is not None:
+            planner = open_sampling(settings, planner, grounder, models, memo, profile=known)
+        if self._leading is not None:
+            planner = self._leading.lead(parts, planner, settings.planner.leads)
+        return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
 
 
 def _marks(

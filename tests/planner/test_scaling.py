@@ -113,7 +113,7 @@ class Bench:
         self.grounder = MemoGrounder(self.finder)
         self.planner = ScaledPlanner(
             inner,
-            Sampler(inner, self.grounder, temperature=0.9, emit=emit),
+            Sampler(inner, self.grounder.resolve, temperature=0.9, emit=emit),
             Judge(self.judge, emit=emit),
             emit=emit,
             samples=samples,
@@ -201,7 +201,7 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
     planner = open_scaling(
         Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
         GlobalPlanner(bench.model, ToolRegistry(tools), emit=emit),
-        bench.grounder,
+        bench.grounder.resolve,
         bench.judge,
         emit=emit,
         profile=find("m"),
@@ -524,7 +524,8 @@ def test_samples_that_would_all_be_alike_are_refused(
     inner = GlobalPlanner(model, tools, emit=lambda _: None)
     settings = Settings.model_validate(tree)
     with pytest.raises(ConfigError) if refused else nullcontext():
-        open_scaling(settings, inner, Finder(), model, emit=lambda _: None, profile=find(name))
+        ground = Finder().resolve
+        open_scaling(settings, inner, ground, model, emit=lambda _: None, profile=find(name))
 
 
 @pytest.mark.parametrize("words", [5000, 40])
