@@ -17,6 +17,7 @@ from hisa.grounder.pick import (
     Choice,
     is_behind,
 )
+from hisa.grounder.plain_names import plainly_named
 from hisa.grounder.ranking import SURE, choose_thing
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
@@ -24,6 +25,7 @@ from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.shown_parts import is_painted_over
 from hisa.grounder.spots import spot_in
+from hisa.machine import plugins
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.left_out import cut_lists
@@ -80,6 +82,7 @@ class ElementsGrounder:
         self._min_score = min_score
         self._read = read
         self._shapes = shapes
+        self._lists_are_ours = all(map(plugins.is_ours, plugins.points("lists")))
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.
@@ -95,9 +98,14 @@ class ElementsGrounder:
         return await asyncio.to_thread(self._locate_now, description, observation)
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
-        queries = read_description(description)
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
+        if self._lists_are_ours and not parts and not drawn:  # others may add what is called so
+            element = plainly_named(description, observation)
+            if element is not None and not is_painted_over(element, observation):
+                point = spot_in(element, observation.convert_box(element.box, "image"))
+                return Place(description, point, 1.0, "accessibility", called(element), element)
+        queries = read_description(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
         if not _is_sure(choice) and drawn != self._shapes:
             choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
@@ -193,7 +201,7 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
 
 def spot(thing: Thing, observation: Observation) -> Point:
     """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
-    return spot_in(thing, observation.convert_box(thing.handle or thing.box, "image"))
+    return spot_in(thing.element, observation.convert_box(thing.handle or thing.box, "image"))
 
 
 def called(element: Element) -> str:

@@ -62,7 +62,7 @@ class Rated:
     @property
     def point(self) -> Point:
         """The point to click, in image space."""
-        return spot_in(self.thing, self.box)
+        return spot_in(self.thing.element, self.box)
 
     def _meets(self, point: Point) -> bool:
         box = self.box

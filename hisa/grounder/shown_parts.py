@@ -137,9 +137,11 @@ def _is_flat(box: BoundingBox, look: Observation) -> bool:
 
 def is_painted_over(element: Element, look: Observation) -> bool:
     """Whether the picture shows nothing of a control with a name: no edge and no letter."""
+    if element.role not in _SHOWN or not _says(element):
+        return False
     screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
     part = grown(element.box, EDGE).intersection(screen)
-    if element.role not in _SHOWN or not _says(element) or part is None or not _is_place(part):
+    if part is None or not _is_place(part):
         return False
     return _is_smooth(part, look) and not _is_smooth(screen, look)
 
