@@ -294,8 +294,7 @@ def _place(target: Target | None) -> tuple[str, ...]:
         case Slot():
             return "X_COORD_2", "Y_COORD_2"
         case Point():
-            x, y = target.rounded()
-            return str(x), str(y)
+            return str(round(target.x)), str(round(target.y))
 
 
 def _line(name: str, *args: str, **options: object) -> str:

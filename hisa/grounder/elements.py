@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hisa.errors import NotFound
-from hisa.grounder.common import resolve
+from hisa.grounder.common import is_within, resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.pick import (
     ALIKE,
@@ -23,7 +23,7 @@ from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
-from hisa.grounder.shown_parts import is_painted_over
+from hisa.grounder.shown_parts import EDGED, is_painted_over
 from hisa.grounder.spots import spot_in
 from hisa.machine import plugins
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
@@ -33,7 +33,16 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 from hisa.text.words import tokens
 
-__all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "place_of", "spot"]
+__all__ = [
+    "PARTIAL",
+    "ElementsGrounder",
+    "answer_of",
+    "called",
+    "choose",
+    "names_a_part",
+    "place_of",
+    "spot",
+]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
@@ -91,10 +100,15 @@ class ElementsGrounder:
             NotFound: nothing fits well enough, or several fit equally well.
         """
         return await resolve(
-            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+            call, observation, locate=self.locate, emit=self._emit, reader=self._reader
         )
 
-    async def _locate(self, description: str, observation: Observation) -> Place:
+    async def locate(self, description: str, observation: Observation) -> Place:
+        """The place of one description on a look; nothing is emitted.
+
+        Raises:
+            NotFound: nothing fits well enough, or several fit equally well.
+        """
         return await asyncio.to_thread(self._locate_now, description, observation)
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
@@ -102,7 +116,8 @@ class ElementsGrounder:
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
         if self._lists_are_ours and not parts and not drawn:  # others may add what is called so
             element = plainly_named(description, observation)
-            if element is not None and not is_painted_over(element, observation):
+            edged = element is not None and element.role in EDGED
+            if element is not None and not (edged and is_painted_over(element, observation)):
                 point = spot_in(element, observation.convert_box(element.box, "image"))
                 return Place(description, point, 1.0, "accessibility", called(element), element)
         queries = read_description(description)
@@ -152,6 +167,19 @@ class ElementsGrounder:
         words = f"{chosen.thing.cover.words} {called(chosen.thing.cover.element)}"
         others = (chosen, *(other for other in choice.others if other.thing is not chosen.thing))
         return Choice(None, words, others), f"what fits is {words}"
+
+
+async def answer_of(
+    elements: ElementsGrounder, description: str, observation: Observation
+) -> Place | NotFound:
+    """The place of one description, or why there is none."""
+    try:
+        place = await elements.locate(description, observation)
+    except NotFound as error:
+        return error
+    if is_within(place.point, observation):
+        return place
+    return NotFound(f"{description!r}: the place found lies outside the picture")
 
 
 def names_a_part(description: str) -> bool:

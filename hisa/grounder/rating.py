@@ -8,18 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hisa.actions import Click, Slot
 from hisa.errors import NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.common import tried
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.elements import called, names_a_part
+from hisa.grounder.elements import ElementsGrounder, answer_of, called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.ranking import chances
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.protocols import Grounder, Place, ToolCall
+from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
@@ -129,19 +128,10 @@ class Rating:
 
 
 async def rated_by(
-    elements: Grounder, description: str, observation: Observation, read: ReadText
+    elements: ElementsGrounder, description: str, observation: Observation, read: ReadText
 ) -> Rating:
-    """`rated`, after that grounder was asked; in a thread.
-
-    Raises:
-        Exception: what it raises besides `NotFound`.
-    """
-    asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
-    found: Place | NotFound
-    try:
-        (found,) = (await elements.resolve(asked, observation)).places
-    except NotFound as error:
-        found = error
+    """`rated`, after that grounder was asked; in a thread."""
+    found = await answer_of(elements, description, observation)
     return await asyncio.to_thread(rated, description, observation, found, read)
 
 

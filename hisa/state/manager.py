@@ -169,7 +169,8 @@ class HierarchicalState:
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
-        tries = {} if self._moved else find_tries(self._kept, keys)
+        same = any(attempt.keys[:1] in ((), keys[:1]) for attempt in self._kept)
+        tries = find_tries(self._kept, keys) if same and not self._moved else {}
         if not tries:
             return
         message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
@@ -181,7 +182,8 @@ class HierarchicalState:
 
     def withdrawn(self) -> ToolCall | None:
         """Returns the call that must not come in this step; see `hisa.state.repeats`."""
-        return None if self._moved else withdrawn(self._kept)
+        failed = bool(self._kept) and self._kept[-1].reason
+        return withdrawn(self._kept) if failed and not self._moved else None
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""

@@ -276,7 +276,8 @@ class ToolRegistry:
     async def _attempt(self, context: ToolContext) -> Outcome:
         tool = self._tools[context.call.call.tool]
         try:
-            if not tool.traits.needs.is_open(context.observation):
+            needs = tool.traits.needs
+            if needs.apps and not needs.is_open(context.observation):
                 return Outcome(ok=False, error=_not_open(tool, context.observation))
             return await _within_limits(tool, context)
         except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done

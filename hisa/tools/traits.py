@@ -67,9 +67,8 @@ class Needs:
 
     def is_open(self, look: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""
-        if not self.apps or not look.windows_known:
-            return True
-        return any(_is_among(window.app, self.apps) for window in look.windows)
+        open_ = any(_is_among(window.app, self.apps) for window in look.windows)
+        return not self.apps or not look.windows_known or open_
 
 
 def _is_among(app: str, patterns: tuple[str, ...]) -> bool:
