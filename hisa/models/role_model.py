@@ -181,7 +181,8 @@ class RoleModel:
         """One try that fits, awaited no longer than the deadline."""
         budget, profile = self._context.budget, self._profile
         tokens = estimate_input(request, image_tokens=profile.image_tokens)
-        usd = (profile.price or REFERENCE_PRICE).usd(tokens, 0)
+        price = profile.price or REFERENCE_PRICE
+        usd = 0.0 if budget.usd is None else price.usd(tokens, 0)
         with budget.admitted(self._context.ledger, usd=usd, tokens=tokens):
             deadline = asyncio.timeout(budget.seconds_left)
             try:

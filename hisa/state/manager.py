@@ -118,7 +118,7 @@ class HierarchicalState:
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notes=notes.text,
+            notes=notes.text if notes.lines else "",
             notice="\n".join(filter(None, (refused, notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
@@ -309,7 +309,8 @@ class HierarchicalState:
         return "" if known else newest.output
 
     def _notes(self) -> Notes:
-        return take_notes(kept.call.note for kept in self._kept)
+        notes = [kept.call.note for kept in self._kept]
+        return take_notes(notes) if any(note is not None for note in notes) else Notes()
 
     def _differ(self, one: Observation | None, other: Observation | None) -> bool:
         """Whether two looks are seen to differ; a look that is not there is not known to."""

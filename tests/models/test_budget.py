@@ -163,7 +163,7 @@ async def test_dollars_without_a_price_are_a_limit_of_tokens() -> None:
     tokens = int(0.99e6 / REFERENCE.price.input)
     ledger.add(spent(tokens_in=tokens, tokens_out=0, usd=None))
     ledger.add(spent(usd=0.02))
-    with pytest.raises(BudgetExceeded, match=r"\$0\.0200 spent and \$0\.99\d+ counted for 1 calls"):
+    with pytest.raises(BudgetExceeded, match=r"\$0\.0200 spent and \$0\.99\d+ counted for 2 calls"):
         await model.complete(ask())
     assert len(inner.requests) == 1
 
