@@ -183,15 +183,17 @@ class RoleModel:
         tokens = estimate_input(request, image_tokens=profile.image_tokens)
         price = profile.price or REFERENCE_PRICE
         usd = 0.0 if budget.usd is None else price.usd(tokens, 0)
-        with budget.admitted(self._context.ledger, usd=usd, tokens=tokens):
-            deadline = asyncio.timeout(budget.seconds_left)
-            try:
-                async with deadline:
-                    return await self._metered(request, turn, attempt)
-            except TimeoutError:
-                if deadline.expired():
-                    raise budget.out_of_time() from None
-                raise
+        budget.admit(turn, self._context.ledger, usd=usd, tokens=tokens)
+        deadline = asyncio.timeout(budget.seconds_left)
+        try:
+            async with deadline:
+                return await self._metered(request, turn, attempt)
+        except TimeoutError:
+            if deadline.expired():
+                raise budget.out_of_time() from None
+            raise
+        finally:
+            del budget.in_flight[turn]
 
     async def _metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try, written down before it leaves and once it is answered."""
