@@ -14,7 +14,7 @@ from hisa.events import GroundingVerdict
 from hisa.grounder.belief import CAREFULLY, TAKEN, Belief
 from hisa.grounder.choice_lines import is_nameless, is_scrap, seen_lines
 from hisa.grounder.common import resolve, tried
-from hisa.grounder.elements import PARTIAL, ElementsGrounder, answer_of, place_of
+from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.pick import BEHIND, Candidate
 from hisa.grounder.rating import Rated, Rating, rated
 from hisa.grounder.reading import ElementsReader
@@ -229,7 +229,7 @@ class ChoiceGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        found = await answer_of(self._elements, description, observation)
+        found = await self._elements.answer(description, observation)
         place = found if isinstance(found, Place) else None
         if place is not None and (place.score or 0.0) >= _ENOUGH:
             seconds, score = time.monotonic() - started, place.score

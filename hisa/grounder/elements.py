@@ -36,7 +36,6 @@ from hisa.text.words import tokens
 __all__ = [
     "PARTIAL",
     "ElementsGrounder",
-    "answer_of",
     "called",
     "choose",
     "names_a_part",
@@ -100,15 +99,20 @@ class ElementsGrounder:
             NotFound: nothing fits well enough, or several fit equally well.
         """
         return await resolve(
-            call, observation, locate=self.locate, emit=self._emit, reader=self._reader
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
         )
 
-    async def locate(self, description: str, observation: Observation) -> Place:
-        """The place of one description on a look; nothing is emitted.
+    async def answer(self, description: str, observation: Observation) -> Place | NotFound:
+        """The place of one description on a look, or why there is none; nothing is emitted."""
+        try:
+            place = await self._locate(description, observation)
+        except NotFound as error:
+            return error
+        if is_within(place.point, observation):
+            return place
+        return NotFound(f"{description!r}: the place found lies outside the picture")
 
-        Raises:
-            NotFound: nothing fits well enough, or several fit equally well.
-        """
+    async def _locate(self, description: str, observation: Observation) -> Place:
         return await asyncio.to_thread(self._locate_now, description, observation)
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
@@ -167,19 +171,6 @@ class ElementsGrounder:
         words = f"{chosen.thing.cover.words} {called(chosen.thing.cover.element)}"
         others = (chosen, *(other for other in choice.others if other.thing is not chosen.thing))
         return Choice(None, words, others), f"what fits is {words}"
-
-
-async def answer_of(
-    elements: ElementsGrounder, description: str, observation: Observation
-) -> Place | NotFound:
-    """The place of one description, or why there is none."""
-    try:
-        place = await elements.locate(description, observation)
-    except NotFound as error:
-        return error
-    if is_within(place.point, observation):
-        return place
-    return NotFound(f"{description!r}: the place found lies outside the picture")
 
 
 def names_a_part(description: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from hisa.errors import NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.common import tried
 from hisa.grounder.description import Query, read_description
-from hisa.grounder.elements import ElementsGrounder, answer_of, called, names_a_part
+from hisa.grounder.elements import called, names_a_part
 from hisa.grounder.pick import BEHIND, is_blocked
 from hisa.grounder.ranking import chances
 from hisa.grounder.scene import Scene, Thing
@@ -24,7 +23,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import CONTAINERS
 
-__all__ = ["Rated", "Rating", "rated", "rated_by"]
+__all__ = ["Rated", "Rating", "rated"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.98
@@ -125,14 +124,6 @@ class Rating:
         """The smallest thing at a point of the picture that does not only hold others."""
         there = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
         return min(there, key=lambda thing: thing.box.area, default=None)
-
-
-async def rated_by(
-    elements: ElementsGrounder, description: str, observation: Observation, read: ReadText
-) -> Rating:
-    """`rated`, after that grounder was asked; in a thread."""
-    found = await answer_of(elements, description, observation)
-    return await asyncio.to_thread(rated, description, observation, found, read)
 
 
 def rated(
