@@ -48,8 +48,8 @@ def plainly_named(description: str, look: Observation) -> Element | None:
     if len(named) != 1 or not look.elements:
         return None
     element = look.elements[named[0]]
-    usable = element.states & _USABLE and COVERED not in element.states
-    if element.role not in _PRESSED & kind.roles or not usable:
+    usable = element.states & _USABLE or not any(e.states & _USABLE for e in look.elements)
+    if element.role not in _PRESSED & kind.roles or COVERED in element.states or not usable:
         return None
     in_front = look.active is None or element.window in ("", look.active.title)
     lies_bare = in_front and _lies_bare(named[0], look)

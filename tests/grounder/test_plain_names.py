@@ -98,6 +98,11 @@ def test_a_screen_that_leaves_a_question_open_is_weighed(look: Observation) -> N
     assert plainly_named(ASKED, look) is None
 
 
+def test_where_no_state_tells_of_use_all_may_be_used() -> None:
+    elements = [replace(each, states=frozenset({"showing"})) for each in LOOK.elements or ()]
+    assert plainly_named(ASKED, replace(LOOK, elements=tuple(elements))) is elements[2]
+
+
 def test_what_does_not_show_leaves_no_question_open() -> None:
     hidden = element("menu", "Edit", (300, 300, 40, 20), states=frozenset({"enabled"}))
     assert plainly_named(ASKED, with_more(hidden)) is EDIT
