@@ -118,7 +118,7 @@ class HierarchicalState:
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notes=notes.text,
+            notes=notes.text if notes.lines else "",
             notice="\n".join(filter(None, (refused, notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
@@ -169,7 +169,8 @@ class HierarchicalState:
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
-        tries = {} if self._moved else find_tries(self._kept, keys)
+        same = any(attempt.keys[:1] in ((), keys[:1]) for attempt in self._kept)
+        tries = find_tries(self._kept, keys) if same and not self._moved else {}
         if not tries:
             return
         message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
@@ -181,7 +182,8 @@ class HierarchicalState:
 
     def withdrawn(self) -> ToolCall | None:
         """Returns the call that must not come in this step; see `hisa.state.repeats`."""
-        return None if self._moved else withdrawn(self._kept)
+        failed = bool(self._kept) and self._kept[-1].reason
+        return withdrawn(self._kept) if failed and not self._moved else None
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
@@ -308,7 +310,8 @@ class HierarchicalState:
         return "" if known else newest.output
 
     def _notes(self) -> Notes:
-        return take_notes(kept.call.note for kept in self._kept)
+        notes = [kept.call.note for kept in self._kept]
+        return take_notes(notes) if any(note is not None for note in notes) else Notes()
 
     def _differ(self, one: Observation | None, other: Observation | None) -> bool:
         """Whether two looks are seen to differ; a look that is not there is not known to."""

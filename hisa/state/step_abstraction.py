@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+from hisa.actions import Write
 from hisa.config import RAW_TOKENS
 from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
@@ -351,7 +352,8 @@ def judge(
 
 def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
     """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
-    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in calls]
+    typing = [each for each in calls if any(isinstance(act, Write) for act in each[0].actions)]
+    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in typing]
     doubts = [
         first.sentence
         for first, *others in readings
@@ -446,7 +448,7 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
 def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
     seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
-    body = without_said(seen.body, seen.surprise)
+    body = without_said(seen.body, seen.surprise) if seen.surprise else seen.body
     rest = seen.surprise or body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)
