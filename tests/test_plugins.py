@@ -375,7 +375,7 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert point.step == 1
     chosen = Settings.model_validate(point.settings)
     with RunLog.reopen(result.folder) as log:
-        environment, how, _ = await reattach_or_replay(chosen, log, point, lambda _: None)
+        environment, how, _ = await reattach_or_replay(chosen, log, point)
     assert how == "reattached"
     assert isinstance(environment, FakeEnvironment)
     assert environment.acted == []
@@ -407,11 +407,11 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     point = resume_point(load_run(result.folder))
     assert point.desktop == {"run": result.folder.name}
     with RunLog.reopen(result.folder) as log:
-        environment, how, why = await reattach_or_replay(settings, log, point, lambda _: None)
+        environment, how, why = await reattach_or_replay(settings, log, point)
         assert (how, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
         assert isinstance(parked, Detachable)
         await parked.detach()
-        environment, how, _ = await reattach_or_replay(settings, log, point, lambda _: None)
+        environment, how, _ = await reattach_or_replay(settings, log, point)
     assert how == "reattached"
     assert environment is parked
 

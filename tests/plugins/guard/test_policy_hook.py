@@ -102,9 +102,9 @@ async def test_whom_a_person_allowed_is_approved(tmp_path: Path) -> None:
     person = answers("once", "refuse")
     run = await started(tmp_path, Kept(), ask=person, run=NEVER)
     assert await run.call("bash_execution", "rm a.txt") == []
-    assert run.step_made.actions[0].approved
+    assert [action.approved for action in run.step_made.actions] == [True]
     await run.call("bash_execution", "ls")
-    assert not run.step_made.actions[0].approved
+    assert [action.approved for action in run.step_made.actions] == [False]
     (refusal,) = await run.call("bash_execution", "rm b.txt")
     assert "a person refused this" in refusal
     assert len([event for event in run.events if isinstance(event, Confirmed)]) == 2
@@ -153,7 +153,7 @@ async def test_a_dry_run_gives_an_outcome_in_place_of_the_act(tmp_path: Path) ->
     await run.call("wait", "0")
     assert run.step_made.actions[0].outcome is None
     await run.call("gui_action", "pyautogui.click(5, 5); pyautogui.click(9, 9)")
-    outcome = run.step_made.actions[0].outcome
+    (outcome,) = [action.outcome for action in run.step_made.actions]
     assert outcome is not None
     assert (outcome.ok, outcome.ends) == (True, "stopped")
     assert "pyautogui.click(5, 5); pyautogui.click(9, 9)" in outcome.output
