@@ -132,7 +132,7 @@ class Step:
 
     @property
     def task(self) -> Task:
-        """What the agent is to do."""
+        """The task of the run."""
         return self.run.task
 
     @property

@@ -92,7 +92,7 @@ class Looker:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count what is done inside as time of a phase."""
+        """Add the time of what is done inside to that of a phase."""
         started = time.monotonic()
         try:
             yield

@@ -60,7 +60,7 @@ def click_path(folder: Path) -> list[tuple[str, str, str]]:
         )
     finally:
         sys.setprofile(None)
-        threading.setprofile(None) # as its page says
+        threading.setprofile(None)  # as its page says
     assert result.status == "succeeded"
     start, end = planner.answered[1:3]
     step = calls.made[start:end]

@@ -94,7 +94,7 @@ def offered_text(ranked: Sequence[BaseTool], *, room: int, singled_out: bool = T
 
 
 def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
-    """The tools that are offered on a look; those of a toolkit have the same needs, asked once."""
+    """The tools that a look has open; those of a toolkit have the same needs, looked at once."""
     answers: dict[Needs, bool] = {}
     listed = []
     for tool in tools:

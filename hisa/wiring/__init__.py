@@ -1,8 +1,9 @@
 """Where the parts meet: one function builds a `Loop` from settings and parts, top to bottom.
 
 `hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
-has. Start with `_Opening.loop`; `grounding_parts.py`, `decision_parts.py`, `tool_parts.py` and
-`border.py` build what has more than one form.
+has. Start with `_Opening.loop`; `agent_parts.py` reads the arguments of `hisa.Agent`;
+`grounding_parts.py`, `hook_list.py`, `planner_kind.py` and `tool_parts.py` build what has more than
+one form.
 """
 
 from __future__ import annotations

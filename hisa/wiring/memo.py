@@ -185,7 +185,7 @@ class GroundingMemo(Hook):
             raise NotFound(chosen.not_found, missing.candidates)
 
     def _missing(self, chosen: Candidate) -> GroundingFailed | None:
-        """What tells of the first target of it that was not found; None: nothing does."""
+        """Returns the event of the first target that was not found; None where all were."""
         at = len(chosen.grounded.following) + 1 if chosen.grounded.lacking else 0
         if chosen.is_found or at >= len(chosen.call.sequence):
             return None

@@ -82,7 +82,7 @@ def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | No
     if tool.always and tool.name == "gui_action":
         there = to_space(call.actions, "screen", screen=look.screen, image=look.image)
         return "acts", to_source(there)
-    asks_itself = "person" in tool.traits.needs.capabilities
+    asks_itself = tool.traits.needs.capabilities >= {"person"}
     if not tool.uses_machine or tool.traits.reads or asks_itself:
         return None
     if tool.always and tool.name == "bash_execution":

@@ -126,7 +126,7 @@ class ProgramPlayer(Hook):
 
     @property
     def name_of_program(self) -> str:
-        """What it plays."""
+        """The program that it plays."""
         return self._program.name
 
     async def on_start(self, run: Run) -> None:

@@ -68,7 +68,7 @@ class Gate:
 
     @property
     def phase(self) -> str:
-        """What the agent does now, as far as its step shows it."""
+        """Returns the phase that the agent is in, as far as its step shows it."""
         step = self._run.step if self._run else None
         if step is None:
             return "preparing"
