@@ -50,7 +50,7 @@ class Shell:
         venv.create(folder / "venv", symlinks=True)
         here = [path for path in sys.path if path.endswith("site-packages")]
         (site,) = (folder / "venv").glob("lib/python*/site-packages")
-        root = str(Path(__file__).parent.parent.parent)
+        root = str(Path(__file__).parents[3])
         (site / "beside.pth").write_text("\n".join([*here, root]) + "\n")
         self.python = folder / "venv" / "bin" / "python"
         for name, module in (("hisa", "hisa"), ("pip", "pip")):
