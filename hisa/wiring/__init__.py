@@ -188,7 +188,7 @@ class _Opening:
             state=state,
             tools=registry,
             environment=environment,
-            scorer=scorer_on(_scorer(settings, environment, emit), chain, environment),
+            scorer=scorer_on(_scorer(settings, emit), chain, environment),
             log=log,
             hooks=chain,
             max_steps=settings.run.max_steps,
@@ -367,15 +367,10 @@ def _fills_screen(task: Task) -> bool:
     return format_of(task).fills_screen
 
 
-def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+def _scorer(settings: Settings, emit: Emit) -> Scorer:
     from hisa.tasks.scorer import TaskScorer  # `import hisa.wiring` stays light
 
-    scorer = TaskScorer(emit=emit, settings=settings.tasks)
-    if not settings.run.fingerprint:
-        return scorer
-    from hisa.wiring.fingerprint import FingerprintingScorer
-
-    return FingerprintingScorer(scorer, environment=environment, emit=emit)
+    return TaskScorer(emit=emit, settings=settings.tasks)
 
 
 def _started(task: Task, log: RunLog, hooks: Hooks) -> RunStarted:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from hisa.actions import Action, to_source
 from hisa.environments.confirm import ActionKind, Ask, Question, ask_person
-from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused
+from hisa.plugins.guard.wrapped import WrappedEnvironment
 from hisa.protocols import (
     CommandResult,
     Emit,

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
 from hisa.actions.unchanged_look import require_unchanged
@@ -23,13 +23,12 @@ from hisa.plugins.guard.secrets.secret_pictures import PictureMask
 from hisa.plugins.guard.secrets.secret_places import check_command, check_file, check_typing
 from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
 from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore
+from hisa.plugins.guard.wrapped import WrappedEnvironment
 from hisa.protocols import (
     ActsWhereUnchanged,
     CommandResult,
-    Concluding,
     Emit,
     Environment,
-    ExitStatus,
     FileRefused,
     Held,
     Lying,
@@ -56,7 +55,7 @@ class _Typed:
     interval: float
 
 
-class SecretEnvironment:
+class SecretEnvironment(WrappedEnvironment):
     """Another environment, before which nobody sees the values of secrets.
 
     Args:
@@ -70,7 +69,7 @@ class SecretEnvironment:
     def __init__(
         self, inner: Environment, store: SecretStore, *, emit: Emit, live: bool = False
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._store = store
         self._scrub = store.scrubber
         self._emit = emit
@@ -83,38 +82,10 @@ class SecretEnvironment:
         return self._inner
 
     @property
-    def name(self) -> str:
-        """The inner one's."""
-        return self._inner.name
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """The inner one's."""
-        return self._inner.capabilities
-
-    @property
     def component_versions(self) -> Mapping[str, str]:
         """The inner one's; none where it tells none."""
         versions: Mapping[str, str] = getattr(self._inner, "component_versions", {})
         return versions
-
-    async def __aenter__(self) -> Self:
-        """Start."""
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Stop."""
-        await self._inner.__aexit__(*exc)
-
-    async def reset(self) -> None:
-        """Bring the machine to its initial state."""
-        await self._inner.reset()
-
-    async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Pass the end on."""
-        if isinstance(self._inner, Concluding):
-            await self._inner.conclude(status, message)
 
     def hide(self, name: str, value: str) -> Mapping[str, str]:
         """Keep one more value from everybody from now on, which nobody can put in.

@@ -23,6 +23,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.ocr import available
 from hisa.testing import FakeEnvironment, ScriptedModel
 from hisa.wiring.base import HookParts
+from hisa.wiring.border import border_of
 
 VALUE = "hunter2-Pa$$w0rd"
 OCR = pytest.mark.skipif(not available(), reason="nothing here reads pictures")
@@ -186,3 +187,17 @@ async def test_a_run_with_a_secret_does_not_begin_without_the_plugin(
         await hisa.run("Log in.", settings=settings, model=model, environment=form)
     assert model.requests == []
     assert (form.looked, form.acted) == ([], [])
+
+
+@OCR
+async def test_who_acts_without_an_agent_gets_the_same_border(
+    tmp_path: Path, mail: SecretSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_parts = parts(tmp_path, mail=mail)
+    form = FakeEnvironment()
+    assert border_of(form, Settings(), run_parts.log) is form
+    await border_of(form, run_parts.settings, run_parts.log).act([Write("{{secret:mail}}")])
+    assert form.acted == [Write(VALUE)]
+    monkeypatch.setitem(sys.modules, "hisa.plugins.guard.secrets", None)
+    with pytest.raises(HisaError, match="secrets needs it"):
+        border_of(form, run_parts.settings, run_parts.log)

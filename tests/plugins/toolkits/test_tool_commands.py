@@ -20,6 +20,8 @@ from hisa.cli.tools import _lines
 from hisa.errors import InvalidReply, UsageError
 from hisa.events import Acted
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.checking import check_tool, run_examples
+from hisa.plugins.toolkits.no_machine import NoMachine
 from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
@@ -27,8 +29,6 @@ from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from hisa.tools.base import Tool, ToolContext
 from hisa.tools.calling import call_tool, input_of_words
-from hisa.tools.checking import check_tool, run_examples
-from hisa.tools.no_machine import NoMachine
 from hisa.tools.offer import TOOLS_ESTIMATE
 from hisa.tools.registry import discover
 from hisa.tools.traits import Needs, tool
@@ -50,7 +50,7 @@ class Shell:
         venv.create(folder / "venv", symlinks=True)
         here = [path for path in sys.path if path.endswith("site-packages")]
         (site,) = (folder / "venv").glob("lib/python*/site-packages")
-        root = str(Path(__file__).parent.parent.parent)
+        root = str(Path(__file__).parents[3])
         (site / "beside.pth").write_text("\n".join([*here, root]) + "\n")
         self.python = folder / "venv" / "bin" / "python"
         for name, module in (("hisa", "hisa"), ("pip", "pip")):
@@ -125,7 +125,7 @@ def test_the_page_says_the_commands_that_work_without_the_build_backend(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "hatchling" else find(name)
     )
-    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "tools.md").read_text("utf-8")
     commands = page.partition("```console\n")[2].partition("```")[0].splitlines()
     assert commands[0] == "$ hisa tools new word-count"
     assert commands[1].endswith(install_command("./word-count").partition("pip ")[2])

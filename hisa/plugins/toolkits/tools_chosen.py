@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import tomllib
 import traceback
@@ -12,6 +11,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hisa.cli.tools import refuse_path
 from hisa.errors import PluginFailed, UsageError
 from hisa.tools.base import BaseTool
 from hisa.tools.registry import BrokenPlugin, discover, load_tools
@@ -19,7 +19,7 @@ from hisa.tools.registry import BrokenPlugin, discover, load_tools
 if TYPE_CHECKING:
     from hisa.protocols import Task
 
-__all__ = ["chosen_tools", "initial_task", "one_tool", "refuse_path"]
+__all__ = ["chosen_tools", "initial_task", "one_tool"]
 
 Chosen = tuple[Sequence[BaseTool], Sequence[BaseTool], Sequence[BrokenPlugin]]
 
@@ -44,13 +44,6 @@ def one_tool(name: str) -> BaseTool:
     near = get_close_matches(name, [tool.name for tool in found], n=5, cutoff=0.5)
     like = f"; there are {', '.join(near)}" if near else ""
     raise UsageError(f"no tool {name[:80]!r}{like}", fix="hisa tools ls")
-
-
-def refuse_path(name: str) -> None:
-    """Raises UsageError where a path stands in a name's place."""
-    if "/" in name:
-        fix = f"hisa tools check {shlex.quote(name)} for a package's folder, or hisa tools ls"
-        raise UsageError(f"{name[:80]!r} is a path and no tool's name", fix=fix)
 
 
 def chosen_tools(which: str) -> Chosen:

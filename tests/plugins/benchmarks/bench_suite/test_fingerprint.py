@@ -13,17 +13,18 @@ from typing import Any
 
 import pytest
 
+import hisa
 from hisa.config import Settings, load
 from hisa.environments.confirm import Answer, Question
-from hisa.events import Event, Fingerprinted, Observed, StartFile
+from hisa.events import Event, Fingerprinted, Observed, Planned, StartFile
+from hisa.plugins.benchmarks.bench import inventory
+from hisa.plugins.benchmarks.bench.fingerprint import named_paths, take_fingerprint
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.terminal_view import run_json, summary
 from hisa.testing.form import FakeEnvironment
-from hisa.wiring import RunContext, inventory, open_agent
-from hisa.wiring.fingerprint import named_paths, take_fingerprint
 from tests.plugins.benchmarks.tasks.machine import Machine
 
 TASK = Task("t", 'Click the "Save" button.', setup=({"write": {"path": "~/a.txt", "text": "hi"}},))
@@ -161,7 +162,7 @@ def settings(**run: Any) -> Settings:
     return load(environ={}, overrides={"patterns": {"enabled": False}, "run": run})
 
 
-async def ran(folder: Path, wanted: Settings, *, done: int = 0) -> Run:
+async def ran(folder: Path, wanted: Settings, *, resumed: bool = False) -> Run:
     """The offline model on a form."""
     asked: list[str] = []
 
@@ -169,14 +170,12 @@ async def ran(folder: Path, wanted: Settings, *, done: int = 0) -> Run:
         asked.append(question.what)
         return Answer("once")
 
-    async def machine() -> FakeEnvironment:
-        return answering(json.dumps(ANSWER))
-
+    machine = answering(json.dumps(ANSWER))
+    agent = hisa.Agent(environment=machine, settings=wanted, ask=ask)
     with RunLog.create(folder, TASK) as log:
-        log.step = done
-        run_context = RunContext(environment=machine, ask=ask)
-        async with open_agent(wanted, TASK, log, run_context) as agent:
-            await agent.run(TASK)
+        log.step = int(resumed)
+        async with agent.open(TASK, log) as loop:
+            await loop.run(TASK)
     assert not any("inventory" in what for what in asked), "a person is not asked for this"
     return load_run(log.folder)
 
@@ -185,10 +184,10 @@ def at(run: Run, kind: type[Event]) -> list[int]:
     return [number for number, event in enumerate(run.events) if isinstance(event, kind)]
 
 
-async def test_it_is_taken_after_the_set_up_and_before_the_first_look(tmp_path: Path) -> None:
+async def test_it_is_taken_after_the_set_up_and_before_the_first_plan(tmp_path: Path) -> None:
     run = await ran(tmp_path, settings(fingerprint=True, confirm="always"))
     (taken,) = at(run, Fingerprinted)
-    assert taken < at(run, Observed)[0]
+    assert at(run, Observed)[0] < taken < at(run, Planned)[0]
     assert run.start is not None
     lines = [line.plain for line in summary(run, 100)]
     assert any(line.startswith(f"start {run.start.digest[:12]} · files: 1") for line in lines)
@@ -197,7 +196,7 @@ async def test_it_is_taken_after_the_set_up_and_before_the_first_look(tmp_path: 
 
 async def test_it_is_off_by_default_and_not_taken_again_on_resuming(tmp_path: Path) -> None:
     assert (await ran(tmp_path / "off", settings())).start is None
-    resumed = await ran(tmp_path / "resumed", settings(fingerprint=True), done=1)
+    resumed = await ran(tmp_path / "resumed", settings(fingerprint=True), resumed=True)
     assert resumed.start is None
     assert at(resumed, Observed)
 

@@ -14,9 +14,9 @@ from hisa.errors import UsageError
 
 if TYPE_CHECKING:
     from hisa.config import Settings
+    from hisa.plugins.toolkits.checking import ToolCheck
     from hisa.protocols import Task
     from hisa.tools.base import BaseTool
-    from hisa.tools.checking import ToolCheck
 
 __all__ = ["check_tools"]
 
@@ -44,7 +44,7 @@ def check_tools(
     hisa tools check word_count --no-run
     hisa tools check "calc_*" --task sheet.yaml
     """
-    from hisa.cli.tools_chosen import chosen_tools, initial_task
+    from hisa.plugins.toolkits.tools_chosen import chosen_tools, initial_task
 
     tools, others, broken = chosen_tools(which)
     settings: Settings = ctx.obj
@@ -76,14 +76,14 @@ async def _checked(
     *,
     execute: bool,
 ) -> list[ToolCheck]:
-    from hisa.tools.checking import check_tool, run_examples
+    from hisa.plugins.toolkits.checking import check_tool, run_examples
 
     taken = [tool.name for tool in others]
     checks = [check_tool(tool, taken) for tool in tools]
     tried = [t for t, c in zip(tools, checks, strict=True) if c.examples and not c.problems]
     if not execute or not tried:
         return checks
-    from hisa.tools.no_machine import NoMachine
+    from hisa.plugins.toolkits.no_machine import NoMachine
 
     if not any(tool.uses_machine for tool in tried):
 

@@ -48,7 +48,7 @@ def run_tool(ctx: click.Context, /, name: str | None, words: tuple[str, ...], **
             click.echo(ctx.get_help())
             ctx.exit()
         raise UsageError("name a tool", fix="hisa tools ls")
-    from hisa.cli.tools_chosen import initial_task, one_tool
+    from hisa.plugins.toolkits.tools_chosen import initial_task, one_tool
 
     tool = one_tool(name)
     if how["help_"]:
@@ -71,8 +71,8 @@ def run_tool(ctx: click.Context, /, name: str | None, words: tuple[str, ...], **
 async def _outcome(
     tool: BaseTool, words: tuple[str, ...], settings: Settings, task: Task | None
 ) -> Outcome:
+    from hisa.plugins.toolkits.no_machine import NoMachine
     from hisa.tools.calling import call_tool, grounded, input_of_words
-    from hisa.tools.no_machine import NoMachine
 
     value = input_of_words(tool, words)
     if tool.always and isinstance(value, dict) and tool.takes_text:

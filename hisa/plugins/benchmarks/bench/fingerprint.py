@@ -17,14 +17,15 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hisa.errors import EnvironmentFailed
 from hisa.events import Fingerprinted, StartFile
+from hisa.hooks import Hook, Step
 from hisa.machine.patience import patience
-from hisa.protocols import Emit, Environment, ExitStatus, Scorer, Scoring, Task
+from hisa.plugins.benchmarks.bench import inventory
+from hisa.protocols import Environment, Task
 from hisa.runs.base import HasComponentVersions
 from hisa.tasks.find_format import format_of
 from hisa.version import __version__
-from hisa.wiring import inventory
 
-__all__ = ["FingerprintingScorer", "named_paths", "take_fingerprint"]
+__all__ = ["Fingerprint", "named_paths", "take_fingerprint"]
 
 _SECONDS = 30.0  # chosen by hand
 _ANSWER_CHARACTERS = 400_000  # chosen by hand
@@ -33,40 +34,23 @@ _PATH_KEYS = ("path", "dest")
 
 
 class _Answer(BaseModel):
-    """What `hisa.wiring.inventory` prints; a machine may print anything."""
+    """What `inventory.py` prints; a machine may print anything."""
 
     files: tuple[StartFile, ...] = Field(max_length=inventory.MAX_FILES + _MAX_NAMED)
     more: bool
     versions: dict[str, str] = Field(max_length=100)
 
 
-class FingerprintingScorer:
-    """Another scorer, which writes down the start once it has prepared it.
+class Fingerprint(Hook):
+    """Writes down what a run begins from, once the task is set up and was looked at."""
 
-    Args:
-        inner: prepares and scores.
-        environment: the machine itself, without anybody who is asked before a command.
-        emit: takes the `Fingerprinted`.
-    """
+    name = "fingerprint"
+    watches = True
 
-    def __init__(self, inner: Scorer, *, environment: Environment, emit: Emit) -> None:
-        self._inner = inner
-        self._environment = environment
-        self._emit = emit
-
-    async def prepare(self, task: Task, environment: Environment) -> Task:
-        """See `Scorer`."""
-        prepared = await self._inner.prepare(task, environment)
-        self._emit(await take_fingerprint(prepared, self._environment))
-        return prepared
-
-    async def over(self, task: Task, environment: Environment) -> str:
-        """See `Scorer`."""
-        return await self._inner.over(task, environment)
-
-    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        """See `Scorer`."""
-        return await self._inner.score(task, environment, status)
+    async def before_plan(self, step: Step) -> None:
+        """Take it before the first step; a run that goes on does not begin again."""
+        if step.number == 1:
+            step.run.log.emit(await take_fingerprint(step.task, step.environment))
 
 
 async def take_fingerprint(task: Task, environment: Environment) -> Fingerprinted:
