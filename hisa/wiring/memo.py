@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hisa.actions import Click, Slot, fill, points, slots, to_source
 from hisa.config import Settings
@@ -17,21 +18,21 @@ from hisa.events import Event, Grounded, GroundingFailed
 from hisa.grounder.common import place_found
 from hisa.hooks import Hook, Step
 from hisa.models.profiles import Profile
-from hisa.planner.judging import Candidate
-from hisa.planner.open_scaling import open_scaling
-from hisa.planner.scaling import ScaledPlanner
 from hisa.protocols import (
     Emit,
     GroundedCall,
     Grounder,
     Model,
     Planner,
-    Prefetching,
     Role,
     ToolCall,
 )
 from hisa.screen.observation import Observation
 from hisa.sequence import ground_calls
+
+if TYPE_CHECKING:
+    from hisa.planner.judging import Candidate
+    from hisa.planner.scaling import ScaledPlanner
 
 __all__ = ["GroundingMemo", "MemoGrounder", "open_sampling"]
 
@@ -52,11 +53,6 @@ class MemoGrounder:
         self._inner = inner
         self._look: Observation | None = None
         self._found: dict[object, asyncio.Task[_Found]] = {}
-
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: handed on."""
-        if isinstance(self._inner, Prefetching):
-            self._inner.begin(observation)
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; see `hisa.protocols.Grounder`.
@@ -216,6 +212,8 @@ def open_sampling(
     Raises:
         ConfigError: this planner cannot be sampled.
     """
+    from hisa.planner.open_scaling import open_scaling  # most runs ask once
+
     judge = models.get("judge", models["planner"])
     ground = partial(ground_calls, grounder=MemoGrounder(grounder))
     memo.planner = open_scaling(settings, planner, ground, judge, emit=memo.emit, profile=profile)

@@ -8,17 +8,19 @@ from typing import Any, cast
 import pytest
 from PIL import Image
 
+from hisa.actions import parse
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.common import resolve
 from hisa.hooks import Hook, Hooks, Step
-from hisa.planner.judging import Judge
+from hisa.planner.judging import Candidate, Judge
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.sampling import Sampler
 from hisa.planner.scaling import ScaledPlanner
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, StateView, Task, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
+from hisa.sequence import ground_calls
 from hisa.testing import ScriptedModel, tool_call
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
@@ -143,3 +145,30 @@ async def test_a_call_that_a_hook_put_in_its_place_is_found_anew() -> None:
 
     step = await Bench(click("Save"), click("Save"), before=(Other(),)).plan()
     assert step.grounded is None
+
+
+async def test_of_a_chosen_sequence_what_was_found_is_told_and_what_was_not() -> None:
+    events: list[Event] = []
+    memo = GroundingMemo(events.append)
+    finder, step = Finder(memo.emit), Step(1, cast(Any, None), look(), StateView())
+    first, second = (
+        ToolCall("", "gui_action", CLICK, words, actions=parse(CLICK))
+        for words in ("Save", "a dragon")
+    )
+    await Hooks([memo]).call("before_plan", step)
+    step.call = replace(first, following=(second,))
+    grounded = await ground_calls(step.call, step.look, finder)
+    memo.planner = cast(Any, Chooser(Candidate(1, step.call, grounded, grounded.lacking)))
+    await Hooks([memo]).call("after_plan", step)
+    assert step.grounded is grounded
+    kinds = [event.type for event in events if event.type != "grounding_tried"]
+    assert kinds == ["grounded", "grounding_failed"]
+    (failed,) = [event for event in events if isinstance(event, GroundingFailed)]
+    assert (failed.description, failed.candidates) == ("a dragon", ("Save at (30, 40)",))
+
+
+class Chooser:
+    """Chose one candidate."""
+
+    def __init__(self, chosen: Candidate) -> None:
+        self.chosen = chosen

@@ -134,8 +134,6 @@ class _Watcher:
 class PersonKind(PlannerKind):
     """``planner.kind = "person"``: the machine waits to be taken over on the live page."""
 
-    points = True
-
     def settled(
         self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
     ) -> Settings:

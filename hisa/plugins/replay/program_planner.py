@@ -47,8 +47,6 @@ class ProgramModel:
 class ProgramKind(PlannerKind):
     """``planner.kind = "program"``: needs a screen that tells its elements."""
 
-    points = True
-
     def settled(
         self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
     ) -> Settings:
