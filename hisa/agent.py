@@ -14,7 +14,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -185,7 +193,7 @@ class Agent:
             )
         return run_in_thread(work)
 
-    async def stream(self, task: Task | str | Path) -> AsyncIterator[Event]:
+    async def stream(self, task: Task | str | Path) -> AsyncGenerator[Event, None]:
         """Do a task, and yield each event of the run as it is written.
 
         Leaving the loop early ends the run as "stopped".
