@@ -172,7 +172,7 @@ async def test_a_hook_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Pat
     }
 
     def stop(event: Event) -> None:
-        if event.type == "step_finished":
+        if event.type == "acted":
             (folder,) = tmp_path.iterdir()
             (folder / "STOP").touch()
 
