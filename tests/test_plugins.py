@@ -248,6 +248,19 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
         applied_hooks(hooks_of(tmp_path, Events()), Settings(), KeptForm())
 
 
+def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = plugins.points
+    odd = tuple(EntryPoint(name, "builtins:repr", "hisa.hooks") for name in ("odd", "policy"))
+    monkeypatch.setattr(plugins, "points", lambda group: odd if group == "hooks" else every(group))
+    events = Events()
+    hooks_of(tmp_path, events, policy={"defaults": "never"}, run={"confirm": "never"})
+    assert any("is no hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
+    with pytest.raises(PluginFailed, match=r"is no hisa\.hooks\.Hook; policy\.rules needs it"):
+        hooks_of(tmp_path, Events(), **NO_REMOVAL)
+
+
 class KeptForm(FakeEnvironment):
     """Somebody's own machine: not thrown away."""
 
