@@ -75,7 +75,14 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
+    return open_models(
+        settings.models,
+        settings.planner,
+        events or Events(),
+        Budget(),
+        ledger or Ledger(),
+        environ={},
+    )
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -113,7 +120,8 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
         "from hisa.config import Settings; "
-        "from hisa.machine.plugins import announced_names; require_models(Settings()); "
+        "from hisa.machine.plugins import announced_names; "
+        "require_models(Settings().models, Settings().planner); "
         "print(announced_names('models')); "
         "print(any(name.startswith('hisa_example') for name in sys.modules))"
     )
@@ -469,7 +477,8 @@ def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
 
 
 async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
-    require_models(planner("modest"), environ={})
+    modest = planner("modest")
+    require_models(modest.models, modest.planner, environ={})
     events, ledger = Events(), Ledger()
     opened = models_of(planner("modest"), events, ledger)
     async with opened as models:
@@ -495,7 +504,7 @@ async def test_the_default_model_is_the_one_announced_as_default(
         nothing_installed.setattr(sys, "path", [])
         assert ModelSettings().model == ""
         with pytest.raises(ConfigError, match=r"models\.planner names no model, and no installed"):
-            require_models(Settings())
+            require_models(Settings().models, Settings().planner)
 
 
 # ---------------------------------------------------------------- tools of a run

@@ -163,7 +163,7 @@ def check_possible_here(settings: Settings, task: Task) -> None:
     """
     open_environment(settings.environment)
     check_possible(task, settings.tasks)
-    require_models(settings)
+    require_models(settings.models, settings.planner)
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:

@@ -34,6 +34,7 @@ __all__ = [
     "GrounderSettings",
     "LimitSettings",
     "ModelSettings",
+    "ModelsSettings",
     "PatternSettings",
     "PlannerSettings",
     "PolicySettings",

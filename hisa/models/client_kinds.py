@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.machine import plugins
 from hisa.models.base import ClientKind
@@ -13,30 +13,35 @@ from hisa.models.profile import Profile
 __all__ = ["find_kind", "kind_name", "load_client_kind"]
 
 
-def kind_name(settings: Settings, wanted: ModelSettings, profile: Profile) -> str:
+def kind_name(
+    planner: PlannerSettings, models: ModelsSettings, wanted: ModelSettings, profile: Profile
+) -> str:
     """The kind of planner that a model is asked as where it plans; "chat" for none of its own.
 
     Args:
-        settings: the effective settings.
-        wanted: the model's part of them.
+        planner: which kind the settings ask for.
+        models: of all roles.
+        wanted: of this model.
         profile: of the model.
     """
-    asked = settings.planner.kind
+    asked = planner.kind
     if asked not in ("auto", "chat"):
-        return asked if wanted == settings.models.planner else "chat"
+        return asked if wanted == models.planner else "chat"
     taken = "computer" if profile.computer else "short" if profile.small else ""
     best = profile.planner or taken
     point = plugins.find("planners", best) if best and asked == "auto" else None
     return "chat" if point is None or plugins.is_left_out(point) else best
 
 
-def find_kind(settings: Settings, wanted: ModelSettings, profile: Profile) -> EntryPoint | None:
+def find_kind(
+    planner: PlannerSettings, models: ModelsSettings, wanted: ModelSettings, profile: Profile
+) -> EntryPoint | None:
     """Returns the entry point of the planner that a model is asked by; None: chat completions.
 
     Raises:
         ConfigError: the settings name one that nobody announces.
     """
-    name = kind_name(settings, wanted, profile)
+    name = kind_name(planner, models, wanted, profile)
     point = plugins.find("planners", name)
     if point is None and name != "chat":
         names = ", ".join(["auto", "chat", *plugins.announced_names("planners")])
@@ -47,7 +52,7 @@ def find_kind(settings: Settings, wanted: ModelSettings, profile: Profile) -> En
 
 
 def load_client_kind(
-    settings: Settings, wanted: ModelSettings, profile: Profile
+    planner: PlannerSettings, models: ModelsSettings, wanted: ModelSettings, profile: Profile
 ) -> ClientKind | None:
     """Returns the kind of planner whose client a model may have; None: chat completions.
 
@@ -55,6 +60,6 @@ def load_client_kind(
         ConfigError: as `find_kind`.
         PluginFailed: it cannot be imported; names the package.
     """
-    point = find_kind(settings, wanted, profile)
+    point = find_kind(planner, models, wanted, profile)
     kind: ClientKind | None = plugins.load("planners", point) if point else None
     return kind

@@ -231,7 +231,13 @@ class _Opening:
         ledger = Ledger.from_events(self._parts.calls)
         return await self._stack.enter_async_context(
             open_models(
-                settings, self._emit, budget, ledger, own=self._parts.models, context=context
+                settings.models,
+                settings.planner,
+                self._emit,
+                budget,
+                ledger,
+                own=self._parts.models,
+                context=context,
             )
         )
 

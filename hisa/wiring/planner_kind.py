@@ -165,7 +165,7 @@ def choose_planner(
         PluginFailed: the package that has it fails.
     """
     lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"
-    point = find_kind(settings, settings.models.planner, profile)
+    point = find_kind(settings.planner, settings.models, settings.models.planner, profile)
     if point is not None:
         kind: PlannerKind = plugins.load("planners", point)
         with plugins.blaming_package("planners", point):

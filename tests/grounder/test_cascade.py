@@ -69,7 +69,9 @@ async def through(
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
+    opened = open_models(
+        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+    )
     async with opened as models:
         profile = models.profiles["grounder"]
         grounder = build_grounder(settings, models, events.append, seer=profile, read=read)
@@ -181,7 +183,9 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
             "planner": {"model": "qwen-72b", "base_url": words.url, **own},
         }
         settings = Settings.model_validate({"models": models})
-        opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
+        opened = open_models(
+            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+        )
         async with opened as by_role:
             seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
             grounder = build_grounder(

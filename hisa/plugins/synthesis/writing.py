@@ -216,10 +216,12 @@ async def open_writer(
 
     Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
     """
-    require_models(settings)
+    require_models(settings.models, settings.planner)
     run, calls = settings.run, folder / "calls.jsonl"
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
-    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
+    async with open_models(
+        settings.models, settings.planner, lambda call: _append(calls, call), budget, ledger
+    ) as models:
         sees = models.profiles[role].sees_pictures and role not in models.picture_changes
         yield Writer(models[role], sees, role)
 

@@ -53,7 +53,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     require_own_machines(settings)
     require_person(settings)
     check_possible_here(settings, task)
-    require_models(with_judge(settings))
+    require_models(with_judge(settings.models), settings.planner)
     recorded = settings.model_dump(mode="json")
     with AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded) as group:
         try:

@@ -213,7 +213,7 @@ async def _with_models(
         return event
 
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    models: Models = open_models(settings, emit, budget, Ledger(), own=own)
+    models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
         picker = models.profiles["planner"] if picks else None
