@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.config import Settings
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
 from hisa.planner.judging import Judge
@@ -16,7 +16,8 @@ __all__ = ["open_scaling"]
 
 
 def open_scaling(
-    settings: Settings,
+    settings: PlannerSettings,
+    model: ModelSettings,
     planner: Planner,
     grounder: Grounder,
     judge: Model,
@@ -27,7 +28,8 @@ def open_scaling(
     """The planner, asked up to ``planner.samples`` times a step.
 
     Args:
-        settings: the effective settings.
+        settings: how often it is asked.
+        model: the settings of its model.
         planner: asks once.
         grounder: finds candidates' targets; the agent's own, so that nothing is found twice. With
             constant scaling it finds those of the chosen one alone, at its act.
@@ -38,24 +40,23 @@ def open_scaling(
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.
     """
-    chosen = settings.planner
-    told = f"planner.samples = {chosen.samples}"
+    told = f"planner.samples = {settings.samples}"
     if not isinstance(planner, GlobalPlanner):
         raise ConfigError(
             f"{told}: a planner with a computer tool is asked once a step",
             fix="--set planner.samples=1, or --set planner.kind=chat",
         )
-    if alike := _alike(settings, profile):
+    if alike := _alike(model, profile):
         raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
-    finder = _Later() if chosen.scaling == "constant" else grounder
-    sampler = Sampler(planner, finder, temperature=chosen.sample_temperature, emit=emit)
+    finder = _Later() if settings.scaling == "constant" else grounder
+    sampler = Sampler(planner, finder, temperature=settings.sample_temperature, emit=emit)
     return ScaledPlanner(
         planner,
         sampler,
         Judge(judge, emit=emit),
         emit=emit,
-        samples=chosen.samples,
-        scaling=chosen.scaling,
+        samples=settings.samples,
+        scaling=settings.scaling,
     )
 
 
@@ -67,9 +68,8 @@ class _Later:
         return GroundedCall(call, call.input, call.actions)
 
 
-def _alike(settings: Settings, profile: Profile) -> tuple[str, str] | None:
+def _alike(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
     """Returns why all samples would be alike, and what mends it; None where they vary."""
-    model = settings.models.planner
     if profile.reads_elements:
         return f"{profile.name} always answers the same", "give --model"
     if model.temperature == 0 and profile.temperature:

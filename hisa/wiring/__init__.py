@@ -273,7 +273,7 @@ class _Opening:
     def _memory(self, model: Model) -> Memory | None:
         if not self._settings.patterns.enabled:
             return None
-        memory = open_memory(self._settings, model, self._emit)
+        memory = open_memory(self._settings.patterns, self._settings.state, model, self._emit)
         self._stack.callback(memory.close)
         return memory
 

@@ -51,7 +51,15 @@ def scaled(
 
     memo = MemoGrounder(grounder)
     judge = models.get("judge", models["planner"])
-    scaled = open_scaling(settings, planner, _Calls(memo), judge, emit=emit, profile=profile)
+    scaled = open_scaling(
+        settings.planner,
+        settings.models.planner,
+        planner,
+        _Calls(memo),
+        judge,
+        emit=emit,
+        profile=profile,
+    )
     return scaled, TellingGrounder(memo, emit=emit)
 
 

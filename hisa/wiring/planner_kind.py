@@ -138,7 +138,9 @@ class PlannerKind:
             picture=settings.planner.sees != "elements",
             sequence=settings.planner.sequence,
             teaching=settings.planner.teaching,
-            budget=prompt_budget(settings),
+            budget=prompt_budget(
+                settings.planner, settings.state, learns=settings.patterns.enabled
+            ),
             form=form,
             functions=tools.functions if parts.constrained else None,
         )

@@ -198,8 +198,10 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
     tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
     emit = bench.events.append
     tree = {"samples": 4, "scaling": scaling}
+    settings = Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}})
     planner = open_scaling(
-        Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
+        settings.planner,
+        settings.models.planner,
         GlobalPlanner(bench.model, ToolRegistry(tools), emit=emit),
         bench.grounder,
         bench.judge,
@@ -524,7 +526,15 @@ def test_samples_that_would_all_be_alike_are_refused(
     inner = GlobalPlanner(model, tools, emit=lambda _: None)
     settings = Settings.model_validate(tree)
     with pytest.raises(ConfigError) if refused else nullcontext():
-        open_scaling(settings, inner, Finder(), model, emit=lambda _: None, profile=find(name))
+        open_scaling(
+            settings.planner,
+            settings.models.planner,
+            inner,
+            Finder(),
+            model,
+            emit=lambda _: None,
+            profile=find(name),
+        )
 
 
 @pytest.mark.parametrize("words", [5000, 40])

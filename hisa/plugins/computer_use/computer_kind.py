@@ -65,7 +65,9 @@ class ComputerKind(PlannerKind):
             confirm=parts.confirm,
             max_tokens=parts.settings.models.planner.max_tokens,
             programs=parts.programs,
-            budget=prompt_budget(parts.settings),
+            budget=prompt_budget(
+                parts.settings.planner, parts.settings.state, learns=parts.settings.patterns.enabled
+            ),
         )
 
 

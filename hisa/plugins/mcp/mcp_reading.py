@@ -134,7 +134,7 @@ class Records:
 
     def _found(self, text: str, domain: str | None, limit: int) -> list[FoundPattern]:
         embedder = open_embedder(self._settings.patterns.embedder)
-        with closing(open_store(self._settings, embedder)) as store:
+        with closing(open_store(self._settings.patterns, embedder)) as store:
             hits = search(store, embedder, text, domain=domain, limit=limit, threshold=-1.0)
         return [_pattern(hit) for hit in hits]
 
