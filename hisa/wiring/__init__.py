@@ -20,6 +20,7 @@ from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
+from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hooks
 from hisa.loop import Loop
@@ -29,6 +30,7 @@ from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.patterns.open_memory import open_memory
+from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -307,7 +309,8 @@ class _Opening:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         programs = partial(installed_programs, environment, note_writer(emit))
         parts = PlannerParts(
-            settings,
+            settings.planner,
+            settings.models.planner,
             models["planner"],
             known,
             registry,
@@ -315,6 +318,10 @@ class _Opening:
             marks=marks,
             programs=None if _fills_screen(self._task) else programs,
             confirm=_confirming(ask, emit),
+            budget=prompt_budget(
+                settings.planner, settings.state, learns=settings.patterns.enabled
+            ),
+            pointing=written_as(known.coordinates) if settings.grounder.kind == "planner" else "",
             ask=ask,
             environment=environment,
         )

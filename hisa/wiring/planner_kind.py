@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings, Settings
 from hisa.environments.confirm import Ask
 from hisa.errors import ConfigError
 from hisa.grounder.marks import Marks
-from hisa.grounder.pointing import written_as
 from hisa.machine import plugins
 from hisa.models.client_kinds import find_kind
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile
 from hisa.planner.base import Form
 from hisa.planner.planner import GlobalPlanner, Programs
-from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.prompt_budget import PromptBudget
 from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import Lead
@@ -28,7 +27,9 @@ __all__ = ["PlannerKind", "PlannerParts", "choose_planner"]
 class PlannerParts:
     """What a planner of a run is made of."""
 
-    settings: Settings
+    settings: PlannerSettings
+    """How it is asked; a kind hands them on whole, so that a new one reaches every kind."""
+    model_settings: ModelSettings
     model: Model
     profile: Profile
     tools: ToolRegistry
@@ -40,6 +41,10 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+    budget: PromptBudget | None = None
+    """Of its prompt; None: that of the default settings."""
+    pointing: str = ""
+    """How it is to write coordinates of its own; empty: it describes places."""
     ask: Ask | None = None
     """Asks a person before an act; None: there is nobody to ask."""
     environment: Environment | None = None
@@ -48,7 +53,7 @@ class PlannerParts:
     @property
     def constrained(self) -> bool:
         """Whether the server is to hold replies to the tools of the step."""
-        asked = self.settings.models.planner.constrain
+        asked = self.model_settings.constrain
         return self.profile.constrains if asked is None else asked
 
 
@@ -61,14 +66,16 @@ class PlannerKind:
 
     points = False
     """Whether its calls hold pixels of the picture, which are checked and not searched for."""
+    grounder: GrounderKind | None = None
+    """The kind of grounder that it goes with; None: that of the settings."""
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings | None:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings | None:
         """The settings as this kind obeys them, above all what the planner sees.
 
         Args:
-            settings: the effective ones.
+            settings: the effective ones of the planner.
             profile: of the planner's model.
             lists: whether a numbered list of the screen can be made and read.
             asked: whether the settings name this kind, and not the profile.
@@ -124,32 +131,25 @@ class PlannerKind:
             parts: of the run.
             form: of prompt and reply; None: HiSA's own, for capable models.
         """
-        settings, profile, tools = parts.settings, parts.profile, parts.tools
-        pointing = settings.grounder.kind == "planner"
         return GlobalPlanner(
             parts.model,
-            tools,
+            parts.tools,
             emit=parts.emit,
-            reads_elements=profile.reads_elements,
-            max_tokens=settings.models.planner.max_tokens,
+            settings=parts.settings,
+            reads_elements=parts.profile.reads_elements,
+            max_tokens=parts.model_settings.max_tokens,
             marks=parts.marks,
-            pointing=written_as(profile.coordinates) if pointing else "",
+            pointing=parts.pointing,
             programs=parts.programs,
-            picture=settings.planner.sees != "elements",
-            sequence=settings.planner.sequence,
-            teaching=settings.planner.teaching,
-            budget=prompt_budget(
-                settings.planner, settings.state, learns=settings.patterns.enabled
-            ),
+            budget=parts.budget,
             form=form,
-            functions=tools.functions if parts.constrained else None,
+            functions=parts.tools.functions if parts.constrained else None,
         )
 
 
-def with_sight(settings: Settings, sees: str) -> Settings:
-    """The settings with another view of the screen for the planner."""
-    changed = settings.planner.model_copy(update={"sees": sees})
-    return settings.model_copy(update={"planner": changed})
+def with_sight(settings: PlannerSettings, sees: str) -> PlannerSettings:
+    """The settings with another view of the screen."""
+    return settings.model_copy(update={"sees": sees})
 
 
 def choose_planner(
@@ -172,8 +172,16 @@ def choose_planner(
         kind: PlannerKind = plugins.load("planners", point)
         with plugins.blaming_package("planners", point):
             asked = settings.planner.kind == point.name
-            settled = kind.settled(settings, profile, lists=lists, asked=asked)
+            settled = kind.settled(settings.planner, profile, lists=lists, asked=asked)
         if settled is not None:
-            return kind, settled
+            return kind, _obeyed(settings, kind, settled)
     kind = PlannerKind()
-    return kind, kind.settled(settings, profile, lists=lists, asked=True) or settings
+    settled = kind.settled(settings.planner, profile, lists=lists, asked=True)
+    return kind, _obeyed(settings, kind, settled or settings.planner)
+
+
+def _obeyed(settings: Settings, kind: PlannerKind, planner: PlannerSettings) -> Settings:
+    """The whole settings as a kind of planner obeys them."""
+    grounder = kind.grounder or settings.grounder.kind
+    changed = settings.grounder.model_copy(update={"kind": grounder})
+    return settings.model_copy(update={"planner": planner, "grounder": changed})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.config import Settings, Teaching
+from hisa.config import PlannerSettings, Settings, Teaching
 from hisa.grounder.marks import Marks
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.computer_use.computer import ComputerPlanner
@@ -112,9 +112,11 @@ async def request_of(form: str) -> ModelRequest:
         reads_elements=form == "words",
         pointing="as pixels of the screenshot" if form == "pointing" else "",
         marks=marks,
-        picture=form != "elements",
-        sequence=5 if form.startswith("sequence") else 1,
-        teaching=teaching.get(form, "examples"),
+        settings=PlannerSettings(
+            sees="elements" if form == "elements" else "picture",
+            sequence=5 if form.startswith("sequence") else 1,
+            teaching=teaching.get(form, "examples"),
+        ),
     )
     return await ask.question(TASK, sheet(), VIEW)
 

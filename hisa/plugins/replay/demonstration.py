@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hisa.actions import Action, Click, parse
 from hisa.actions.action_records import split
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ModelUnavailable
 from hisa.events import Event, Observed, PersonActed
 from hisa.models.profile import Price, Profile
@@ -134,13 +134,13 @@ class PersonKind(PlannerKind):
     """``planner.kind = "person"``: the machine waits to be taken over on the live page."""
 
     points = True
+    grounder: GrounderKind | None = "elements"
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return with_sight(settings, "elements")
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a watcher for one run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.models.profile import Price, Profile
 from hisa.plugins.replay.leading import Mender, Reuser
@@ -49,20 +49,20 @@ class ProgramKind(PlannerKind):
     """``planner.kind = "program"``: needs a screen that tells its elements."""
 
     points = True
+    grounder: GrounderKind | None = "elements"
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             message = "a program needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return with_sight(settings, "elements")
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
-        program, folder = open_program(parts.settings.models.planner.model)
+        program, folder = open_program(parts.model_settings.model)
         return ProgramPlayer(parts.emit, program, folder, parts.environment)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:

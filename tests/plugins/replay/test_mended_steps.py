@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from hisa.actions import parse
-from hisa.config import Settings
+from hisa.config import PlannerSettings
 from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
 from hisa.plugins.replay.leading import Mender
@@ -85,7 +85,7 @@ async def mended(
 
     nothing: Any = None
     parts = PlannerParts(
-        Settings(), nothing, nothing, nothing, cast(Any, emit), None, None, nothing
+        PlannerSettings(), nothing, nothing, nothing, nothing, cast(Any, emit), None, None, nothing
     )
     part = place.parent / "part"
     mender = Mender(parts, planner, program_name(place, values), ask=False, part=part)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hisa.actions import Click, Hotkey, Press, Slot, Write
-from hisa.config import Settings
+from hisa.config import PlannerSettings, Settings
 from hisa.errors import ConfigError, InvalidReply
 from hisa.events import Event, Planned, PlanRejected
 from hisa.models.families import BUILT_IN
@@ -50,7 +50,7 @@ LINE = (
 
 
 def form(*, constrain: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ShortForm:
-    return ShortForm(BriefMarks(), lambda task, look: tools, constrain=constrain)
+    return ShortForm(BriefMarks(), lambda task, look: tools, PlannerSettings(), constrain=constrain)
 
 
 def crowded() -> Observation:
@@ -191,7 +191,12 @@ async def planned(replies: Sequence[str], short: ShortForm) -> tuple[list[Event]
     marks = short._listing
     assert isinstance(marks, BriefMarks)
     planner = GlobalPlanner(
-        model, tools, emit=events.append, marks=marks, picture=False, form=short
+        model,
+        tools,
+        emit=events.append,
+        marks=marks,
+        settings=PlannerSettings(sees="elements"),
+        form=short,
     )
     async with FakeEnvironment() as machine:
         look = await machine.observe(elements=True)

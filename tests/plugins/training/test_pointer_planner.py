@@ -134,10 +134,10 @@ def test_the_model_chooses_its_planner_by_itself_and_is_shown_elements() -> None
         settings.planner, settings.models, settings.models.planner, PointerModel.profile
     )
     assert name in ("pointer", "chat")  # chat: a package from before it is installed
-    settled = POINTER.settled(settings, PointerModel.profile, lists=True, asked=False)
-    assert (settled.planner.sees, settled.grounder.kind) == ("elements", "elements")
+    settled = POINTER.settled(settings.planner, PointerModel.profile, lists=True, asked=False)
+    assert (settled.sees, POINTER.grounder) == ("elements", "elements")
     with pytest.raises(ConfigError):
-        POINTER.settled(settings, PointerModel.profile, lists=False, asked=False)
+        POINTER.settled(settings.planner, PointerModel.profile, lists=False, asked=False)
 
 
 async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_path: Path) -> None:

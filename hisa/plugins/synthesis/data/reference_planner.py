@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.models.profile import Price, Profile
 from hisa.planner.planner import planned
@@ -130,16 +130,16 @@ class ReferenceKind(PlannerKind):
     """``planner.kind = "reference"``: needs a screen that tells its elements."""
 
     points = True
+    grounder: GrounderKind | None = "elements"
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             message = "a reference needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return with_sight(settings, "elements")
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
