@@ -516,7 +516,7 @@ async def test_servers_of_tools_take_a_package_that_opens_them(
     settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
-        await open_served_tools(settings, Events()).__aenter__()
+        await open_served_tools(settings.tools, Events()).__aenter__()
 
 
 # ---------------------------------------------------------------- commands

@@ -108,7 +108,7 @@ def places(settings: Settings) -> Finding:
 
     chosen = settings.models.grounder or settings.models.planner
     try:
-        kind = grounder_kind(settings, find(chosen.model, chosen.profile))
+        kind = grounder_kind(settings.grounder, settings.models, find(chosen.model, chosen.profile))
         brought = announced(chosen.model)
     except (OperatorError, PluginFailed) as error:
         return Finding("models", "places", False, True, str(error))

@@ -150,7 +150,7 @@ class _Opening:
         announced = open_hooks(hooking)
         secrets = open_secrets(settings, log, emit)
         models = await self._models(CallContext(secrets=secrets.scrubber))
-        served = await self._stack.enter_async_context(open_served_tools(settings, emit))
+        served = await self._stack.enter_async_context(open_served_tools(settings.tools, emit))
         machine = await self._machine()
         kept = "throw_away" not in machine.capabilities
         environment = secrets.machine(machine, live=kept or self._resumed)
@@ -167,7 +167,7 @@ class _Opening:
         )
         own = state if isinstance(state, HierarchicalState) else None
         registry = open_registry(
-            settings,
+            settings.tools,
             emit,
             capabilities=environment.capabilities,
             inquire=hooking.inquire,
@@ -293,7 +293,8 @@ class _Opening:
         sampling = settings.planner.samples > 1
         finding = without_groundings(emit) if sampling else emit
         grounder = self._parts.grounder or open_grounder(
-            settings,
+            settings.grounder,
+            settings.models,
             models,
             reader,
             finding,
@@ -328,7 +329,9 @@ class _Opening:
         planner = kind.open(parts)
         if sampling:
             planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
-        return self._leads.open(parts, planner, grounder, pixel_grounder(settings, reader, emit))
+        return self._leads.open(
+            parts, planner, grounder, pixel_grounder(settings.grounder, reader, emit)
+        )
 
 
 def _must_ask(settings: Settings, environment: Environment) -> bool:

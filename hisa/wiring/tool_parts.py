@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
-from hisa.config import Settings
+from hisa.config import ToolSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
@@ -18,15 +18,15 @@ from hisa.tools.registry import ToolRegistry, discover
 __all__ = ["allowed_tools", "open_registry", "open_served_tools"]
 
 
-def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
+def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
     """Returns the built-ins, and of the others those that ``tools.allow`` names.
 
     Args:
-        settings: the effective settings.
+        settings: which are allowed.
         more: tools of this run alone, such as those of servers.
     """
     listed = (*discover()[0], *more)
-    patterns = settings.tools.allow
+    patterns = settings.allow
     return [
         tool
         for tool in listed
@@ -35,7 +35,9 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
 
 
 @asynccontextmanager
-async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
+async def open_served_tools(
+    settings: ToolSettings, emit: Emit
+) -> AsyncIterator[Sequence[BaseTool]]:
     """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
@@ -43,8 +45,8 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
         ConfigError: a server cannot be reached, or no package opens servers.
         PluginFailed: the package that does fails.
     """
-    servers = settings.tools.mcp
-    if not servers or not settings.tools.allow:
+    servers = settings.mcp
+    if not servers or not settings.allow:
         yield ()
         return
     point = plugins.find("tools", "mcp")
@@ -67,7 +69,7 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
 
 
 def open_registry(
-    settings: Settings,
+    settings: ToolSettings,
     emit: Emit,
     *,
     capabilities: Iterable[str],
@@ -78,7 +80,7 @@ def open_registry(
     """The tools of one run.
 
     Args:
-        settings: the effective settings.
+        settings: which are allowed.
         emit: gets the tools' events.
         capabilities: of the run's environment.
         inquire: asks a person; None: nobody can be asked.

@@ -74,7 +74,9 @@ async def through(
     )
     async with opened as models:
         profile = models.profiles["grounder"]
-        grounder = build_grounder(settings, models, events.append, seer=profile, read=read)
+        grounder = build_grounder(
+            settings.grounder, settings.models, models, events.append, seer=profile, read=read
+        )
         assert isinstance(grounder, CascadeGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -189,7 +191,13 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
         async with opened as by_role:
             seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
             grounder = build_grounder(
-                settings, by_role, events.append, seer=seer, picker=picker, read=nothing_to_read
+                settings.grounder,
+                settings.models,
+                by_role,
+                events.append,
+                seer=seer,
+                picker=picker,
+                read=nothing_to_read,
             )
             asked = grounder.resolve(call("the Save button"), look())
             if found is None:
@@ -386,7 +394,7 @@ def test_the_default_is_what_the_model_can_do(
 ) -> None:
     own = {"grounder": {"model": grounder}} if grounder else {}
     settings = Settings.model_validate({"models": {"planner": {"model": planner}, **own}})
-    assert grounder_kind(settings, find(grounder or planner)) == kind
+    assert grounder_kind(settings.grounder, settings.models, find(grounder or planner)) == kind
 
 
 def test_a_whole_run_asks_the_model_only_where_the_elements_are_not_sure(tmp_path: Path) -> None:

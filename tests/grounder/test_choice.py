@@ -57,7 +57,12 @@ async def through(
     async with opened as models:
         profile = models.profiles["grounder"]
         grounder = build_grounder(
-            settings, models, events.append, seer=profile, read=nothing_to_read
+            settings.grounder,
+            settings.models,
+            models,
+            events.append,
+            seer=profile,
+            read=nothing_to_read,
         )
         assert isinstance(grounder, ChoiceGrounder)
         return await grounder.resolve(call(description), seen)

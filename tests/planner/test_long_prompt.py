@@ -89,7 +89,7 @@ async def request_of(form: str) -> ModelRequest:
     """The planner's request for a step in the middle of a run, with all that a state can hold."""
     settings = Settings()
     tools = open_registry(
-        settings, lambda event: None, capabilities=("elements", "execute"), inquire=None
+        settings.tools, lambda event: None, capabilities=("elements", "execute"), inquire=None
     )
     model = FunctionModel(lambda request: MESSAGE if request.tools else GOOD)
     if form == "computer":

@@ -251,7 +251,7 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
             )
         )
         machine = open_secrets(settings, log, emit).machine(environment)
-        registry = open_registry(settings, emit, capabilities=machine.capabilities)
+        registry = open_registry(settings.tools, emit, capabilities=machine.capabilities)
         policy = await open_policy(settings, machine)
         toolbox = open_toolbox(registry, None, emit, policy=policy, ask=None)
         settle = settings.environment.settle

@@ -119,7 +119,8 @@ async def in_a_run(
         settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
     ) as models:
         opened: Grounder = build_grounder(
-            settings,
+            settings.grounder,
+            settings.models,
             models,
             events.append,
             seer=models.profiles["grounder"],
@@ -333,7 +334,8 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
             settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
         ) as models:
             opened = build_grounder(
-                settings,
+                settings.grounder,
+                settings.models,
                 models,
                 events.append,
                 seer=models.profiles["grounder"],

@@ -187,7 +187,7 @@ async def planned(replies: Sequence[str], short: ShortForm) -> tuple[list[Event]
     events: list[Event] = []
     left = iter(replies)
     model = FunctionModel(lambda request: next(left))
-    tools = open_registry(Settings(), events.append, capabilities=("elements",), inquire=None)
+    tools = open_registry(Settings().tools, events.append, capabilities=("elements",), inquire=None)
     marks = short._listing
     assert isinstance(marks, BriefMarks)
     planner = GlobalPlanner(

@@ -79,7 +79,7 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
     seen = replace(look(), windows=(calc,))
     registries = {
-        name: open_registry(settings(name), emit=lambda _: None, capabilities=("execute",))
+        name: open_registry(settings(name).tools, emit=lambda _: None, capabilities=("execute",))
         for name in expand(["api-gui"])
     }
     assert "calc_" in registries["full"].offer(TASK, seen)
@@ -89,10 +89,10 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
         registries["gui-only"].check(ToolCall("", "calc_read", {"cells": "A1"}))
     mail = load(None, ["tools.mcp.mail.command=['no-such-mail-server']"], environ={})
     without = mail.model_copy(update={"tools": mail.tools.model_copy(update={"allow": ()})})
-    async with open_served_tools(without, lambda _: None) as served:
+    async with open_served_tools(without.tools, lambda _: None) as served:
         assert served == ()
     with pytest.raises(ConfigError, match="mail"):
-        async with open_served_tools(mail, lambda _: None):
+        async with open_served_tools(mail.tools, lambda _: None):
             pass
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from PIL import Image
 
 from hisa.cli.out import say
-from hisa.config import Settings
+from hisa.config import GrounderSettings, ModelsSettings, Settings
 from hisa.errors import UsageError
 from hisa.events import Event, ModelCalled, Noted
 from hisa.grounder.elements import ElementsGrounder
@@ -127,7 +127,7 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
     elif name in WAYS:
         if name == "ocr":  # without a reader it would refuse everything, and look like bad reading
             read_text(Screenshot(Image.new("RGB", (8, 8))))
-        yield _elements(name, settings)
+        yield _elements(name, settings.grounder)
     else:
         raise UsageError(
             f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
@@ -148,13 +148,14 @@ def _changed(settings: Settings, **changes: str) -> Settings:
     return settings.model_copy(update={"grounder": settings.grounder.model_copy(update=changes)})
 
 
-def _elements(name: str, settings: Settings) -> Way:
+def _elements(name: str, settings: GrounderSettings) -> Way:
     clock = ReadingClock(_unread if name == "elements-only" else read_text)
     if name == "elements":
-        wanted = _changed(settings, kind="elements")
-        return Way(name, build_grounder(wanted, {}, _ignored, read=clock), clock=clock)
+        wanted = settings.model_copy(update={"kind": "elements"})
+        grounder = build_grounder(wanted, ModelsSettings(), {}, _ignored, read=clock)
+        return Way(name, grounder, clock=clock)
     grounder = ElementsGrounder(
-        emit=_ignored, min_score=settings.grounder.min_score, read=clock, shapes=False
+        emit=_ignored, min_score=settings.min_score, read=clock, shapes=False
     )
     shown = _without_elements if name == "ocr" else _as_it_is
     return Way(name, grounder, shown, clock=clock)
@@ -217,5 +218,7 @@ async def _with_models(
     async with models:
         seer = models.profiles.get("grounder")
         picker = models.profiles["planner"] if picks else None
-        grounder = build_grounder(settings, models, emit, seer=seer, picker=picker, read=clock)
+        grounder = build_grounder(
+            settings.grounder, settings.models, models, emit, seer=seer, picker=picker, read=clock
+        )
         yield Way(name, grounder, clock=clock, spent=spent)
