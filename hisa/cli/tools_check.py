@@ -13,7 +13,7 @@ from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, Settings, TaskSettings
     from hisa.protocols import Task
     from hisa.tools.base import BaseTool
     from hisa.tools.checking import ToolCheck
@@ -52,7 +52,9 @@ def check_tools(
         kind = settings.environment.model_copy(update={"kind": env})
         settings = settings.model_copy(update={"environment": kind})
     task = initial_task(task_file) if task_file else None
-    checks = asyncio.run(_checked(tools, others, settings, task, execute=how["execute"]))
+    checks = asyncio.run(
+        _checked(tools, others, settings.environment, settings.tasks, task, execute=how["execute"])
+    )
     if how["as_json"]:
         print_json(
             {
@@ -71,7 +73,8 @@ def check_tools(
 async def _checked(
     tools: Sequence[BaseTool],
     others: Sequence[BaseTool],
-    settings: Settings,
+    environment_settings: EnvironmentSettings,
+    tasks: TaskSettings,
     task: Task | None,
     *,
     execute: bool,
@@ -93,13 +96,13 @@ async def _checked(
     from hisa.environments.open_environment import open_environment
     from hisa.tasks.scorer import TaskScorer
 
-    async with open_environment(settings.environment) as environment:
+    async with open_environment(environment_settings) as environment:
         if "throw_away" not in environment.capabilities:
             raise UsageError(
                 f"environment {environment.name!r} keeps what an example does to it",
                 fix="leave --env out, or give --no-run",
             )
-        scorer = TaskScorer(settings=settings.tasks)
+        scorer = TaskScorer(settings=tasks)
 
         async def prepare(_: object) -> None:
             if task is not None:

@@ -86,7 +86,7 @@ async def _outcome(
     from hisa.tasks.scorer import TaskScorer
     from hisa.wiring import image_limit
 
-    async with open_environment(settings.environment, image_limit(settings)) as environment:
+    async with open_environment(settings.environment, image_limit(settings.run)) as environment:
         if task is not None:
             await TaskScorer(settings=settings.tasks).prepare(task, environment)
         return await call_tool(tool, value, environment)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from hisa.conclusion import write_end
-from hisa.config import Settings
+from hisa.config import RunSettings, Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
@@ -76,9 +76,9 @@ __all__ = [
 ]
 
 
-def image_limit(settings: Settings) -> Size:
+def image_limit(settings: RunSettings) -> Size:
     """The largest picture that models see."""
-    return Size(settings.run.image_width, settings.run.image_height)
+    return Size(settings.image_width, settings.image_height)
 
 
 def note_writer(emit: Emit) -> Callable[[str], None]:
@@ -251,7 +251,7 @@ class _Opening:
             from hisa.environments.open_environment import open_environment
 
             settings, note = self._settings, note_writer(self._emit)
-            opened = open_environment(settings.environment, image_limit(settings), note)
+            opened = open_environment(settings.environment, image_limit(settings.run), note)
             machine = await self._stack.enter_async_context(opened)
         if isinstance(machine, Detachable):
             self._log.amend(desktop=machine.belongs_to(self._log.id))

@@ -218,7 +218,7 @@ async def _opened(settings: Settings) -> _Desktop:
         ToolError: each act on it is to be asked for, and nobody can be.
         OperatorError: it cannot be started.
     """
-    environment = open_environment(settings.environment, image_limit(settings))
+    environment = open_environment(settings.environment, image_limit(settings.run))
     await environment.__aenter__()
     try:
         asks = "throw_away" not in environment.capabilities and settings.run.confirm == "auto"

@@ -51,7 +51,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
     """
     check_number(attempts)
     require_own_machines(settings)
-    require_person(settings)
+    require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     require_models(with_judge(settings.models), settings.planner)
     recorded = settings.model_dump(mode="json")
@@ -71,7 +71,7 @@ def require_own_machines(settings: Settings) -> None:
         UsageError: the machine is not thrown away, or a folder of this one can be written to.
     """
     if not settings.environment.throw_away:
-        raise not_thrown_away(settings)
+        raise not_thrown_away(settings.environment)
     for text, share in zip(
         settings.environment.share, parse_shares(settings.environment.share), strict=True
     ):
@@ -120,7 +120,7 @@ def go_on(group: AttemptGroup, *, as_json: bool) -> int:
     settings = settings.model_copy(
         update={"run": settings.run.model_copy(update={"folder": group.root})}
     )
-    require_person(settings)
+    require_person(settings.environment, settings.run)
     task = group.record.task.task()
     return _Attempts(group, settings, task, as_json=as_json, report=True).run()
 

@@ -141,11 +141,11 @@ async def test_n_is_the_interval_of_refinement(every: int) -> None:
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
     variants = expand(["table5"])
     trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
-    assert image_limit(trees["original-resolution"]) == Size(1920, 1080)
-    assert image_limit(trees["full"]) == Size(1280, 720)
+    assert image_limit(trees["original-resolution"].run) == Size(1920, 1080)
+    assert image_limit(trees["full"].run) == Size(1280, 720)
     screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
     assert screens == {(1920, 1080)}
-    assert open_environment(trees["full"].environment, image_limit(trees["full"])).name
+    assert open_environment(trees["full"].environment, image_limit(trees["full"].run)).name
 
 
 def test_without_patterns_there_is_no_memory() -> None:
