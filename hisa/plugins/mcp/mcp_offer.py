@@ -40,7 +40,7 @@ class Offer:
     ) -> None:
         self._runs = TaskRuns(settings, allow_env, tasks)
         self._desktops = KeptDesktops(settings, allow_env)
-        records = Records(settings)
+        records = Records(settings.run.folder, settings.patterns)
         self.server: MCPServer[object] = MCPServer(
             "hisa", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
         )

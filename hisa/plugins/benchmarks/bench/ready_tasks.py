@@ -93,7 +93,7 @@ def ready_suite(suite: Suite, settings: Settings, *, maker: str = "") -> ReadySu
     machine = asyncio.run(machine_lacks(settings, tasks.values(), maker=maker))
     cache = FileCache.by(settings.tasks)
     found = {name: lacks(task, cache, machine, settings.tasks) for name, task in tasks.items()}
-    listed = _coverage_command(suite, settings)
+    listed = _coverage_command(suite, settings.environment.kind)
     short = _narrowed(suite, found)
     if not short.tasks:
         most = left_out_words(short, listed)
@@ -114,11 +114,10 @@ def _narrowed(suite: Suite, found: Mapping[str, list[Lack]]) -> Suite:
     )
 
 
-def _coverage_command(suite: Suite, settings: Settings) -> str:
+def _coverage_command(suite: Suite, machine: str) -> str:
     folder = suite.name.partition(":")[2]
     if not folder:
         return list_command(suite, left_out=True)
-    machine = settings.environment.kind
     words = ["hisa", "bench", "coverage", folder, "--env", machine, "--why", "any"]
     return shlex.join(words)
 

@@ -14,7 +14,7 @@ import click
 from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import Settings, TaskSettings
     from hisa.plugins.benchmarks.tasks.coverage import LoadedFile
     from hisa.plugins.benchmarks.tasks.readiness import Lack, Lacking
 
@@ -95,7 +95,7 @@ def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str
     settings = load(*given, overrides=overrides)
     files = load_folder(folder, settings.tasks)
     machine = None if options["no_machine"] else _machine(settings, files)
-    found = [(file, _lacks(file, settings, machine)) for file in files]
+    found = [(file, _lacks(file, settings.tasks, machine)) for file in files]
     unusable = {str(file.path): file.reason for file in files if not file.usable}
     return {
         "title": f"{len(files)} task files, {len(files) - len(unusable)} can be run and scored "
@@ -123,14 +123,14 @@ def _machine(settings: Settings, files: Sequence[LoadedFile]) -> Lacking:
     return asyncio.run(machine_lacks(settings, tasks))
 
 
-def _lacks(file: LoadedFile, settings: Settings, machine: Lacking | None) -> list[Lack]:
+def _lacks(file: LoadedFile, settings: TaskSettings, machine: Lacking | None) -> list[Lack]:
     from hisa.plugins.benchmarks.tasks.cache import FileCache
     from hisa.plugins.benchmarks.tasks.readiness import Lack, lacks
 
     if file.task is None:
         return [Lack("broken", file.reason)]
-    cache = FileCache.by(settings.tasks)
-    return lacks(file.task, cache, machine, settings.tasks)
+    cache = FileCache.by(settings)
+    return lacks(file.task, cache, machine, settings)
 
 
 _COLUMNS: Mapping[str, frozenset[str]] = {

@@ -22,7 +22,7 @@ from hisa.cli.episode import (
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.announced import announced
@@ -50,7 +50,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             before anything starts.
     """
     check_number(attempts)
-    require_own_machines(settings)
+    require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     require_models(with_judge(settings.models), settings.planner)
@@ -64,17 +64,15 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             raise
 
 
-def require_own_machines(settings: Settings) -> None:
+def require_own_machines(settings: EnvironmentSettings) -> None:
     """Refuse where an attempt would find what the one before it did.
 
     Raises:
         UsageError: the machine is not thrown away, or a folder of this one can be written to.
     """
-    if not settings.environment.throw_away:
-        raise not_thrown_away(settings.environment)
-    for text, share in zip(
-        settings.environment.share, parse_shares(settings.environment.share), strict=True
-    ):
+    if not settings.throw_away:
+        raise not_thrown_away(settings)
+    for text, share in zip(settings.share, parse_shares(settings.share), strict=True):
         if share.writable:
             raise UsageError(
                 f"--share {text!r}: what one attempt writes there the next one would find, and "

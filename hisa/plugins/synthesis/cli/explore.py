@@ -88,7 +88,10 @@ def explore(
         reason = f"{settings.environment.kind!r} keeps what exploring does to it"
         raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
     exploration = Exploration.create(out, load_subject(subject))
-    session, stopped = Session(exploration, settings, minutes, transitions), False
+    session, stopped = (
+        Session(exploration, settings.environment, settings.tasks, minutes, transitions),
+        False,
+    )
     try:
         asyncio.run(_explore_with(session, workers, settings, how, quiet=as_json))
     except KeyboardInterrupt:
