@@ -118,8 +118,8 @@ async def _explore_with(
     if not how["model"]:
         await _explore(session, workers, quiet=quiet)
         return
-    settings, folder = model_settings(settings, how), session.exploration.folder
-    async with open_writer(settings, folder, Ledger()) as session.writer:
+    own, folder = model_settings(settings, how), session.exploration.folder
+    async with open_writer(own, folder, Ledger()) as session.writer:
         await _explore(session, workers, quiet=quiet)
 
 

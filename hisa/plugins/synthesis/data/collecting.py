@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
@@ -18,7 +17,7 @@ from hisa.plugins.synthesis.data.trajectories import (
 )
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, Grade, grade
 from hisa.plugins.synthesis.exploration import append_record, read_records
-from hisa.plugins.synthesis.writing import open_writer
+from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.runs.read import load_run
 from hisa.text.redact import redact
 
@@ -51,7 +50,10 @@ class Collection:
                     append_record(file, self.runs[one.id])
 
     async def grade(
-        self, settings: Settings | None, say: Callable[[str], object], limit: int | None = None
+        self,
+        settings: WriterSettings | None,
+        say: Callable[[str], object],
+        limit: int | None = None,
     ) -> list[Grade]:
         """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
 
