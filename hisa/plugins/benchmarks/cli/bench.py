@@ -174,7 +174,7 @@ def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
     from hisa.errors import UsageError
 
     kind = settings.kind
-    if suite.name.startswith("browsergym:") and settings.family != "browsergym":
+    if suite.name.startswith("browsergym:") and kind != "browsergym":
         raise UsageError(f"tasks of BrowserGym do not run on {kind!r}", fix="--env browsergym")
 
 
