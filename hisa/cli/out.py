@@ -6,7 +6,7 @@ import codecs
 import json
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from typing import Any, TypeVar
 
 import click
@@ -36,13 +36,11 @@ def pass_sections(*names: str) -> Callable[[Callable[..., Any]], Callable[..., A
     """Gives a command these sections of the settings as its first arguments, in this order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
         def call(*arguments: Any, **options: Any) -> Any:
             settings = click.get_current_context().obj
-            sections = [getattr(settings, name) for name in names]
-            return command(*sections, *arguments, **options)
+            return command(*(getattr(settings, n) for n in names), *arguments, **options)
 
-        return call
+        return update_wrapper(call, command)
 
     return decorate
 

@@ -16,7 +16,7 @@ from hisa.protocols import Detachable, Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
-from hisa.wiring import image_limit, note_writer
+from hisa.wiring import note_writer
 from hisa.wiring.secret_parts import open_secrets
 
 __all__ = [
@@ -87,7 +87,7 @@ class RunDesktop:
 async def open_desktop(settings: Settings, log: RunLog) -> Environment:
     """The environment of the settings, started; how to find it again is in the manifest."""
     note = note_writer(log.emit)
-    environment = open_environment(settings.environment, image_limit(settings.run), note)
+    environment = open_environment(settings.environment, settings.run.image_limit, note)
     await environment.__aenter__()
     if isinstance(environment, Detachable):
         log.amend(desktop=environment.belongs_to(log.id))
@@ -112,9 +112,9 @@ def not_thrown_away(settings: EnvironmentSettings) -> UsageError:
     guest = settings.family == "guest"
     revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
     return UsageError(
-        f"environment {settings.kind!r} keeps what an attempt does to it, so that "
-        "the next one would not begin where the task begins: several attempts need a machine "
-        "that is thrown away",
+        f"environment {settings.kind!r} keeps what an attempt does to it, so that the next one "
+        "would not begin where the task begins: several attempts need a machine that is thrown "
+        "away",
         fix=f"--env desktop or --env vm:NAME, or leave --attempts out{revert}",
     )
 
@@ -135,7 +135,7 @@ async def reattach_or_replay(
     if point.desktop and stays:
         try:
             found = attach_environment(
-                settings.environment, point.desktop, image_limit(settings.run)
+                settings.environment, point.desktop, settings.run.image_limit
             )
             await found.__aenter__()
         except EnvironmentFailed as error:

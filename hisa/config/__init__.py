@@ -23,6 +23,7 @@ from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, T
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
 from hisa.machine.plugins import default_name
+from hisa.screen.geometry import Size
 from hisa.text.validation import explain
 
 __all__ = [
@@ -66,6 +67,12 @@ class RunSettings(Section):
     image_width: int = Field(1280, ge=64)
     """Largest width of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
+
+    @property
+    def image_limit(self) -> Size:
+        """The largest picture that models see."""
+        return Size(self.image_width, self.image_height)
+
     fetch_small: int = Field(0, ge=0)
     """Bytes of a made file that comes home unasked, eight files at most; --attempts takes 65536."""
     seed: int = Field(0, ge=0)

@@ -100,7 +100,8 @@ def _fitting(
             fix="--model NAME, or set models.planner.model",
         )
     profile = find(wanted.model, wanted.profile)
-    kind = load_client_kind(planner, settings, wanted, profile)
+    asked = planner.kind if wanted == settings.planner or planner.kind == "auto" else "chat"
+    kind = load_client_kind(asked, profile)
     if kind is not None:
         profile = kind.adapted(profile)
     if _has_profile(announced(wanted.model)):

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from hisa.conclusion import write_end
-from hisa.config import RunSettings, Settings
+from hisa.config import Settings
 from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
@@ -43,7 +43,6 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results
-from hisa.screen.geometry import Size
 from hisa.state.base import Memory
 from hisa.state.guards import HeldActs
 from hisa.state.inspection import StepInspector
@@ -70,15 +69,9 @@ __all__ = [
     "RunParts",
     "build_grounder",
     "grounder_kind",
-    "image_limit",
     "note_writer",
     "open_loop",
 ]
-
-
-def image_limit(settings: RunSettings) -> Size:
-    """The largest picture that models see."""
-    return Size(settings.image_width, settings.image_height)
 
 
 def note_writer(emit: Emit) -> Callable[[str], None]:
@@ -251,7 +244,7 @@ class _Opening:
             from hisa.environments.open_environment import open_environment
 
             settings, note = self._settings, note_writer(self._emit)
-            opened = open_environment(settings.environment, image_limit(settings.run), note)
+            opened = open_environment(settings.environment, settings.run.image_limit, note)
             machine = await self._stack.enter_async_context(opened)
         if isinstance(machine, Detachable):
             self._log.amend(desktop=machine.belongs_to(self._log.id))

@@ -86,7 +86,7 @@ class PlannerKind:
             ConfigError: it does not fit.
         """
         if lists and not profile.sees_pictures:
-            return with_sight(settings, "elements")
+            return settings.model_copy(update={"sees": "elements"})
         return settings
 
     def adapted(self, profile: Profile) -> Profile:
@@ -147,11 +147,6 @@ class PlannerKind:
         )
 
 
-def with_sight(settings: PlannerSettings, sees: str) -> PlannerSettings:
-    """The settings with another view of the screen."""
-    return settings.model_copy(update={"sees": sees})
-
-
 def choose_planner(
     settings: Settings, profile: Profile, *, elements: bool
 ) -> tuple[PlannerKind, Settings]:
@@ -167,21 +162,14 @@ def choose_planner(
         PluginFailed: the package that has it fails.
     """
     lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"
-    point = find_kind(settings.planner, settings.models, settings.models.planner, profile)
+    point, planner, settled = find_kind(settings.planner.kind, profile), settings.planner, None
     if point is not None:
         kind: PlannerKind = plugins.load("planners", point)
         with plugins.blaming_package("planners", point):
-            asked = settings.planner.kind == point.name
-            settled = kind.settled(settings.planner, profile, lists=lists, asked=asked)
-        if settled is not None:
-            return kind, _obeyed(settings, kind, settled)
-    kind = PlannerKind()
-    settled = kind.settled(settings.planner, profile, lists=lists, asked=True)
-    return kind, _obeyed(settings, kind, settled or settings.planner)
-
-
-def _obeyed(settings: Settings, kind: PlannerKind, planner: PlannerSettings) -> Settings:
-    """The whole settings as a kind of planner obeys them."""
-    grounder = kind.grounder or settings.grounder.kind
-    changed = settings.grounder.model_copy(update={"kind": grounder})
-    return settings.model_copy(update={"planner": planner, "grounder": changed})
+            settled = kind.settled(planner, profile, lists=lists, asked=planner.kind == point.name)
+    if settled is None:
+        kind = PlannerKind()
+        settled = kind.settled(planner, profile, lists=lists, asked=True) or planner
+    grounder = {"kind": kind.grounder or settings.grounder.kind}
+    changed = settings.grounder.model_copy(update=grounder)
+    return kind, settings.model_copy(update={"planner": settled, "grounder": changed})

@@ -29,7 +29,6 @@ from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
-from hisa.wiring import image_limit
 from hisa.wiring.decision_parts import open_policy, open_toolbox
 from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import open_registry
@@ -218,7 +217,7 @@ async def _opened(settings: Settings) -> _Desktop:
         ToolError: each act on it is to be asked for, and nobody can be.
         OperatorError: it cannot be started.
     """
-    environment = open_environment(settings.environment, image_limit(settings.run))
+    environment = open_environment(settings.environment, settings.run.image_limit)
     await environment.__aenter__()
     try:
         asks = "throw_away" not in environment.capabilities and settings.run.confirm == "auto"

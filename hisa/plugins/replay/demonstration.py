@@ -22,7 +22,7 @@ from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.runs.read import Run
 from hisa.screen.observation import Observation
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PERSON", "PersonModel", "demonstrated", "has_person"]
 
@@ -140,7 +140,7 @@ class PersonKind(PlannerKind):
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
     ) -> PlannerSettings:
         """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
-        return with_sight(settings, "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a watcher for one run."""

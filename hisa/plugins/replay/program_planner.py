@@ -12,7 +12,7 @@ from hisa.plugins.replay.leading import Mender, Reuser
 from hisa.plugins.replay.program_player import ProgramPlayer, open_program
 from hisa.protocols import ModelReply, ModelRequest, Planner
 from hisa.wiring.base import Lead
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PROGRAM", "ProgramModel"]
 
@@ -58,7 +58,7 @@ class ProgramKind(PlannerKind):
         if not lists or settings.sequence > 1:
             message = "a program needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        return with_sight(settings, "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""

@@ -8,7 +8,7 @@ from hisa.models.profiles import Profile
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.plugins.small.short_form import ShortForm
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["SHORT", "ShortPlanner"]
 
@@ -30,8 +30,9 @@ class ShortPlanner(PlannerKind):
                 fix="--set planner.kind=chat, or --set planner.sequence=1",
             )
         if not profile.sees_pictures:
-            return with_sight(settings, "elements")
-        return with_sight(settings, "both") if settings.sees == "picture" else settings
+            return settings.model_copy(update={"sees": "elements"})
+        sees = "both" if settings.sees == "picture" else settings.sees
+        return settings.model_copy(update={"sees": sees})
 
     def marks(self) -> BriefMarks:
         """The list of at most 30 lines."""

@@ -19,7 +19,7 @@ from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["POINTER", "ActReply", "PointerForm"]
 
@@ -102,7 +102,7 @@ class PointerPlanner(PlannerKind):
                 "planner.kind = 'pointer' takes one act a reply, and a screen's elements",
                 fix="--set planner.sequence=1 --env desktop",
             )
-        return with_sight(settings, "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> GlobalPlanner:
         """Returns a planner that asks by `PointerForm`."""

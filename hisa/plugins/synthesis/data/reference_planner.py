@@ -22,7 +22,7 @@ from hisa.plugins.synthesis.task_files import act_in_words
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
 
@@ -139,7 +139,7 @@ class ReferenceKind(PlannerKind):
         if not lists or settings.sequence > 1:
             message = "a reference needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        return with_sight(settings, "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""

@@ -16,7 +16,6 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel
-from hisa.wiring import image_limit
 from hisa.wiring.tool_parts import open_registry, open_served_tools
 from tests.state.scene import IMAGE, TASK, click, look, tool
 
@@ -141,11 +140,11 @@ async def test_n_is_the_interval_of_refinement(every: int) -> None:
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
     variants = expand(["table5"])
     trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
-    assert image_limit(trees["original-resolution"].run) == Size(1920, 1080)
-    assert image_limit(trees["full"].run) == Size(1280, 720)
+    assert trees["original-resolution"].run.image_limit == Size(1920, 1080)
+    assert trees["full"].run.image_limit == Size(1280, 720)
     screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
     assert screens == {(1920, 1080)}
-    assert open_environment(trees["full"].environment, image_limit(trees["full"].run)).name
+    assert open_environment(trees["full"].environment, trees["full"].run.image_limit).name
 
 
 def test_without_patterns_there_is_no_memory() -> None:
