@@ -104,19 +104,17 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     ok: it is here. NO: it is not, and the present settings need it. --: it is not, and only what
     it is named after needs it. Ends with 3 where something is needed and missing.
     """
-    if env is not None:
-        where = settings.environment.model_copy(update={"kind": env})
-        settings = settings.model_copy(update={"environment": where})
+    machine = settings.environment.model_copy(update={} if env is None else {"kind": env})
     packages = [libraries(), *parts(settings.patterns), *store(settings.patterns)]
     findings = [
-        *_machine(settings.environment),
+        *_machine(machine),
         *packages,
         *models(settings.models),
         places(settings.grounder, settings.models),
         *_models_here(settings),
         *_plugins(),
         *_added(),
-        *_guests(settings.environment),
+        *_guests(machine),
         *(announced("doctor.grounder", "--grounder")(settings) if points else []),
     ]
     broken = [f for f in findings if f.needed and not f.ok]

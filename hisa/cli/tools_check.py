@@ -13,7 +13,7 @@ from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
 
 if TYPE_CHECKING:
-    from hisa.config import EnvironmentSettings, Settings, TaskSettings
+    from hisa.config import EnvironmentSettings, TaskSettings
     from hisa.protocols import Task
     from hisa.tools.base import BaseTool
     from hisa.tools.checking import ToolCheck
@@ -47,13 +47,10 @@ def check_tools(
     from hisa.cli.tools_chosen import chosen_tools, initial_task
 
     tools, others, broken = chosen_tools(which)
-    settings: Settings = ctx.obj
-    if env:
-        kind = settings.environment.model_copy(update={"kind": env})
-        settings = settings.model_copy(update={"environment": kind})
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
     task = initial_task(task_file) if task_file else None
     checks = asyncio.run(
-        _checked(tools, others, settings.environment, settings.tasks, task, execute=how["execute"])
+        _checked(tools, others, machine, ctx.obj.tasks, task, execute=how["execute"])
     )
     if how["as_json"]:
         print_json(
@@ -73,7 +70,7 @@ def check_tools(
 async def _checked(
     tools: Sequence[BaseTool],
     others: Sequence[BaseTool],
-    environment_settings: EnvironmentSettings,
+    machine: EnvironmentSettings,
     tasks: TaskSettings,
     task: Task | None,
     *,
@@ -96,7 +93,7 @@ async def _checked(
     from hisa.environments.open_environment import open_environment
     from hisa.tasks.scorer import TaskScorer
 
-    async with open_environment(environment_settings) as environment:
+    async with open_environment(machine) as environment:
         if "throw_away" not in environment.capabilities:
             raise UsageError(
                 f"environment {environment.name!r} keeps what an example does to it",

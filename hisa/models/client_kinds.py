@@ -1,4 +1,4 @@
-"""Planners of ``hisa.planners`` as far as models go: which one a model is asked by, its client."""
+"""Planners of ``hisa.planners`` as far as models go: which one a model is asked by."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from importlib.metadata import EntryPoint
 
 from hisa.errors import ConfigError
 from hisa.machine import plugins
-from hisa.models.base import ClientKind
 from hisa.models.profile import Profile
 
-__all__ = ["find_kind", "kind_name", "load_client_kind"]
+__all__ = ["find_kind", "kind_name"]
 
 
 def kind_name(asked: str, profile: Profile) -> str:
@@ -41,15 +40,3 @@ def find_kind(asked: str, profile: Profile) -> EntryPoint | None:
             f"planner.kind = {name!r}: allowed are {names}", fix="--set planner.kind=auto"
         )
     return None if name == "chat" else point
-
-
-def load_client_kind(asked: str, profile: Profile) -> ClientKind | None:
-    """Returns the kind of planner whose client a model may have; None: chat completions.
-
-    Raises:
-        ConfigError: as `find_kind`.
-        PluginFailed: it cannot be imported; names the package.
-    """
-    point = find_kind(asked, profile)
-    kind: ClientKind | None = plugins.load("planners", point) if point else None
-    return kind

@@ -15,7 +15,7 @@ from hisa.models.announced import Announced, PictureChanges, announced
 from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
-from hisa.models.client_kinds import load_client_kind
+from hisa.models.client_kinds import find_kind
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
 from hisa.models.reasoning import check_reasoning
@@ -93,6 +93,7 @@ def _fitting(
 
     Raises:
         ConfigError: an unknown profile, or a setting that the model does not take.
+        PluginFailed: the kind cannot be imported; names the package.
     """
     if not wanted.model:
         raise ConfigError(
@@ -101,7 +102,8 @@ def _fitting(
         )
     profile = find(wanted.model, wanted.profile)
     asked = planner.kind if wanted == settings.planner or planner.kind == "auto" else "chat"
-    kind = load_client_kind(asked, profile)
+    point = find_kind(asked, profile)
+    kind: ClientKind | None = plugins.load("planners", point) if point else None
     if kind is not None:
         profile = kind.adapted(profile)
     if _has_profile(announced(wanted.model)):
