@@ -6,7 +6,6 @@ import codecs
 import json
 import sys
 from collections.abc import Callable
-from functools import update_wrapper
 from typing import Any, TypeVar
 
 import click
@@ -14,15 +13,7 @@ import click
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_json, safe_text
 
-__all__ = [
-    "examples",
-    "json_option",
-    "pass_sections",
-    "print_json",
-    "say",
-    "say_error",
-    "say_json",
-]
+__all__ = ["examples", "json_option", "print_json", "say", "say_error", "say_json"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -30,19 +21,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def json_option(command: _Command) -> _Command:
     """Gives a command the option ``--json``, as the argument ``as_json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
-
-
-def pass_sections(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command these sections of the settings as its first arguments, in this order."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            settings = click.get_current_context().obj
-            return command(*(getattr(settings, n) for n in names), *arguments, **options)
-
-        return update_wrapper(call, command)
-
-    return decorate
 
 
 def examples(*commands: str) -> str:

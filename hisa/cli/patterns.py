@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from hisa.cli.out import examples, json_option, pass_sections, print_json, say
+from hisa.cli.open_group import pass_sections
+from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
 from hisa.cli.pattern_files import repair as mend
 from hisa.config import PatternSettings, StateSettings

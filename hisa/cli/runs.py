@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.open_group import OpenGroup, announced
-from hisa.cli.out import examples, json_option, pass_sections, print_json, say
+from hisa.cli.open_group import OpenGroup, announced, pass_sections
+from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.runs_resume import resume
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from hisa.cli.out import examples, json_option, pass_sections, print_json
+from hisa.cli.open_group import pass_sections
+from hisa.cli.out import examples, json_option, print_json
 from hisa.config import EnvironmentSettings
 from hisa.environments.screen import screen_of
 from hisa.plugins.machines.console import attach_console

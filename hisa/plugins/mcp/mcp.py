@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.out import examples, json_option, pass_sections, print_json, say
+from hisa.cli.open_group import pass_sections
+from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
     from hisa.config import Settings, ToolSettings
