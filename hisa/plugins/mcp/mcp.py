@@ -75,9 +75,10 @@ def serve(
     from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
-    from hisa.plugins.mcp.mcp_transport import serve_forever  # imports the whole protocol
+    from hisa.plugins.mcp.mcp_offer import Offer  # imports the whole protocol
+    from hisa.plugins.mcp.mcp_transport import serve_forever
 
-    serve_forever(settings, allow_env, tasks=tasks, port=port, token_env=token_env or "")
+    serve_forever(Offer(settings, allow_env, tasks), port=port, token_env=token_env or "")
 
 
 @mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))

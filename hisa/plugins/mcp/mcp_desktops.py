@@ -7,7 +7,7 @@ import base64
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -23,7 +23,7 @@ from hisa.errors import ActionRefused, EnvironmentFailed, NotFound
 from hisa.events import Acted, Observed, RunFinished, RunStarted, StepFinished
 from hisa.grounder.marks import Marks
 from hisa.hooks import Hooks, Run, Step
-from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
+from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
@@ -110,13 +110,11 @@ class KeptDesktops:
     """The desktops that clients have open.
 
     Args:
-        settings: of the server.
-        allow_env: patterns of environments besides private desktops.
+        choose: gives the settings of one, as `hisa.plugins.mcp.mcp_allowed.chosen`.
     """
 
-    def __init__(self, settings: Settings, allow_env: Sequence[str]) -> None:
-        self._settings = settings
-        self._allow_env = allow_env
+    def __init__(self, choose: Callable[..., Settings]) -> None:
+        self._choose = choose
         self._open: dict[str, _Desktop] = {}
 
     async def open_desktop(
@@ -126,7 +124,7 @@ class KeptDesktops:
         ] = "",
     ) -> OpenedDesktop:
         """Open a desktop to look and act on. It stays until close_desktop."""
-        settings = chosen(self._settings, self._allow_env, env=env)
+        settings = self._choose(env=env)
         if len(self._open) >= _MOST:
             raise ToolError(f"{_MOST} desktops are open; close one")
         name = secrets.token_hex(8)  # who was not told it cannot guess it
