@@ -224,16 +224,9 @@ class _Opening:
             used_seconds=log.manifest.totals.seconds,
         )
         ledger = Ledger.from_events(self._parts.calls)
+        models, planner, own = settings.models, settings.planner, self._parts.models
         return await self._stack.enter_async_context(
-            open_models(
-                settings.models,
-                settings.planner,
-                self._emit,
-                budget,
-                ledger,
-                own=self._parts.models,
-                context=context,
-            )
+            open_models(models, planner, self._emit, budget, ledger, own=own, context=context)
         )
 
     async def _machine(self) -> Environment:

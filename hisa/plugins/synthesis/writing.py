@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from hisa.config import ModelsSettings, PlannerSettings, RunSettings, Settings
+from hisa.config import ModelsSettings, PlannerSettings, RunSettings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.budget import Budget
@@ -215,11 +215,6 @@ class WriterSettings:
     models: ModelsSettings
     planner: PlannerSettings
     run: RunSettings
-
-    @classmethod
-    def of(cls, settings: Settings) -> WriterSettings:
-        """Returns these sections of the settings."""
-        return cls(settings.models, settings.planner, settings.run)
 
 
 @asynccontextmanager

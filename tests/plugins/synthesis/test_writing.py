@@ -203,7 +203,8 @@ def settings(server: FakeServer, **more: Any) -> WriterSettings:
     run = {"budget_tokens": more.pop("budget", 10_000_000)}
     planner.pop("budget", None)
     tree = {"models": {"planner": planner}, "run": run}
-    return WriterSettings.of(load(overrides=tree, environ={"OPENAI_API_KEY": "x"}))
+    chosen = load(overrides=tree, environ={"OPENAI_API_KEY": "x"})
+    return WriterSettings(chosen.models, chosen.planner, chosen.run)
 
 
 @pytest.fixture(autouse=True)

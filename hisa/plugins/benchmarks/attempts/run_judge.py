@@ -115,9 +115,8 @@ async def classify(
     async with open_models(
         with_judge(settings.models), settings.planner, lambda _: None, budget, Ledger()
     ) as models:
-        judge = replace(
-            _judge(settings.models, models, 1, sees=settings.planner.sees), classes=classes
-        )
+        judge = _judge(settings.models, models, 1, sees=settings.planner.sees)
+        judge = replace(judge, classes=classes)
         return next(filter(None, [await _classified(run, judge) for run in runs]), "")
 
 

@@ -74,7 +74,6 @@ def explore(
     """
     import asyncio
 
-    from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explored_numbers import report
@@ -82,18 +81,14 @@ def explore(
     from hisa.plugins.synthesis.graph_page import write_graph
     from hisa.plugins.synthesis.subject import load_subject
 
-    file, options = ctx.meta["hisa.settings"]
-    settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
-    if not settings.environment.throw_away:
-        reason = f"{settings.environment.kind!r} keeps what exploring does to it"
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    if not machine.throw_away:
+        reason = f"{machine.kind!r} keeps what exploring does to it"
         raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
     exploration = Exploration.create(out, load_subject(subject))
-    session, stopped = (
-        Session(exploration, settings.environment, settings.tasks, minutes, transitions),
-        False,
-    )
+    session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:
-        asyncio.run(_explore_with(session, workers, settings, how, quiet=as_json))
+        asyncio.run(_explore_with(session, workers, ctx.obj, how, quiet=as_json))
     except KeyboardInterrupt:
         stopped = True
     finally:

@@ -50,15 +50,12 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
-    from hisa.config import load
     from hisa.plugins.synthesis.exploration import Exploration
 
-    file, assignments = ctx.meta["hisa.settings"]
-    settings = load(file, assignments, overrides={"environment": {"kind": env}} if env else {})
-    if not settings.environment.throw_away:
-        kind = settings.environment.kind
-        raise UsageError(f"{kind!r} keeps what each proof does to it", fix="--env desktop")
-    queue = Queue(Exploration.open(folder), settings.environment, settings.tasks, quiet=as_json)
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    if not machine.throw_away:
+        raise UsageError(f"{machine.kind!r} keeps what each proof does to it", fix="--env desktop")
+    queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks, quiet=as_json)
     status = _run(queue, folder, how)
     summary = sums(queue.proofs, len(queue.candidates))
     if as_json:

@@ -50,17 +50,14 @@ class Collection:
                     append_record(file, self.runs[one.id])
 
     async def grade(
-        self,
-        settings: WriterSettings | None,
-        say: Callable[[str], object],
-        limit: int | None = None,
+        self, model: WriterSettings | None, say: Callable[[str], object], limit: int | None = None
     ) -> list[Grade]:
         """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
 
         Each is written as it comes; ``say`` gets lines of progress, ``limit`` is of new grades.
         Raises: ConfigError, ModelUnavailable where the model cannot be opened.
         """
-        own = open_writer(settings, self.folder, Ledger(), "judge") if settings else nullcontext()
+        own = open_writer(model, self.folder, Ledger(), "judge") if model else nullcontext()
         with closing(AppendOnlyFile(self.folder / "grades.jsonl")) as file:
             async with own as judge:
                 name = judge.model.name if judge else RULES
