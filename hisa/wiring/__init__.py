@@ -48,6 +48,7 @@ from hisa.state.guards import HeldActs
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tools.person import Person
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
 from hisa.wiring.decision_parts import open_policy, open_toolbox, scaled
@@ -62,7 +63,7 @@ from hisa.wiring.leads import Leads
 from hisa.wiring.memo import without_groundings
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
 from hisa.wiring.secret_parts import open_secrets
-from hisa.wiring.tool_parts import open_registry, open_served_tools
+from hisa.wiring.tool_parts import allowed_tools, open_served_tools
 
 __all__ = [
     "Listener",
@@ -159,12 +160,10 @@ class _Opening:
             settings=settings.model_dump(mode="json"),
         )
         own = state if isinstance(state, HierarchicalState) else None
-        registry = open_registry(
-            settings.tools,
-            emit,
+        registry = ToolRegistry(
+            allowed_tools(settings.tools, (*self._parts.tools, *served)),
             capabilities=environment.capabilities,
-            inquire=hooking.inquire,
-            more=(*self._parts.tools, *served),
+            person=Person(hooking.inquire, emit=emit) if hooking.inquire else None,
             withdrawn=own.withdrawn if own else lambda: None,
         )
         policy = await open_policy(settings, environment, self._parts.decisions)

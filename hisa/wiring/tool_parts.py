@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
@@ -10,12 +10,11 @@ from hisa.config import ToolSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.protocols import Emit, ToolCall
+from hisa.protocols import Emit
 from hisa.tools.base import BaseTool
-from hisa.tools.person import Inquire, Person
-from hisa.tools.registry import ToolRegistry, discover
+from hisa.tools.registry import discover
 
-__all__ = ["allowed_tools", "open_registry", "open_served_tools"]
+__all__ = ["allowed_tools", "open_served_tools"]
 
 
 def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
@@ -66,30 +65,3 @@ async def open_served_tools(
         open_tools = announced.load()
     async with open_tools(servers, note, reserved=reserved) as tools:
         yield tools
-
-
-def open_registry(
-    settings: ToolSettings,
-    emit: Emit,
-    *,
-    capabilities: Iterable[str],
-    inquire: Inquire | None = None,
-    more: Iterable[BaseTool] = (),
-    withdrawn: Callable[[], ToolCall | None] = lambda: None,
-) -> ToolRegistry:
-    """The tools of one run.
-
-    Args:
-        settings: which are allowed.
-        emit: gets the tools' events.
-        capabilities: of the run's environment.
-        inquire: asks a person; None: nobody can be asked.
-        more: tools of this run alone.
-        withdrawn: tells the call that is not offered for this step.
-    """
-    return ToolRegistry(
-        allowed_tools(settings, more),
-        capabilities=capabilities,
-        person=Person(inquire, emit=emit) if inquire else None,
-        withdrawn=withdrawn,
-    )

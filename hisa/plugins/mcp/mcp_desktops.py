@@ -29,9 +29,10 @@ from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.decision_parts import open_policy, open_toolbox
 from hisa.wiring.secret_parts import open_secrets
-from hisa.wiring.tool_parts import open_registry
+from hisa.wiring.tool_parts import allowed_tools
 
 __all__ = ["ActOutcome", "KeptDesktops", "OpenedDesktop"]
 
@@ -248,7 +249,7 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
             )
         )
         machine = open_secrets(settings, log, emit).machine(environment)
-        registry = open_registry(settings.tools, emit, capabilities=machine.capabilities)
+        registry = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
         policy = await open_policy(settings, machine)
         toolbox = open_toolbox(registry, None, emit, policy=policy, ask=None)
         settle = settings.environment.settle

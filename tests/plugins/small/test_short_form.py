@@ -29,8 +29,9 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.planner_kind import PlannerKind, choose_planner
-from hisa.wiring.tool_parts import open_registry
+from hisa.wiring.tool_parts import allowed_tools
 from tests.grounder.scenes import element, scene
 
 TASK = Task("t", 'Enter "Ada" as the name and press Save.')
@@ -187,7 +188,7 @@ async def planned(replies: Sequence[str], short: ShortForm) -> tuple[list[Event]
     events: list[Event] = []
     left = iter(replies)
     model = FunctionModel(lambda request: next(left))
-    tools = open_registry(Settings().tools, events.append, capabilities=("elements",), inquire=None)
+    tools = ToolRegistry(allowed_tools(Settings().tools), capabilities=("elements",))
     marks = short._listing
     assert isinstance(marks, BriefMarks)
     planner = GlobalPlanner(

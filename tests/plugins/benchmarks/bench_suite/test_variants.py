@@ -16,7 +16,8 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel
-from hisa.wiring.tool_parts import open_registry, open_served_tools
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.tool_parts import allowed_tools, open_served_tools
 from tests.state.scene import IMAGE, TASK, click, look, tool
 
 
@@ -78,7 +79,7 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
     seen = replace(look(), windows=(calc,))
     registries = {
-        name: open_registry(settings(name).tools, emit=lambda _: None, capabilities=("execute",))
+        name: ToolRegistry(allowed_tools(settings(name).tools), capabilities=("execute",))
         for name in expand(["api-gui"])
     }
     assert "calc_" in registries["full"].offer(TASK, seen)
