@@ -18,7 +18,7 @@ from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_
 from hisa.machine.plugins import points as entry_points
 
 if TYPE_CHECKING:
-    from hisa.config import EnvironmentSettings, Settings
+    from hisa.config import EnvironmentSettings, ModelsSettings, Settings
 
 __all__ = ["doctor"]
 
@@ -51,7 +51,7 @@ def _added() -> Iterator[Finding]:
                     yield Finding(group, point.name, True, False, f"of package {source(point)}")
 
 
-def _models_here(settings: Settings) -> Iterator[Finding]:
+def _models_here(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields what a package that runs models on this machine says of them."""
     point = plugins.find("commands", "doctor.models")
     if point is not None and not plugins.is_left_out(point):
@@ -111,7 +111,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         *packages,
         *models(settings.models),
         places(settings.grounder, settings.models),
-        *_models_here(settings),
+        *_models_here(settings.models),
         *_plugins(),
         *_added(),
         *_guests(machine),

@@ -69,12 +69,10 @@ def find_pattern(store: VectorStore, prefix: str) -> Pattern:
 
 
 def _as_dict(pattern: Pattern, **more: object) -> dict[str, Any]:
-
     return asdict(pattern) | more
 
 
 def _when(seconds: float) -> str:
-
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else ""
 
 

@@ -53,7 +53,7 @@ def resume(
 
         go_on = announced("runs.resume.best", f"run {run_id!r}")
         limits = (max_steps, budget_usd)
-        return int(go_on(run_id, settings, as_json=as_json, limits=limits))
+        return int(go_on(run_id, settings.run, as_json=as_json, limits=limits))
     from rich.console import Console
 
     from hisa.cli.episode import RunOutput

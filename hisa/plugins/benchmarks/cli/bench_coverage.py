@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import click
 from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings, TaskSettings
+    from hisa.config import TaskSettings
     from hisa.plugins.benchmarks.tasks.coverage import LoadedFile
     from hisa.plugins.benchmarks.tasks.readiness import Lack, Lacking
 
@@ -87,14 +87,18 @@ def _folder(place: str) -> Path:
 
 
 def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    import asyncio
+
     from hisa.config import load
+    from hisa.plugins.benchmarks.bench.ready_tasks import machine_lacks
     from hisa.plugins.benchmarks.tasks.coverage import coverage as count
     from hisa.plugins.benchmarks.tasks.coverage import load_folder
 
     overrides = {"environment": {"kind": options["env"]}} if options["env"] else {}
     settings = load(*given, overrides=overrides)
     files = load_folder(folder, settings.tasks)
-    machine = None if options["no_machine"] else _machine(settings, files)
+    tasks = [file.task for file in files if file.task is not None]
+    machine = None if options["no_machine"] else asyncio.run(machine_lacks(settings, tasks))
     found = [(file, _lacks(file, settings.tasks, machine)) for file in files]
     unusable = {str(file.path): file.reason for file in files if not file.usable}
     return {
@@ -112,15 +116,6 @@ def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str
         "unusable": unusable,
         "rows": [asdict(row) for row in count(folder)],
     }
-
-
-def _machine(settings: Settings, files: Sequence[LoadedFile]) -> Lacking:
-    import asyncio
-
-    from hisa.plugins.benchmarks.bench.ready_tasks import machine_lacks
-
-    tasks = [file.task for file in files if file.task is not None]
-    return asyncio.run(machine_lacks(settings, tasks))
 
 
 def _lacks(file: LoadedFile, settings: TaskSettings, machine: Lacking | None) -> list[Lack]:

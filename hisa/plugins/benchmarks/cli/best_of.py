@@ -22,7 +22,7 @@ from hisa.cli.episode import (
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
-from hisa.config import EnvironmentSettings, Settings
+from hisa.config import EnvironmentSettings, RunSettings, Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.announced import announced
@@ -82,7 +82,7 @@ def require_own_machines(settings: EnvironmentSettings) -> None:
 
 
 def resume_attempts(
-    name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]
+    name: str, settings: RunSettings, *, as_json: bool, limits: tuple[object, ...]
 ) -> int:
     """Go on with several attempts at a task; returns the exit code.
 
@@ -99,9 +99,9 @@ def resume_attempts(
         raise UsageError(
             f"{name!r} are several attempts: they have the limits of their first one, or they "
             "could not be compared",
-            fix=command_in(settings.run.folder.expanduser(), f"resume {name}"),
+            fix=command_in(settings.folder.expanduser(), f"resume {name}"),
         )
-    with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
+    with AttemptGroup.reopen(find_group(name, settings.folder.expanduser())) as group:
         return go_on(group, as_json=as_json)
 
 

@@ -115,14 +115,13 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
     """
     kind, colon, chance = name.partition(":")
     if kind in _BEHIND and colon:
-        changed = _changed(settings, kind=_BEHIND[kind])
-        picks = kind == "cascade+choice"
+        picks, wanted = kind == "cascade+choice", _BEHIND[kind]
         model = _stand_in(name, chance, seed=settings.run.seed)
-        async with _simulated(name, model, changed, picks=picks) as way:
+        async with _simulated(name, model, settings, kind=wanted, picks=picks) as way:
             yield way
     elif name in ("vision", "cascade", "choice", "settings"):
         wanted = settings.grounder.kind if name == "settings" else name
-        async with _with_models(name, _changed(settings, kind=wanted), {}) as way:
+        async with _with_models(name, settings, {}, kind=wanted) as way:
             yield way
     elif name in WAYS:
         if name == "ocr":  # without a reader it would refuse everything, and look like bad reading
@@ -142,10 +141,6 @@ _BEHIND = {
     "cascade+choice": "cascade",
 }
 """Kinds of grounders by the ways with a stand-in."""
-
-
-def _changed(settings: Settings, **changes: str) -> Settings:
-    return settings.model_copy(update={"grounder": settings.grounder.model_copy(update=changes)})
 
 
 def _elements(name: str, settings: GrounderSettings) -> Way:
@@ -183,11 +178,11 @@ def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
 
 @asynccontextmanager
 async def _simulated(
-    name: str, model: SimulatedModel, settings: Settings, *, picks: bool
+    name: str, model: SimulatedModel, settings: Settings, *, kind: str, picks: bool
 ) -> AsyncIterator[Way]:
     own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-    changed = _changed(settings, format="gta1")
-    async with _with_models(name, changed, own, hear=model.hear, picks=picks) as way:
+    wanted = {"kind": kind, "format": "gta1"}
+    async with _with_models(name, settings, own, hear=model.hear, picks=picks, **wanted) as way:
         way.aim = lambda target, look: model.aim(
             f"{target.screen.name}\0{target.description}", target.region, look
         )
@@ -202,6 +197,7 @@ async def _with_models(
     *,
     hear: Callable[[Event], None] = lambda _: None,
     picks: bool = False,
+    **changes: str,
 ) -> AsyncIterator[Way]:
     spent, clock = Totals(), ReadingClock()
 
@@ -218,7 +214,8 @@ async def _with_models(
     async with models:
         seer = models.profiles.get("grounder")
         picker = models.profiles["planner"] if picks else None
+        wanted = settings.grounder.model_copy(update=changes)
         grounder = build_grounder(
-            settings.grounder, settings.models, models, emit, seer=seer, picker=picker, read=clock
+            wanted, settings.models, models, emit, seer=seer, picker=picker, read=clock
         )
         yield Way(name, grounder, clock=clock, spent=spent)
