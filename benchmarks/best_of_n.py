@@ -38,8 +38,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hisa
 from benchmarks.machine import machine
-from hisa.agent import Agent
 from hisa.config import Settings, load
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
@@ -171,9 +171,9 @@ async def _run(suite: Suite, task: Task, own: Mapping[Any, Model], kind: str, fo
     async with AsyncExitStack() as stack:
         environment = await stack.enter_async_context(suite.open())
         log = stack.enter_context(RunLog.create(folder, task))
-        own_agent = Agent(own, environment=environment, settings=settings)
-        async with own_agent.open(task, log) as agent:
-            result = await agent.run(task)
+        agent = hisa.Agent(own, settings=settings, environment=environment)
+        async with agent.open(task, log) as loop:
+            result = await loop.run(task)
     return Made(attempt_facts(load_run(log.folder)), result.success, kind, task.instruction)
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import cast
 
 from benchmarks.machine import machine
 from hisa.actions import Click, Move, parse, presses
@@ -25,8 +24,7 @@ from hisa.events import Event
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.protocols import GroundedCall, Held, StateView, Task, ToolCall
-from hisa.runs.log import RunLog
+from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
@@ -85,31 +83,36 @@ async def gaps(
     return [1000 * (float(pressed) - start) for pressed, start in zip(told, began, strict=True)]
 
 
-async def costs(desktop: DesktopEnvironment, count: int, folder: Path) -> list[float]:
+async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
     """Milliseconds that each later press of a call adds, over the same call made blindly."""
     source = "; ".join(f"pyautogui.click({at.x:g}, {at.y:g})" for at in PLACES[::2])
     actions = parse(source)
-    registry = ToolRegistry([Tool(gui_action)])
-    held = HeldActs(ElementsReader(desktop, emit=_tell_nobody))
-    task = Task("press", "Press.")
-    log = RunLog.create(folder, task)
-    runs = [Run(task, desktop, registry, log, Hooks(hooks)) for hooks in ([held], [])]
+    registry, nothing = ToolRegistry([Tool(gui_action)]), cast(Recorder, _Nothing())
+    guard = HeldActs(ElementsReader(desktop, emit=_Nothing().emit))
+    ways = [
+        Run(Task("clicks", source), desktop, registry, nothing, hooks)
+        for hooks in (Hooks([guard]), Hooks())
+    ]
     call = GroundedCall(ToolCall("", "gui_action", source), source, actions)
     added = []
     for _ in range(count):
         seconds = []
-        for run in runs:
+        for run in ways:
             look = await desktop.observe(elements=True)
             started = time.monotonic()
-            outcome = await make_calls(Step(1, run, look, StateView(), grounded=call), settle=3.0)
+            step = Step(1, run, look, StateView(), grounded=call)
+            outcome = await make_calls(step, settle=3.0)
             seconds.append(time.monotonic() - started)
             assert outcome.ok, outcome.error
         added.append(1000 * (seconds[0] - seconds[1]) / (len(presses(actions)) - 1))
     return added
 
 
-def _tell_nobody(_: Event) -> None:
-    pass
+class _Nothing:
+    """A log that keeps nothing."""
+
+    def emit(self, event: Event, /) -> None:
+        pass
 
 
 async def measured(count: int) -> None:
@@ -120,8 +123,7 @@ async def measured(count: int) -> None:
             await asyncio.sleep(2.0)
             found = await gaps(desktop, count, stock=stock)
             later = await gaps(desktop, count, stock=stock, later=True)
-            with tempfile.TemporaryDirectory() as folder:
-                added = await costs(desktop, max(1, count // 5), Path(folder))
+            added = await costs(desktop, max(1, count // 5))
         way = "a picture before the act (stock routes)" if stock else "compared by HiSA's guest"
         print(f"{way}: {_spread(found)}")
         print(f"  a later press of a call: {_spread(later)}")

@@ -129,7 +129,7 @@ async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
             log=log,
         )
         agent.begin(task)
-        observation = await environment.observe()
+        observation: Observation | None = await environment.observe()
         times = []
         for number in range(1, STEPS + 1):
             log.step = number

@@ -114,7 +114,7 @@ async def decide(world: World, way: str, number: int, seed: int, totals: Totals)
     planner: Planner = inner
     if (scaling := WAYS[way]) is not None:
         memo = MemoGrounder(Finder())
-        sampler = Sampler(inner, memo, temperature=0.7, emit=events.append)
+        sampler = Sampler(inner, memo.resolve, temperature=0.7, emit=events.append)
         judge = Judge(model, emit=events.append)
         planner = ScaledPlanner(
             inner, sampler, judge, emit=events.append, samples=K, scaling=scaling

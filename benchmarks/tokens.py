@@ -178,7 +178,7 @@ async def drive(model: Model, steps: int, folder: Path) -> None:
             log=log,
         )
         agent.begin(TASK)
-        observation = await environment.observe()
+        observation: Observation | None = await environment.observe()
         for number in range(1, steps + 1):
             log.step = number
             observation, _ = await agent.do_step(observation)

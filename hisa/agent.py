@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from hisa.agent_parts import AgentModel, chosen_settings, own_models, own_tools, require_part
 from hisa.config import Settings, load
 from hisa.environments.confirm import Ask
 from hisa.environments.open_environment import open_environment
@@ -49,6 +48,7 @@ from hisa.text.safe_text import safe_line
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire
 from hisa.wiring import Listener, RunParts, open_loop
+from hisa.wiring.agent_parts import AgentModel, chosen_settings, own_models, own_tools, require_part
 
 __all__ = ["Agent", "RunResult", "run", "run_sync", "unless_refused"]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from hisa.actions import Action
 from hisa.errors import HisaError, HookFailed
@@ -48,6 +48,7 @@ Moment = Literal[
     "after_step",
     "on_end",
 ]
+_Methods: TypeAlias = "tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]"
 
 
 @dataclass(eq=False)
@@ -63,6 +64,8 @@ class Run:
     state: StateManager | None = None
     """None: nobody abstracts what is done, as where a client acts by itself."""
     max_steps: int = 50
+    step: Step | None = None
+    """The present step; None before the first one."""
     result: Result | None = None
     """How it ended; None until then, and for a run that a defect ended."""
 
@@ -90,6 +93,8 @@ class StepAction:
     """How often it was tried and not done, because the screen changed before."""
     changed: str = ""
     """What was no longer as on the look when it was tried last."""
+    executed: bool = False
+    """Whether its tool was called; False too where a hook said what came of it."""
     outcome: Outcome | None = None
     """What came of it; None before it was done. Where a hook sets it before, it is not done."""
 
@@ -116,16 +121,18 @@ class Step:
     before: Observation | None = None
     """The look that the step is judged from; a hook may replace it until the step is abstracted."""
     after: Observation | None = None
+    """The look after it. `Hook.after_step` may set None: the next step looks anew."""
     line: str = ""
     """Its line in the planner's history."""
     events: list[Event] = field(default_factory=list)
     planning: asyncio.Task[ToolCall] | None = None
-    """The planner at work; a hook may cancel it, and the step fails with ``interrupted``."""
+    """The planner at work; a hook may cancel it, and the step fails with ``interrupted``, unless
+    the planner answers the cancelling with a call."""
     interrupted: str = ""
 
     @property
     def task(self) -> Task:
-        """What the agent is to do."""
+        """The task of the run."""
         return self.run.task
 
     @property
@@ -158,6 +165,10 @@ class Hook:
         """Returns the machine as everybody else sees it: for what must see every byte."""
         return environment
 
+    def at_task(self, environment: Environment) -> Environment:
+        """Returns the machine as the task's set-up and check see it: they act besides the agent."""
+        return environment
+
     async def on_start(self, run: Run) -> None:
         """Comes before the machine is brought to the task's initial state, or the run goes on."""
 
@@ -174,7 +185,7 @@ class Hook:
         """Comes after each action that was done, with its outcome."""
 
     async def after_step(self, step: Step) -> None:
-        """Comes once the step has its line."""
+        """Comes once the step has its line and is done, however long this takes."""
 
     async def on_end(self, run: Run) -> None:
         """Comes once the run has its score, before anything is learned from it."""
@@ -191,7 +202,7 @@ class Hooks:
     def __init__(self, hooks: Iterable[Hook] = (), *, emit: Emit = lambda _: None) -> None:
         self._hooks = list(hooks)
         self._emit = emit
-        self._at: dict[Moment, tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]] = {}
+        self._at: dict[Moment, _Methods] = {}
 
     def __iter__(self) -> Iterator[Hook]:
         return iter(self._hooks)
@@ -212,7 +223,7 @@ class Hooks:
         self._at = {}
 
     async def call(self, moment: Moment, *records: Any, again: bool = False) -> None:
-        """Call the hooks that have a method for a moment, in order.
+        """Call the hooks that have a method for a moment, in order; one that joins meanwhile too.
 
         Args:
             moment: the name of the method.
@@ -223,23 +234,30 @@ class Hooks:
             HisaError: from a hook, as it is.
             HookFailed: from a hook that fails in another way; it names the hook.
         """
-        for hook, method in self._methods(moment):
-            if again and not hook.every_try:
-                continue
-            try:
-                await method(*records)
-            except Exception as error:
-                if hook.watches:
-                    self.remove(hook)
-                    text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
-                    self._emit(Noted(where="hooks", text=text))
+        known: _Methods = ()
+        while (methods := self._methods(moment)) is not known:
+            for hook, method in methods:
+                if (hook, method) in known or (again and not hook.every_try):
                     continue
-                if isinstance(error, HisaError):
-                    raise
-                text = f"hook {name_of(hook)!r} failed in {moment}: {type(error).__name__}: {error}"
-                raise HookFailed(text) from error
+                try:
+                    await method(*records)
+                except Exception as error:  # noqa: BLE001 - a hook may raise anything
+                    self._take_failure(hook, moment, error)
+            known = methods
 
-    def _methods(self, moment: Moment) -> tuple[tuple[Hook, Callable[..., Awaitable[None]]], ...]:
+    def _take_failure(self, hook: Hook, moment: Moment, error: Exception) -> None:
+        """Leave out a hook that only watches; the run ends with the error of any other."""
+        if hook.watches:
+            self.remove(hook)
+            text = f"{name_of(hook)} failed in {moment} and watches no more: {error}"
+            self._emit(Noted(where="hooks", text=text))
+        elif isinstance(error, HisaError):
+            raise error
+        else:
+            text = f"hook {name_of(hook)!r} failed in {moment}: {type(error).__name__}: {error}"
+            raise HookFailed(text) from error
+
+    def _methods(self, moment: Moment) -> _Methods:
         if moment not in self._at:
             own = getattr(Hook, moment)
             self._at[moment] = tuple(

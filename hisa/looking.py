@@ -41,10 +41,12 @@ class Looker:
         """What each phase of the present step took."""
         self._looked_at = -float("inf")
 
-    async def refresh(self, look: Observation) -> Observation:
+    async def refresh(self, look: Observation | None) -> Observation:
         """The look itself, or a new one where it is old or windows came or went."""
         old = _now() - self._looked_at > self.stale
-        return await self.see() if old or await self._other_windows(look) else look
+        if look is None or old or await self._other_windows(look):
+            return await self.see()
+        return look
 
     async def look_after_plan(self, before: Observation) -> Observation:
         """The look that a step is judged from: what came while it was planned is not its doing."""
@@ -90,7 +92,7 @@ class Looker:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count what is done inside as time of a phase."""
+        """Add the time of what is done inside to that of a phase."""
         started = time.monotonic()
         try:
             yield

@@ -170,7 +170,7 @@ class Loop(Looker):
             await self.environment.reset()  # 1: the initial state and the first screenshot
             run.task = await self.scorer.prepare(run.task, self.environment)
             await self.state.recall(run.task)  # 2: patterns and SOPs, made into advice
-        observation = await self.see()
+        observation: Observation | None = await self.see()
         self._acted = ActingTime.from_now()
         while self.log.step < self.max_steps:
             self.log.step += 1
@@ -181,12 +181,12 @@ class Loop(Looker):
                 return _Ending("ended", reason)
         return _Ending("max_steps", f"{self.max_steps} steps without termination")
 
-    async def do_step(self, before: Observation) -> tuple[Observation, Outcome]:
+    async def do_step(self, before: Observation | None) -> tuple[Observation | None, Outcome]:
         """Steps 3 to 6 of the paper: plan, ground, act, abstract, refine."""
         self.seconds = {}
         before = await self.refresh(before)  # a planner is told that it looks at now
         step = self._step = Step(self.log.step, self._run, before, self.state.view(before))
-        step.before = before
+        step.before, self._run.step = before, step
         step.outcome = outcome = await self._plan_and_act(step)
         step.after = step.before if outcome.ends else await self.see()
         assert step.grounded is not None, "every step has a call, if none was usable an empty one"
@@ -195,9 +195,10 @@ class Loop(Looker):
         if not outcome.ends:  # 5, and 6 every N steps
             with self.phase("refine"):
                 await self.state.refine_if_due(step.task)
-        await self.hooks.call("after_step", step)
         self.log.emit(StepFinished(seconds=self.seconds))
-        self._begun, self._step = True, None
+        self._begun = True
+        await self.hooks.call("after_step", step)  # which may wait: the step is done by then
+        self._step = None
         return step.after, step.outcome
 
     async def _plan_and_act(self, step: Step) -> Outcome:

@@ -28,22 +28,27 @@ _TRIES = 3
 
 
 async def plan_call(step: Step, planner: Planner) -> ToolCall:
-    """The planner's call; a hook may interrupt it.
+    """The planner's call; a hook may interrupt it, and the planner may answer that with a call.
 
     Raises:
         ActionRefused: a hook did, and says why.
         InvalidReply, ModelUnavailable, BudgetExceeded: from the planner.
     """
+    own = asyncio.current_task()
+    assert own is not None, "a run is a task"
+    stops = own.cancelling()
     step.planning = asyncio.ensure_future(planner.plan(step.task, step.look, step.view))
     try:
-        return await step.planning
+        call = await step.planning
     except asyncio.CancelledError:
-        own = asyncio.current_task()
-        if not step.interrupted or (own is not None and own.cancelling()):
+        if not step.interrupted or own.cancelling() > stops:
             raise
         raise ActionRefused(step.interrupted) from None
     finally:
         step.planning = None
+    if own.cancelling() > stops:  # the planner caught what was to stop the run
+        raise asyncio.CancelledError
+    return call
 
 
 async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) -> GroundedCall:
@@ -113,7 +118,8 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
         except ScreenChanged as error:
             reason = str(error)
             break
-        step.run.log.emit(_acted(alone, outcome))
+        if not outcome.ok or any(a.executed for a in step.actions if a.whole is alone):
+            step.run.log.emit(_acted(alone, outcome))
         step.made.append(MadeCall(_as_found(alone, step.actions), outcome, look))
         reason = _reason_to_stop(alone, outcome, len(step.made))
         if reason or outcome.ends:
@@ -181,6 +187,7 @@ async def _act(step: Step, action: StepAction) -> Outcome:
     while action.outcome is None:
         await run.hooks.call("before_action", step, action, again=action.tries > 0)
         if action.outcome is None:
+            action.executed = True
             try:
                 action.outcome = await run.tools.execute(action.call, action.look, run.environment)
             except ScreenChanged as error:

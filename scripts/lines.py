@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 STEP = (
-    "agent.py", "conclusion.py", "protocols.py",
+    "loop.py", "looking.py", "sequence.py", "hooks.py", "conclusion.py", "protocols.py",
     "planner", "grounder", "state", "patterns", "models",
     "actions", "screen", "events", "outcomes", "errors.py",
 )  # fmt: skip

@@ -63,19 +63,22 @@ PLUGINS = (
         Part("offline", "a model made of rules:\nno key, no GPU"),
         Part("gguf", "a language model\nrun inside", 0.9),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
+        Part("guard", "policy, questions,\nsecrets", 0.9),
         Part("mcp", "tools of MCP servers,\nand HiSA as one", 0.95),
     ),
 )
 ROOMS = (
     (
         Part("cli", "one command per file", 1.25),
-        Part("api.py", "hisa.run from Python"),
+        Part("agent.py", "composed from Python"),
         Part("wiring", "makes an agent from settings", 1.25),
         Part("testing", "stand-ins, for tests only"),
     ),
     (
         Part("tasks", "sets up and scores", 1.2),
-        Part("agent.py", "the loop: 1 to 6, on one page", 1.4),
+        Part("loop.py", "the loop: 1 to 6, on one page", 1.4),
+        Part("sequence.py", "does a step's calls", 1.15),
+        Part("looking.py", "looks", 0.9),
         Part("conclusion.py", "scores, then learns", 1.15),
         Part("runs", "the log: all that happened", 1.4, step=6),
     ),
@@ -83,12 +86,13 @@ ROOMS = (
         Part("environments", "a look: picture,\nwindows, elements", 1.35, step=1),
         Part("planner", "the next call,\nin words", 0.95, step=2),
         Part("grounder", "where that is\non the screen", 1.1, step=3),
-        Part("tools", "does it, if the\npolicy allows", 0.95, step=4),
+        Part("tools", "does it, held to\nwhat was seen", 0.95, step=4),
         Part("state", "what changed,\nin one line", 0.95, step=5),
         Part("patterns", "lessons of runs,\nand house rules", 1.05),
     ),
     (
         Part("models", "any server of the OpenAI protocol", 1.25),
+        Part("hooks.py", "watch, refuse, wait", 1.0),
         Part("protocols.py", "the seams between the parts"),
         Part("events", "all that can happen in a run"),
         Part("config", "one tree of settings", 0.8),
@@ -104,7 +108,8 @@ ROOMS = (
 )
 ARROWS = {
     ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym"),
-    ("live", "benchmarks"), ("replay", "synthesis"),
+    ("live", "benchmarks"), ("replay", "synthesis"), ("live", "guard"), ("replay", "guard"),
+    ("synthesis", "guard"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hisa.agent import Result
 from hisa.cli.episode import exit_code, score_line
 from hisa.config import StateSettings
 from hisa.environments.transport.base import NoResponse
@@ -34,7 +33,7 @@ from hisa.events import (
     RunFinished,
     StepFinished,
 )
-from hisa.outcomes.endings import ExitStatus, is_success
+from hisa.outcomes.endings import ExitStatus, Result, is_success
 from hisa.plugins.benchmarks.tasks.judge import judged_by
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import (

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from hisa.machine.bounded_http import ResponseTooLong
-from hisa.machine.loopback import Address, LoopbackTransport
+from hisa.machine.loopback import LoopbackTransport, address_of
 
 BIG = bytes(range(256)) * 20_000
 
@@ -114,7 +114,7 @@ FIRST_A_WORD = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nX-A: b\
 async def test_an_exchange_reads_the_whole_answer_on_one_connection() -> None:
     transport = LoopbackTransport()
     async with server([whole(BIG), CHUNKED, FIRST_A_WORD]) as (url, seen):
-        address = Address(f"{url}/x")
+        address = address_of(f"{url}/x")
         big = await transport.exchange("POST", address, body=BIG)
         chunked = await transport.exchange("POST", address, body=b"x")
         empty = await transport.exchange("POST", address)
@@ -129,8 +129,8 @@ async def test_a_body_without_a_length_ends_where_the_server_hangs_up() -> None:
     transport = LoopbackTransport()
     answers = [b"HTTP/1.1 200 OK\r\n\r\nall of it", whole(b"2")]
     async with server(answers, keep=False) as (url, seen):
-        first = await transport.exchange("POST", Address(url), body=b"x")
-        second = await transport.exchange("POST", Address(url), body=b"x")
+        first = await transport.exchange("POST", address_of(url), body=b"x")
+        second = await transport.exchange("POST", address_of(url), body=b"x")
     await transport.aclose()
     assert (first.content, second.content, seen) == (b"all of it", b"2", [1, 2])
 
@@ -150,8 +150,8 @@ async def test_a_body_is_no_longer_than_it_may_be(answer: bytes) -> None:
     transport = LoopbackTransport()
     async with server([answer, whole(b"a" * 100)], keep=False) as (url, _):
         with pytest.raises(ResponseTooLong):
-            await transport.exchange("POST", Address(url), body=b"x", most=100)
-        assert len((await transport.exchange("POST", Address(url), body=b"x", most=100)).content)
+            await transport.exchange("POST", address_of(url), body=b"x", most=100)
+        assert len((await transport.exchange("POST", address_of(url), body=b"x", most=100)).content)
     await transport.aclose()
 
 
@@ -171,13 +171,13 @@ async def test_a_body_is_no_longer_than_it_may_be(answer: bytes) -> None:
 async def test_an_exchange_says_what_is_no_whole_answer(answer: bytes) -> None:
     async with server([answer], keep=False) as (url, _):
         with pytest.raises(httpx.RemoteProtocolError):
-            await LoopbackTransport().exchange("POST", Address(url), body=b"x")
+            await LoopbackTransport().exchange("POST", address_of(url), body=b"x")
 
 
 async def test_no_header_says_more_than_its_line() -> None:
     async with server([whole(b"")]) as (url, seen):
         with pytest.raises(httpx.LocalProtocolError, match="X-Step"):
             await LoopbackTransport().exchange(
-                "POST", Address(url), headers=[(b"X-Step", b"1\r\nA: b")]
+                "POST", address_of(url), headers=[(b"X-Step", b"1\r\nA: b")]
             )
     assert seen == []

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -36,8 +37,15 @@ from hisa.events import Event, Noted, PlanRejected
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.scene import Scene
+from hisa.hooks import Hook, name_of
 from hisa.machine import plugins
-from hisa.machine.plugins import ENTRY_POINT_GROUPS, announced_names, default_name, is_left_out
+from hisa.machine.plugins import (
+    ENTRY_POINT_GROUPS,
+    EntryPointGroup,
+    announced_names,
+    default_name,
+    is_left_out,
+)
 from hisa.models.announced import Announced, announced
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models, require_models
@@ -47,6 +55,7 @@ from hisa.plugins.benchmarks.cli.best_of import best_of
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.guard.policy_hook import PolicyHook
 from hisa.plugins.gym.gym_format import MINIWOB_TASKS
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Detachable, Task
@@ -58,6 +67,8 @@ from hisa.tasks.named import named_task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.testing import FakeEnvironment, ScriptedModel, tool_call
+from hisa.wiring.base import HookParts
+from hisa.wiring.hook_list import NEEDED, applied_hooks, open_hooks
 from hisa.wiring.tool_parts import open_served_tools
 from tests.grounder.scenes import call, scene
 from tests.models.support import Events, ask
@@ -158,10 +169,10 @@ def test_a_grounder_format_that_fails_is_named() -> None:
         open_format("nothing")
 
 
-# ---------------------------------------------------------------- supervisors
+# ---------------------------------------------------------------- hooks
 
 
-async def test_a_supervisor_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Path) -> None:
+async def test_a_hook_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Path) -> None:
     tree = {
         "patterns": {"enabled": False},
         "state": {"steps": "raw"},
@@ -182,8 +193,75 @@ async def test_a_supervisor_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_pat
     assert (result.status, result.steps) == ("ended", 1)
     assert result.message == "STOP lies in the run's folder"
     notes = [e.text for e in load_run(result.folder).events if isinstance(e, Noted)]
-    (broken,) = [text for text in notes if "broken_supervisor" in text]
+    (broken,) = [text for text in notes if "broken_hook" in text]
     assert "package 'hisa-example-broken'" in broken
+
+
+def hooks_of(tmp_path: Path, events: Events, **sections: Any) -> list[Hook]:
+    settings = Settings.model_validate({"patterns": {"enabled": False}, **sections})
+    with RunLog.create(tmp_path, Task("t", "x")) as log:
+        return open_hooks(HookParts(settings, log, events))
+
+
+NO_REMOVAL = {"policy": {"rules": [{"then": "deny", "command": "rm *"}]}}
+
+
+def test_no_package_takes_the_place_of_the_policy(tmp_path: Path) -> None:
+    hooks = hooks_of(tmp_path, Events(), **NO_REMOVAL)
+    (policy,) = [hook for hook in hooks if name_of(hook) == "policy"]
+    assert isinstance(policy, PolicyHook)
+    names = [name_of(hook) for hook in hooks]
+    assert names.index("StopFile") < names.index("policy")
+
+
+def test_a_run_that_needs_a_hook_that_fails_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where rules are set, or a person is to be asked, and the part that does so is broken."""
+    every = plugins.points
+
+    def broken(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
+        others = [p for p in every(group) if group != "hooks" or p.name not in NEEDED]
+        lame = [p for p in every("hooks") if p.name == "broken_hook"]
+        named = [EntryPoint(n, lame[0].value, "hisa.hooks") for n in NEEDED] if lame else []
+        return (*others, *named) if group == "hooks" else tuple(others)
+
+    monkeypatch.setattr(plugins, "points", broken)
+    for sections, reason in (
+        (NO_REMOVAL, "policy.rules"),
+        ({"run": {"confirm": "always"}}, "run.confirm = 'always'"),
+        ({"policy": {"sites": ["example.org"]}}, "policy.sites"),
+        ({"policy": {"dry_run": True}}, "policy.dry_run"),
+        ({"secrets": {"a": {"env": "A"}}}, "secrets"),
+    ):
+        with pytest.raises(PluginFailed, match=rf"needs a library.*; {re.escape(reason)} needs it"):
+            hooks_of(tmp_path, Events(), **sections)
+    hooks = hooks_of(tmp_path, Events())
+    settings = Settings.model_validate({"patterns": {"enabled": False}})
+    applied = applied_hooks(hooks, settings, FakeEnvironment())
+    assert not {name_of(hook) for hook in applied} & set(NEEDED), "nothing needs one there"
+    with pytest.raises(PluginFailed, match=r"needs a library.*policy\.defaults = 'auto' needs it"):
+        applied_hooks(hooks, settings, KeptForm())
+
+
+def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = plugins.points
+    monkeypatch.setattr(plugins, "points", lambda group: () if group == "hooks" else every(group))
+    with pytest.raises(ConfigError, match=r"brings the hook 'policy'.*policy\.rules needs it"):
+        hooks_of(tmp_path, Events(), **NO_REMOVAL)
+    assert [name_of(hook) for hook in hooks_of(tmp_path, Events())] == ["policy", "confirm"]
+    with pytest.raises(ConfigError, match=r"policy\.defaults = 'auto' needs it"):
+        applied_hooks(hooks_of(tmp_path, Events()), Settings(), KeptForm())
+
+
+class KeptForm(FakeEnvironment):
+    """Somebody's own machine: not thrown away."""
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return super().capabilities - {"throw_away"}
 
 
 # ---------------------------------------------------------------- planners
@@ -305,7 +383,7 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert point.step == 1
     chosen = Settings.model_validate(point.settings)
     with RunLog.reopen(result.folder) as log:
-        environment, how, _ = await reattach_or_replay(chosen, log, point, lambda _: None)
+        environment, how, _ = await reattach_or_replay(chosen, log, point)
     assert how == "reattached"
     assert isinstance(environment, FakeEnvironment)
     assert environment.acted == []
@@ -337,11 +415,11 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     point = resume_point(load_run(result.folder))
     assert point.desktop == {"run": result.folder.name}
     with RunLog.reopen(result.folder) as log:
-        environment, how, why = await reattach_or_replay(settings, log, point, lambda _: None)
+        environment, how, why = await reattach_or_replay(settings, log, point)
         assert (how, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
         assert isinstance(parked, Detachable)
         await parked.detach()
-        environment, how, _ = await reattach_or_replay(settings, log, point, lambda _: None)
+        environment, how, _ = await reattach_or_replay(settings, log, point)
     assert how == "reattached"
     assert environment is parked
 
@@ -633,6 +711,10 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     assert {"private desktops", "systems of profiles", "isolation"} <= {
         name for area, name in found if area == "machine"
     }
+    order = found["hooks", "order"]["detail"].split(", ")
+    assert order.index("stop_file") < order.index("held_acts") < order.index("policy")
+    assert order.index("policy") < order.index("confirm")
+    assert "needs a library" in found["hooks", "broken_hook"]["detail"]
     broken = found["metrics", "broken_metric"]
     assert not broken["ok"]
     assert not broken["needed"]

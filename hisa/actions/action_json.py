@@ -29,8 +29,7 @@ def _json_value(value: object) -> object:
         case Slot():
             raise ValueError(f"{value!r} is not filled; resolve it first")
         case Point(space="screen"):
-            x, y = value.rounded()
-            return {"x": x, "y": y}
+            return {"x": round(value.x), "y": round(value.y)}
         case Point():
             raise ValueError(f"{value!r} is not in screen space; convert it first")
         case tuple():

@@ -39,6 +39,9 @@ class ToolCall:
     """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
     note: str | None = None
     """What is to be kept for later; None: nothing new, empty: nothing any more."""
+    by_program: bool = False
+    """Whether a stored program makes it: its places are pixels of the picture, which are known,
+    and no model writes of it."""
 
     @property
     def sequence(self) -> tuple[ToolCall, ...]:

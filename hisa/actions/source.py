@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Literal, assert_never
 
 from hisa.actions import values
@@ -180,6 +181,7 @@ def _from_call(call: Call) -> Iterable[Action]:
     )
 
 
+@lru_cache(maxsize=256)
 def parse(source: str) -> tuple[Action, ...]:
     """PyAutoGUI source as actions; points are in image space. Nothing is executed.
 
@@ -292,8 +294,7 @@ def _place(target: Target | None) -> tuple[str, ...]:
         case Slot():
             return "X_COORD_2", "Y_COORD_2"
         case Point():
-            x, y = target.rounded()
-            return str(x), str(y)
+            return str(round(target.x)), str(round(target.y))
 
 
 def _line(name: str, *args: str, **options: object) -> str:

@@ -51,6 +51,18 @@ def _added() -> Iterator[Finding]:
                     yield Finding(group, point.name, True, False, f"of package {source(point)}")
 
 
+def _hooks(settings: Settings) -> Iterator[Finding]:
+    """Yields the order of hooks, and those that the settings need and that nobody brings."""
+    from hisa.wiring.hook_list import NEEDED, hook_names, may_need
+
+    names = hook_names()
+    yield Finding("hooks", "order", True, False, ", ".join(("those given in Python", *names)))
+    for name in NEEDED:
+        if name not in names and may_need(name, settings):
+            lacking = "no installed package brings it, and a run that needs it does not begin"
+            yield Finding("hooks", name, False, True, lacking, "pip install --upgrade hisa-agent")
+
+
 def _models_here(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields what a package that runs models on this machine says of them."""
     point = plugins.find("commands", "doctor.models")
@@ -113,6 +125,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         places(settings.grounder, settings.models),
         *_models_here(settings.models),
         *_plugins(),
+        *_hooks(settings),
         *_added(),
         *_guests(machine),
         *(announced("doctor.grounder", "--grounder")(settings) if points else []),

@@ -17,7 +17,7 @@ from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
 from hisa.wiring import note_writer
-from hisa.wiring.secret_parts import open_secrets
+from hisa.wiring.border import border_of
 
 __all__ = [
     "ResumeMethod",
@@ -150,8 +150,7 @@ async def reattach_or_replay(
     if not point.step:
         return environment, "fresh", ""
     try:
-        secrets = open_secrets(settings, log, log.emit)
-        guarded = secrets.machine(environment)
+        guarded = border_of(environment, settings, log)
         await TaskScorer(settings=settings.tasks).prepare(point.task, guarded)
         count = await replay(point.acts, guarded, settle=settings.environment.settle)
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -13,15 +14,13 @@ import click
 
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import json_option, print_json, say
-from hisa.cli.tools_check import check_tools
-from hisa.cli.tools_run import run_tool
 from hisa.errors import UsageError
 from hisa.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from hisa.tools.base import BaseTool
 
-__all__ = ["tools"]
+__all__ = ["refuse_path", "tools"]
 
 _MANY = 40
 """Tools above which the list without a pattern names each toolkit on one line: more do not fit on
@@ -45,10 +44,6 @@ def tools() -> None:
     hisa tools check word_count
     hisa tools run word_count path=/etc/os-release
     """
-
-
-for _command in (check_tools, run_tool):
-    tools.add_command(_command)
 
 
 @tools.command("ls")
@@ -155,12 +150,18 @@ def _row(tool: BaseTool, width: int, *, alone: bool) -> str:
     return f"  {tool.name:<{width}}  {tool.summary.rstrip('.')}{f'  [{told}]' if told else ''}"
 
 
+def refuse_path(name: str) -> None:
+    """Raises UsageError where a path stands in a name's place."""
+    if "/" in name:
+        fix = f"hisa tools check {shlex.quote(name)} for a package's folder, or hisa tools ls"
+        raise UsageError(f"{name[:80]!r} is a path and no tool's name", fix=fix)
+
+
 @tools.command("show")
 @click.argument("name")
 @json_option
 def show_tool(name: str, as_json: bool) -> None:
     """Show one tool as models read it, or why it failed to load."""
-    from hisa.cli.tools_chosen import refuse_path
     from hisa.tools.registry import discover
 
     found, broken = discover()

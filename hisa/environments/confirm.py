@@ -1,31 +1,17 @@
-"""Asks a person before anything is done."""
+"""Asks a person about what is about to be done."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from hisa.actions import Action, to_source
-from hisa.actions.unchanged_look import require_unchanged
-from hisa.environments.wrapped import WrappedEnvironment
 from hisa.errors import ActionRefused
 from hisa.events import Confirmed
-from hisa.protocols import (
-    ActsWhereUnchanged,
-    CommandResult,
-    Emit,
-    Environment,
-    Held,
-    Lying,
-    TellsHidden,
-    TellsWhatLies,
-)
-from hisa.screen.geometry import Point
-from hisa.screen.observation import Observation
+from hisa.protocols import Emit
 
-__all__ = ["ActionKind", "Answer", "Ask", "ConfirmedEnvironment", "Question", "ask_person"]
+__all__ = ["ActionKind", "Answer", "Ask", "Question", "ask_person"]
 
 ActionKind = Literal["acts", "commands", "files", "safety", "policy"]
 """Kinds of what is asked for: pointer and keyboard, commands, written files, what a model's maker
@@ -76,94 +62,3 @@ async def ask_person(ask: Ask, question: Question, *, emit: Emit) -> Answer:
         said = f" and says “{answer.word}”" if answer.word else ""
         raise ActionRefused(f"a person refused this{said}: {what}")
     return answer
-
-
-class ConfirmedEnvironment(WrappedEnvironment):
-    """Another environment in which every act, command and written file is asked for first.
-
-    Where the person stops the run, `asyncio.CancelledError` is raised, as when it is interrupted.
-
-    Args:
-        inner: where it is done.
-        ask: who is asked.
-        emit: takes a `Confirmed` for each question.
-    """
-
-    def __init__(self, inner: Environment, *, ask: Ask, emit: Emit) -> None:
-        super().__init__(inner)
-        self._ask = ask
-        self._emit = emit
-        self._always: set[ActionKind] = set()
-
-    def unasked(self) -> Environment:
-        """The inner one, for what a person allowed already."""
-        return self._inner
-
-    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Not asked for: looking changes nothing."""
-        return await self._inner.observe(elements=elements, settle=settle)
-
-    async def look_everywhere(self) -> Observation:
-        """Not asked for: looking changes nothing."""
-        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
-        return await self._inner.look_everywhere()
-
-    async def lies_at(self, points: Sequence[Point], /) -> Lying:
-        """Not asked for: looking changes nothing."""
-        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
-        return await self._inner.lies_at(points)
-
-    async def act(self, actions: Sequence[Action], /) -> None:
-        """Ask, then act.
-
-        Raises:
-            ActionRefused: the person said no; nothing was done.
-        """
-        await self._allowed("acts", to_source(actions))
-        await self._inner.act(actions)
-
-    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
-        """Ask, then act if the screen is still as it was.
-
-        Raises:
-            ActionRefused: the person said no; nothing was done.
-            ScreenChanged: it is not; nothing was done.
-        """
-        await self._allowed("acts", to_source(actions))
-        if isinstance(self._inner, ActsWhereUnchanged):
-            await self._inner.act_where_unchanged(actions, held)
-        else:
-            require_unchanged(held, await self._inner.observe())
-            await self._inner.act(actions)
-
-    async def execute(
-        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
-    ) -> CommandResult:
-        """Ask, then run.
-
-        Raises:
-            ActionRefused: the person said no; nothing was run.
-        """
-        line = command if isinstance(command, str) else " ".join(command)
-        await self._allowed("commands", f"$ {line}")
-        return await self._inner.execute(command, timeout=timeout, limit=limit)
-
-    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """Not asked for: reading changes nothing."""
-        return await self._inner.read_file(path, limit=limit)
-
-    async def write_file(self, path: str, data: bytes, /) -> None:
-        """Ask, then write.
-
-        Raises:
-            ActionRefused: the person said no; nothing was written.
-        """
-        await self._allowed("files", f"write {len(data)} bytes to {path}")
-        await self._inner.write_file(path, data)
-
-    async def _allowed(self, action: ActionKind, what: str) -> None:
-        if action in self._always:
-            return
-        answer = await ask_person(self._ask, Question(action, what), emit=self._emit)
-        if answer.kind == "kind":
-            self._always.add(action)

@@ -91,7 +91,7 @@ class RuleEntered(EventBase):
 class Fingerprinted(EventBase):
     """What a task began from, after its set-up and before anything else.
 
-    The screen belongs to it and is not here: it is the `Observed` that follows.
+    The screen belongs to it and is not here: it is the `Observed` before it.
     """
 
     type: Literal["fingerprinted"] = "fingerprinted"

@@ -13,7 +13,7 @@ from hisa.grounder.belief import TAKEN, Belief
 from hisa.grounder.choice import Picker
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder
-from hisa.grounder.rating import Rating, rated_by
+from hisa.grounder.rating import Rating, rated
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.trust import POINTS_RIGHT
 from hisa.grounder.vision import Seer, Unreadable
@@ -124,7 +124,8 @@ class CascadeGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        rating = await rated_by(self._elements, description, observation, self._read)
+        found = await self._elements.answer(description, observation)
+        rating = await asyncio.to_thread(rated, description, observation, found, self._read)
         seconds = time.monotonic() - started
         place = rating.place
         self._emit(rating.event(description, sure=rating.is_sure, seconds=seconds))

@@ -16,7 +16,7 @@ from hisa.grounder.choice_lines import is_nameless, is_scrap, seen_lines
 from hisa.grounder.common import resolve, tried
 from hisa.grounder.elements import PARTIAL, ElementsGrounder, place_of
 from hisa.grounder.pick import BEHIND, Candidate
-from hisa.grounder.rating import Rated, Rating, rated_by
+from hisa.grounder.rating import Rated, Rating, rated
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.scene import READ, SHOWS_TEXT
 from hisa.grounder.trust import PICKS_RIGHT, Trust
@@ -229,13 +229,16 @@ class ChoiceGrounder:
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         started = time.monotonic()
-        rating = await rated_by(self._elements, description, observation, self._read)
-        place = rating.place
-        enough = place is not None and (place.score or 0.0) >= _ENOUGH
-        seconds = time.monotonic() - started
-        self._emit(rating.event(description, sure=enough, seconds=seconds))
-        if place is not None and enough:
+        found = await self._elements.answer(description, observation)
+        place = found if isinstance(found, Place) else None
+        if place is not None and (place.score or 0.0) >= _ENOUGH:
+            seconds, score = time.monotonic() - started, place.score
+            event = tried(description, "elements", "sure", place, score=score, seconds=seconds)
+            self._emit(event)
             return place
+        rating = await asyncio.to_thread(rated, description, observation, found, self._read)
+        seconds = time.monotonic() - started
+        self._emit(rating.event(description, sure=False, seconds=seconds))
         try:
             return await self._picker.pick(description, observation, rating, Belief(rating))
         except ModelUnavailable as error:

@@ -25,7 +25,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["Locate", "place_found", "resolve", "tried"]
+__all__ = ["Locate", "is_within", "place_found", "resolve", "tried"]
 
 _NEAR, _CHARS = 3, 120
 """Neighbours that are told with what was chosen, and characters of a name or a value."""
@@ -95,7 +95,7 @@ async def _find(
             field = "description" if index == 1 else "description_2"
             raise NotFound(f"{field!r} is empty: describe the element to act on")
         place = await locate(description, observation)
-        if not _within(place.point, observation):
+        if not is_within(place.point, observation):
             raise NotFound(f"{description!r}: the place found lies outside the picture")
     except NotFound as error:
         emit(
@@ -105,7 +105,8 @@ async def _find(
     return place
 
 
-def _within(point: Point, observation: Observation) -> bool:
+def is_within(point: Point, observation: Observation) -> bool:
+    """Whether a point lies on the picture."""
     width, height = observation.image.width, observation.image.height
     return point.space == "image" and 0 <= point.x < width and 0 <= point.y < height
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hisa.errors import NotFound
-from hisa.grounder.common import resolve
+from hisa.grounder.common import is_within, resolve
 from hisa.grounder.description import Query, read_description
 from hisa.grounder.pick import (
     ALIKE,
@@ -17,13 +17,15 @@ from hisa.grounder.pick import (
     Choice,
     is_behind,
 )
+from hisa.grounder.plain_names import plainly_named
 from hisa.grounder.ranking import SURE, choose_thing
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scene import READ, Scene, Thing
 from hisa.grounder.screen_text import read_elements
-from hisa.grounder.shown_parts import is_painted_over
+from hisa.grounder.shown_parts import EDGED, is_painted_over
 from hisa.grounder.spots import spot_in
+from hisa.machine import plugins
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.left_out import cut_lists
@@ -31,7 +33,15 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
 from hisa.text.words import tokens
 
-__all__ = ["PARTIAL", "ElementsGrounder", "called", "choose", "names_a_part", "place_of", "spot"]
+__all__ = [
+    "PARTIAL",
+    "ElementsGrounder",
+    "called",
+    "choose",
+    "names_a_part",
+    "place_of",
+    "spot",
+]
 
 _PART = re.compile(
     r"\b(arrow|chevron|triangle|stepper|spinner (?:up|down)|increase|increment|decrease|decrement|"
@@ -80,6 +90,7 @@ class ElementsGrounder:
         self._min_score = min_score
         self._read = read
         self._shapes = shapes
+        self._lists_are_ours = all(map(plugins.is_ours, plugins.points("lists")))
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.
@@ -91,13 +102,29 @@ class ElementsGrounder:
             call, observation, locate=self._locate, emit=self._emit, reader=self._reader
         )
 
+    async def answer(self, description: str, observation: Observation) -> Place | NotFound:
+        """The place of one description on a look, or why there is none; nothing is emitted."""
+        try:
+            place = await self._locate(description, observation)
+        except NotFound as error:
+            return error
+        if is_within(place.point, observation):
+            return place
+        return NotFound(f"{description!r}: the place found lies outside the picture")
+
     async def _locate(self, description: str, observation: Observation) -> Place:
         return await asyncio.to_thread(self._locate_now, description, observation)
 
     def _locate_now(self, description: str, observation: Observation) -> Place:
-        queries = read_description(description)
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
+        if self._lists_are_ours and not parts and not drawn:  # others may add what is called so
+            element = plainly_named(description, observation)
+            edged = element is not None and element.role in EDGED
+            if element is not None and not (edged and is_painted_over(element, observation)):
+                point = spot_in(element, observation.convert_box(element.box, "image"))
+                return Place(description, point, 1.0, "accessibility", called(element), element)
+        queries = read_description(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
         if not _is_sure(choice) and drawn != self._shapes:
             choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
@@ -193,7 +220,7 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
 
 def spot(thing: Thing, observation: Observation) -> Point:
     """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
-    return spot_in(thing, observation.convert_box(thing.handle or thing.box, "image"))
+    return spot_in(thing.element, observation.convert_box(thing.handle or thing.box, "image"))
 
 
 def called(element: Element) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from hisa.actions import Click, Slot, map_points, points, slots, to_source
@@ -16,7 +17,7 @@ from hisa.protocols import Emit, GroundedCall, Grounder, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation
 
-__all__ = ["PointingGrounder", "written_as"]
+__all__ = ["PointingGrounder", "take_pixels", "written_as"]
 
 _SURE = 0.9
 """What an element must score to speak against a planner's point; chosen by hand."""
@@ -77,26 +78,13 @@ class PointingGrounder:
         started = time.monotonic()
         actions = map_points(call.actions, _mapping(self._convention, observation.image))
         mapped = replace(call, actions=actions, input=to_source(actions))
-        try:
+        with _telling(mapped, self._emit):
             _must_lie_inside(points(actions), observation.image)
             if not slots(actions):
                 await self._check(mapped, observation)
-        except NotFound as error:
-            self._emit(
-                GroundingFailed(
-                    description=call.description, reason=str(error), candidates=error.candidates
-                )
-            )
-            raise
         if slots(actions):
             return replace(await self._finder.resolve(mapped, observation), call=call)
-        place = Place(call.description, points(actions)[0], None, "planner")
-        source = to_source(actions)
-        seconds = time.monotonic() - started
-        self._emit(
-            Grounded(places=(place_found(place, observation),), input=source, seconds=seconds)
-        )
-        return GroundedCall(call, source, actions, (place,))
+        return replace(_pointed(mapped, observation, self._emit, started), call=call)
 
     async def _check(self, call: ToolCall, observation: Observation) -> None:
         """Compare one point with what its description is found as.
@@ -125,6 +113,39 @@ class PointingGrounder:
             "description empty",
             (f"{found.label} at {at}", f"the point ({x}, {y})"),
         )
+
+
+def take_pixels(call: ToolCall, look: Observation, *, emit: Emit) -> GroundedCall:
+    """The call, whose points are pixels of the picture as they are; nothing is searched for.
+
+    Raises:
+        NotFound: a point lies outside the picture.
+    """
+    if not points(call.actions):
+        return GroundedCall(call, call.input, call.actions)
+    started = time.monotonic()
+    with _telling(call, emit):
+        _must_lie_inside(points(call.actions), look.image)
+    return _pointed(call, look, emit, started)
+
+
+def _pointed(call: ToolCall, look: Observation, emit: Emit, started: float) -> GroundedCall:
+    place = Place(call.description, points(call.actions)[0], None, "planner")
+    source = to_source(call.actions)
+    seconds = time.monotonic() - started
+    emit(Grounded(places=(place_found(place, look),), input=source, seconds=seconds))
+    return GroundedCall(call, source, call.actions, (place,))
+
+
+@contextmanager
+def _telling(call: ToolCall, emit: Emit) -> Iterator[None]:
+    """Write down a point that is not taken."""
+    try:
+        yield
+    except NotFound as error:
+        reason, candidates = str(error), error.candidates
+        emit(GroundingFailed(description=call.description, reason=reason, candidates=candidates))
+        raise
 
 
 def _mapping(convention: str, image: Size) -> Callable[[Point], Point]:

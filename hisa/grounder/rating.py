@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hisa.actions import Click, Slot
 from hisa.errors import NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.common import tried
@@ -19,13 +17,13 @@ from hisa.grounder.ranking import chances
 from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
-from hisa.protocols import Grounder, Place, ToolCall
+from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import CONTAINERS
 
-__all__ = ["Rated", "Rating", "rated", "rated_by"]
+__all__ = ["Rated", "Rating", "rated"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.98
@@ -62,7 +60,7 @@ class Rated:
     @property
     def point(self) -> Point:
         """The point to click, in image space."""
-        return spot_in(self.thing, self.box)
+        return spot_in(self.thing.element, self.box)
 
     def _meets(self, point: Point) -> bool:
         box = self.box
@@ -126,23 +124,6 @@ class Rating:
         """The smallest thing at a point of the picture that does not only hold others."""
         there = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
         return min(there, key=lambda thing: thing.box.area, default=None)
-
-
-async def rated_by(
-    elements: Grounder, description: str, observation: Observation, read: ReadText
-) -> Rating:
-    """`rated`, after that grounder was asked; in a thread.
-
-    Raises:
-        Exception: what it raises besides `NotFound`.
-    """
-    asked = ToolCall("", "gui_action", "", description, actions=(Click(at=Slot(1)),))
-    found: Place | NotFound
-    try:
-        (found,) = (await elements.resolve(asked, observation)).places
-    except NotFound as error:
-        found = error
-    return await asyncio.to_thread(rated, description, observation, found, read)
 
 
 def rated(

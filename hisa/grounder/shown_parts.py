@@ -14,6 +14,7 @@ from hisa.screen.roles import CONTAINERS, COVERED, LAYOUT
 
 __all__ = [
     "EDGE",
+    "EDGED",
     "FLAT",
     "Covering",
     "coverings",
@@ -22,7 +23,7 @@ __all__ = [
     "within_holders",
 ]
 
-_SHOWN = frozenset({"push button", "button", "toggle button", "link", "page tab"})
+EDGED = frozenset({"push button", "button", "toggle button", "link", "page tab"})
 """Roles of what has its name, a sign or an edge drawn on it."""
 
 _LEAST = 4
@@ -136,10 +137,15 @@ def _is_flat(box: BoundingBox, look: Observation) -> bool:
 
 
 def is_painted_over(element: Element, look: Observation) -> bool:
-    """Whether the picture shows nothing of a control with a name: no edge and no letter."""
+    """Whether the picture shows nothing of a control with a name: no edge and no letter.
+
+    It can be told of the roles in `EDGED`.
+    """
+    if element.role not in EDGED or not _says(element):
+        return False
     screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
     part = grown(element.box, EDGE).intersection(screen)
-    if element.role not in _SHOWN or not _says(element) or part is None or not _is_place(part):
+    if part is None or not _is_place(part):
         return False
     return _is_smooth(part, look) and not _is_smooth(screen, look)
 

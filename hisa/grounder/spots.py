@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hisa.grounder.scene import Thing
 from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.observation import Element
 
 __all__ = ["spot_in"]
 
@@ -13,21 +13,21 @@ _TITLE = 24
 """Pixels; from an expander's left end into its title."""
 
 
-def spot_in(thing: Thing, box: BoundingBox) -> Point:
+def spot_in(element: Element, box: BoundingBox) -> Point:
     """The middle of a box, unless only one end of it reacts as wanted.
 
     An expander's box is as wide as what it folds, but only its title reacts; a spin button's
     number stands left of its arrows; what is typed into a date's part goes on to the next one.
 
     Args:
-        thing: what is clicked.
+        element: what is clicked.
         box: its box, in any space; the point is in the same.
     """
     middle = box.centre
-    if "expandable" in thing.element.states and box.width > _WIDE_EXPANDER:
+    if "expandable" in element.states and box.width > _WIDE_EXPANDER:
         return Point(box.left + _TITLE, middle.y, middle.space)
-    if thing.role == "spin button" and box.width > box.height:
+    if element.role == "spin button" and box.width > box.height:
         return Point(box.left + 0.3 * box.width, middle.y, middle.space)
-    if thing.role == "date editor":
+    if element.role == "date editor":
         return Point(box.left + min(box.height, box.width) / 2, middle.y, middle.space)
     return middle

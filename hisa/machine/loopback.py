@@ -23,7 +23,7 @@ import httpx
 
 from hisa.machine.bounded_http import ResponseTooLong
 
-__all__ = ["MOST", "Address", "HttpResponse", "LoopbackTransport"]
+__all__ = ["MOST", "Address", "HttpResponse", "LoopbackTransport", "address_of"]
 
 _PIECE = 1 << 20
 """Bytes read at once, at most."""
@@ -43,23 +43,25 @@ _FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\0\r\n]*")
 Fields = Iterable[tuple[bytes, bytes]]
 
 
+@dataclass(frozen=True, slots=True)
 class Address:
-    """The target of requests, parsed once.
+    """The target of requests, parsed once; see `address_of`."""
 
-    Args:
-        url: of a server on this machine.
+    place: tuple[str, int]
+    target: bytes
+    host: tuple[bytes, bytes]
+
+
+def address_of(url: str | httpx.URL) -> Address:
+    """The target that a url of a server on this machine names.
 
     Raises:
         httpx.UnsupportedProtocol: it is not an http address.
     """
-
-    def __init__(self, url: str | httpx.URL) -> None:
-        url = httpx.URL(url)
-        if url.scheme != "http":
-            raise httpx.UnsupportedProtocol(f"{url.scheme}: only http goes this way")
-        self.place = (url.host, url.port or 80)
-        self.target = url.raw_path
-        self.host = (b"Host", url.netloc)
+    url = httpx.URL(url)
+    if url.scheme != "http":
+        raise httpx.UnsupportedProtocol(f"{url.scheme}: only http goes this way")
+    return Address((url.host, url.port or 80), url.raw_path, (b"Host", url.netloc))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class LoopbackTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the response's body is read from its stream."""
-        address = Address(request.url)
+        address = address_of(request.url)
         limits = request.extensions.get("timeout", {})
         connection = await self._connection(address, limits.get("connect"))
         try:

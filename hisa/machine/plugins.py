@@ -49,7 +49,6 @@ EntryPointGroup = Literal[
     "tasks",
     "lists",
     "planners",
-    "supervisors",
     "hooks",
 ]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 
 from hisa.errors import BudgetExceeded
 from hisa.models.families import REFERENCE
@@ -63,8 +62,8 @@ class Budget:
         self.seconds = seconds
         self._clock = clock
         self._started = clock() - used_seconds
-        self._reserved_usd = 0.0
-        self._reserved_tokens = 0
+        self.in_flight: dict[str, tuple[float, int]] = {}
+        """What each request that is not answered yet may cost, by its turn: dollars and tokens."""
 
     @property
     def used_seconds(self) -> float:
@@ -85,9 +84,8 @@ class Budget:
         if self.seconds is not None and self.used_seconds + seconds >= self.seconds:
             raise self.out_of_time()
 
-    @contextmanager
-    def admitted(self, ledger: Ledger, *, usd: float, tokens: int) -> Iterator[None]:
-        """Reserve a request's estimated cost while it is in flight.
+    def admit(self, turn: str, ledger: Ledger, *, usd: float, tokens: int) -> None:
+        """Reserve a request's estimated cost, until it is taken out of `in_flight`.
 
         Raises:
             BudgetExceeded: it does not fit; nothing is reserved.
@@ -95,13 +93,7 @@ class Budget:
         self.check_wait(0.0)
         self._check_usd(ledger.total, usd)
         self._check_tokens(ledger.total.tokens, tokens)
-        self._reserved_usd += usd
-        self._reserved_tokens += tokens
-        try:
-            yield
-        finally:
-            self._reserved_usd -= usd
-            self._reserved_tokens -= tokens
+        self.in_flight[turn] = usd, tokens
 
     def out_of_time(self) -> BudgetExceeded:
         """The error for a passed deadline."""
@@ -117,7 +109,8 @@ class Budget:
             return
         assumed = REFERENCE_PRICE.usd(total.unpriced_in, total.unpriced_out)
         spent = total.usd + assumed
-        if spent >= limit or spent + self._reserved_usd + estimate > limit:
+        reserved = sum(dollars for dollars, _ in self.in_flight.values())
+        if spent >= limit or spent + reserved + estimate > limit:
             counted = f" and ${assumed:.4f} counted for {total.unpriced} calls of unknown price"
             raise BudgetExceeded(
                 f"money limit of ${limit:g} reached: ${total.usd:.4f} spent"
@@ -130,7 +123,8 @@ class Budget:
         limit = self.tokens
         if limit is None:
             return
-        if spent >= limit or spent + self._reserved_tokens + estimate > limit:
+        reserved = sum(tokens for _, tokens in self.in_flight.values())
+        if spent >= limit or spent + reserved + estimate > limit:
             raise BudgetExceeded(
                 f"token limit of {limit} reached: {spent} spent, "
                 f"the next request is estimated at {estimate} before its answer",

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
-from hisa.events import Event, Noted
+from hisa.events import Noted
 from hisa.machine import plugins
 from hisa.models.announced import Announced, PictureChanges, announced
 from hisa.models.base import ClientKind
@@ -164,9 +164,9 @@ def open_models(
         settings: of every role.
         planner: says by which kind of planner a model is asked.
         emit: takes `ModelCalled` and `ModelFailed`, and a `Noted` for each setting that has no
-            effect; the ledger is fed here, before it.
+            effect.
         budget: checked before every try.
-        ledger: what was spent so far in this run.
+        ledger: what was spent so far in this run; each answer is added to it.
         own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
             too. They are not closed.
         environ: variables with address and keys; None: the process's own.
@@ -179,13 +179,9 @@ def open_models(
     """
     variables = os.environ if environ is None else environ
 
-    def record(event: Event) -> None:
-        ledger.add(event)
-        emit(event)
-
     context = replace(
         context or CallContext(),
-        emit=record,
+        emit=emit,
         budget=budget,
         ledger=ledger,
         hide=lambda text: redact(text, variables),

@@ -8,13 +8,13 @@ from email.utils import parsedate_to_datetime
 
 from hisa.errors import ModelUnavailable
 from hisa.events.run_events import FailureKind
-from hisa.protocols import ModelReply, ModelRequest
+from hisa.protocols import ModelReply
 
 __all__ = [
+    "CUT_OFF",
     "FINAL",
     "FailureKind",
     "TryFailed",
-    "is_answer",
     "nothing_said",
     "retry_after",
     "unavailable",
@@ -24,7 +24,7 @@ __all__ = [
 FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
 
-_CUT = ("", "length", "content_filter")
+CUT_OFF = ("", "length", "content_filter")
 """Ends of answers that are not the model's own: an empty one says nothing then."""
 _BASE = 0.5
 """Seconds; a wait is drawn from below this times two for each try so far. Chosen by hand."""
@@ -83,11 +83,6 @@ def retry_after(header: str | None, now: float) -> float | None:
         except (ValueError, OverflowError):
             return None
     return min(max(seconds, 0.0), _RETRY_AFTER_CAP) if math.isfinite(seconds) else None
-
-
-def is_answer(reply: ModelReply, request: ModelRequest) -> bool:
-    """Whether a reply holds text, or is empty where the request says that it may be."""
-    return bool(reply.text.strip()) or (request.may_be_empty and reply.finish not in _CUT)
 
 
 def nothing_said(reply: ModelReply) -> TryFailed:

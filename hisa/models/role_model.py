@@ -16,7 +16,7 @@ from hisa.models.audit import Audit, KeepPicture, picture_hashes
 from hisa.models.budget import REFERENCE_PRICE, Budget
 from hisa.models.profiles import Profile
 from hisa.models.reasoning import asked_reasoning
-from hisa.models.retry import TryFailed, is_answer, nothing_said, unavailable, wait_before
+from hisa.models.retry import CUT_OFF, TryFailed, nothing_said, unavailable, wait_before
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
 from hisa.protocols import (
@@ -54,7 +54,7 @@ class CallContext:
     budget: Budget = field(default_factory=Budget)
     """Checked before every try and every wait."""
     ledger: Ledger = field(default_factory=Ledger)
-    """What was spent so far; whoever gives ``emit`` feeds it."""
+    """What was spent so far; each answer is added to it, then emitted."""
     step: Callable[[], int] | None = None
     """Returns the number of the present step; None: the request says it itself."""
     secrets: Scrubber | None = None
@@ -147,7 +147,8 @@ class RoleModel:
             turn = new_turn()
             try:
                 reply = await self._within_budget(request, turn, tries + 1)
-                if is_answer(reply, request):
+                complete = request.may_be_empty and reply.finish not in CUT_OFF
+                if complete or reply.text.strip():
                     return reply
                 failure = nothing_said(reply)
             except TryFailed as error:
@@ -180,16 +181,19 @@ class RoleModel:
         """One try that fits, awaited no longer than the deadline."""
         budget, profile = self._context.budget, self._profile
         tokens = estimate_input(request, image_tokens=profile.image_tokens)
-        usd = (profile.price or REFERENCE_PRICE).usd(tokens, 0)
-        with budget.admitted(self._context.ledger, usd=usd, tokens=tokens):
-            deadline = asyncio.timeout(budget.seconds_left)
-            try:
-                async with deadline:
-                    return await self._metered(request, turn, attempt)
-            except TimeoutError:
-                if deadline.expired():
-                    raise budget.out_of_time() from None
-                raise
+        price = profile.price or REFERENCE_PRICE
+        usd = 0.0 if budget.usd is None else price.usd(tokens, 0)
+        budget.admit(turn, self._context.ledger, usd=usd, tokens=tokens)
+        deadline = asyncio.timeout(budget.seconds_left)
+        try:
+            async with deadline:
+                return await self._metered(request, turn, attempt)
+        except TimeoutError:
+            if deadline.expired():
+                raise budget.out_of_time() from None
+            raise
+        finally:
+            del budget.in_flight[turn]
 
     async def _metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try, written down before it leaves and once it is answered."""
@@ -215,6 +219,7 @@ class RoleModel:
 
         if not on_wire:
             sent(None, "")
+        images, asked = request.images, request.text
         started = clock()
         reply = await self._client.complete(replace(request, sent=sent))
         usage = reply.usage
@@ -223,30 +228,28 @@ class RoleModel:
             usd = price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
         kept = ""
         if reply.tokens is not None and self._context.keep_tokens is not None:
-            kept = await self._context.keep_tokens(
-                turn, reply.tokens, f"{request.text}\n{reply.text}"
-            )
-        emit(
-            ModelCalled(
-                role=request.role,
-                model=self.name,
-                turn=turn,
-                tokens_in=usage.tokens_in,
-                tokens_out=usage.tokens_out,
-                images=request.images,
-                text_chars=len(request.text),
-                usd=usd,
-                seconds=clock() - started,
-                finish=reply.finish,
-                reply=reply.text,
-                served=reply.model,
-                policy=reply.policy,
-                tokens=kept,
-                cached_in=usage.cached_in,
-                reasoning_out=usage.reasoning_out,
-                effort=effort,
-            )
+            kept = await self._context.keep_tokens(turn, reply.tokens, f"{asked}\n{reply.text}")
+        called = ModelCalled(
+            role=request.role,
+            model=self.name,
+            turn=turn,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            images=images,
+            text_chars=len(asked),
+            usd=usd,
+            seconds=clock() - started,
+            finish=reply.finish,
+            reply=reply.text,
+            served=reply.model,
+            policy=reply.policy,
+            tokens=kept,
+            cached_in=usage.cached_in,
+            reasoning_out=usage.reasoning_out,
+            effort=effort,
         )
+        self._context.ledger.add(called)
+        emit(called)
         return replace(reply, turn=turn)
 
 

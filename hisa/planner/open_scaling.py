@@ -7,9 +7,9 @@ from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
 from hisa.planner.judging import Judge
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.sampling import Sampler
+from hisa.planner.sampling import Ground, Sampler
 from hisa.planner.scaling import ScaledPlanner
-from hisa.protocols import Emit, GroundedCall, Grounder, Model, Planner, ToolCall
+from hisa.protocols import Emit, GroundedCall, Model, Planner, ToolCall
 from hisa.screen.observation import Observation
 
 __all__ = ["open_scaling"]
@@ -19,7 +19,7 @@ def open_scaling(
     settings: PlannerSettings,
     model: ModelSettings,
     planner: Planner,
-    grounder: Grounder,
+    ground: Ground,
     judge: Model,
     *,
     emit: Emit,
@@ -31,8 +31,8 @@ def open_scaling(
         settings: how often it is asked.
         model: the settings of its model.
         planner: asks once.
-        grounder: finds candidates' targets; the agent's own, so that nothing is found twice. With
-            constant scaling it finds those of the chosen one alone, at its act.
+        ground: finds candidates' targets. With constant scaling they are found once one of them is
+            chosen (GTA1, section 3.1), by the agent.
         judge: serves the role ``judge``.
         emit: gets the events of decisions.
         profile: of the planner's model.
@@ -48,8 +48,8 @@ def open_scaling(
         )
     if alike := _alike(model, profile):
         raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
-    finder = _Later() if settings.scaling == "constant" else grounder
-    sampler = Sampler(planner, finder, temperature=settings.sample_temperature, emit=emit)
+    ground = _find_later if settings.scaling == "constant" else ground
+    sampler = Sampler(planner, ground, temperature=settings.sample_temperature, emit=emit)
     return ScaledPlanner(
         planner,
         sampler,
@@ -60,12 +60,8 @@ def open_scaling(
     )
 
 
-class _Later:
-    """Leaves all targets to be found once one call is chosen (GTA1, section 3.1)."""
-
-    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """The call as it was written."""
-        return GroundedCall(call, call.input, call.actions)
+async def _find_later(call: ToolCall, look: Observation) -> GroundedCall:
+    return GroundedCall(call, call.input, call.actions)
 
 
 def _alike(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,12 +14,14 @@ from hisa.events import PlaceFound, Sampled
 from hisa.planner.canonical import canonical_keys
 from hisa.planner.judging import Candidate
 from hisa.planner.planner import GlobalPlanner, planned_calls
-from hisa.protocols import Emit, GroundedCall, Grounder, ModelRequest, ToolCall
+from hisa.protocols import Emit, GroundedCall, ModelRequest, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["Candidates", "Sampler"]
+__all__ = ["Candidates", "Ground", "Sampler"]
 
 T = TypeVar("T")
+Ground = Callable[[ToolCall, Observation], Awaitable[GroundedCall]]
+"""Finds the targets of a call and of those that follow it, on a look."""
 _Reply = ToolCall | BaseException
 
 
@@ -77,16 +79,16 @@ class Sampler:
 
     Args:
         planner: asks, checks and corrects.
-        grounder: finds targets; asked for all of a batch at once, so equal ones are best shared.
+        ground: finds targets; asked for all of a batch at once, so equal ones are best shared.
         temperature: of the replies.
         emit: gets a `Sampled` for each.
     """
 
     def __init__(
-        self, planner: GlobalPlanner, grounder: Grounder, *, temperature: float, emit: Emit
+        self, planner: GlobalPlanner, ground: Ground, *, temperature: float, emit: Emit
     ) -> None:
         self._planner = planner
-        self._grounder = grounder
+        self._ground = ground
         self._temperature = temperature
         self._emit = emit
 
@@ -108,7 +110,7 @@ class Sampler:
         )
         calls = [reply for reply in replies if isinstance(reply, ToolCall)]
         found = await _all(
-            (self._grounder.resolve(call, observation) for call in calls),
+            (self._ground(call, observation) for call in calls),
             NotFound,
             ModelUnavailable,
         )

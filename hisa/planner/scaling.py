@@ -72,6 +72,9 @@ class ScaledPlanner:
         scaling: when more than two are sampled.
     """
 
+    chosen: Candidate | None = None
+    """The newest one that was chosen."""
+
     def __init__(
         self,
         planner: GlobalPlanner,
@@ -167,6 +170,7 @@ class ScaledPlanner:
     ) -> ToolCall:
         self._emit(decision.event(pick.n, by, detail))
         self._planner.record(pick.call)
+        self.chosen = pick
         return pick.call
 
 

@@ -80,12 +80,14 @@ class BoundingBox:
 
     def contains(self, point: Point) -> bool:
         """Whether a point of the same space lies inside."""
-        _same(self.space, point.space)
+        if self.space != point.space:
+            raise _differ(self.space, point.space)
         return self.left <= point.x < self.right and self.top <= point.y < self.bottom
 
     def intersection(self, other: BoundingBox) -> BoundingBox | None:
         """The common part, or None where there is none."""
-        _same(self.space, other.space)
+        if self.space != other.space:
+            raise _differ(self.space, other.space)
         box = BoundingBox(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -112,9 +114,8 @@ def shifted(box: BoundingBox, across: float, down: float) -> BoundingBox:
     )
 
 
-def _same(one: Space, other: Space) -> None:
-    if one != other:
-        raise ValueError(f"spaces differ: {one!r} and {other!r}; convert first")
+def _differ(one: Space, other: Space) -> ValueError:
+    return ValueError(f"spaces differ: {one!r} and {other!r}; convert first")
 
 
 def _extent(space: Space, screen: Size, image: Size) -> tuple[float, float]:
@@ -142,6 +143,8 @@ def convert(point: Point, to: Space, *, screen: Size, image: Size) -> Point:
 
 def convert_box(box: BoundingBox, to: Space, *, screen: Size, image: Size) -> BoundingBox:
     """`convert` for both corners."""
+    if box.space == to:
+        return box
     first = convert(Point(box.left, box.top, box.space), to, screen=screen, image=image)
     last = convert(Point(box.right, box.bottom, box.space), to, screen=screen, image=image)
     return BoundingBox(first.x, first.y, last.x, last.y, to)

@@ -60,6 +60,8 @@ class NewSteps:
     lines: Sequence[str]
     thoughts: Sequence[str] = ()
     notes: str = ""
+    by_program: bool = False
+    """Whether a stored program made all of them."""
 
 
 class Refiner(Protocol):

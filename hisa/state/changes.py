@@ -254,8 +254,8 @@ def _inside(look: Observation, roi: BoundingBox) -> list[Element]:
 
 def _says(element: Element) -> str:
     """Returns the element's text and states."""
-    states = (state for state in _STATES if state in element.states)
-    return " ".join(part for part in (_text(element), *states) if part)
+    states = [state for state in _STATES if state in element.states]
+    return " ".join(filter(None, (_text(element), *states)))
 
 
 def _text(element: Element) -> str:
@@ -323,17 +323,16 @@ def _holds(pair: _Pair, at: Point) -> bool:
 def _without_common(
     before: list[Element], after: list[Element], key: _Key
 ) -> tuple[list[Element], list[Element]]:
-    return _rest(before, Counter(map(key, after)), key), _rest(
-        after, Counter(map(key, before)), key
-    )
+    """The elements of either list that have no counterpart in the other."""
+    old, new = [key(element) for element in before], [key(element) for element in after]
+    return _rest(before, old, Counter(new)), _rest(after, new, Counter(old))
 
 
-def _rest(elements: list[Element], other: Counter[object], key: _Key) -> list[Element]:
-    """The elements that have no counterpart in ``other``."""
+def _rest(elements: list[Element], keys: list[object], other: Counter[object]) -> list[Element]:
     kept = []
-    for element in elements:
-        if other[key(element)] > 0:
-            other[key(element)] -= 1
+    for element, key in zip(elements, keys, strict=True):
+        if other[key] > 0:
+            other[key] -= 1
         else:
             kept.append(element)
     return kept
@@ -341,12 +340,12 @@ def _rest(elements: list[Element], other: Counter[object], key: _Key) -> list[El
 
 def _pairs(gone: list[Element], come: list[Element], key: _Key) -> list[_Pair]:
     """Those that are alone under their key on both sides: anything else would be a guess."""
-    old, new = Counter(map(key, gone)), Counter(map(key, come))
-    target = {key(element): element for element in come}
+    old, new = [key(element) for element in gone], [key(element) for element in come]
+    times, target = (Counter(old), Counter(new)), dict(zip(new, come, strict=True))
     return [
-        (element, target[key(element)])
-        for element in gone
-        if old[key(element)] == 1 and new[key(element)] == 1
+        (element, target[own])
+        for element, own in zip(gone, old, strict=True)
+        if times[0][own] == times[1][own] == 1
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import shorten
 
 from hisa.models.tokens import estimate_tokens
@@ -48,12 +48,11 @@ class ContextRefiner:
     Args:
         model: the state role's model.
         tokens: hard limit of the summary.
-        by_facts: whether no model is asked: the steps in short are the summary.
+        by_facts: whether no model is asked: the steps in short are the summary, as of those that a
+            stored program made.
     """
 
-    def __init__(
-        self, model: Model, tokens: int, *, by_facts: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, model: Model, tokens: int, *, by_facts: bool = False) -> None:
         self._model = model
         self._tokens = tokens
         self._by_facts = by_facts
@@ -65,7 +64,8 @@ class ContextRefiner:
         values = kept_values(previous, steps, self._tokens)
         beside = "\n".join(filter(None, (values, steps.notes)))
         room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)
-        summary = ContextRefiner(self._model, room, by_facts=self._by_facts)
+        by_facts = self._by_facts or steps.by_program
+        summary = ContextRefiner(self._model, room, by_facts=by_facts)
         text = await summary._summarise(
             task, without_values(previous), lines=steps.lines, first=first, last=last
         )
@@ -77,7 +77,7 @@ class ContextRefiner:
         proven = _places(lines)
         lines = [_without_unproven(line) for line in lines]
         said = ""
-        if not self._by_facts():
+        if not self._by_facts:
             request = self._request(task, previous, lines=lines, first=first, last=last)
             said = without_values(await ask_within(self._model, request, self._tokens))
         said = _checked(said, {**_offered(previous), **proven})

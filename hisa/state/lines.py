@@ -97,7 +97,7 @@ def history_line(step: int, call: GroundedCall, result: str, *, limit: int) -> s
         source = _leaner(source, call.call.tool, limit)
         least = cut_at_word(source, _INPUT_TOKENS)
         source = _at_least(source, least, limit, lambda text: line(opening, "", text, result))
-    if holds_value(thought) or result.startswith("Failed."):
+    if (thought and holds_value(thought)) or result.startswith("Failed."):
         valued = _cut_thought(thought, _VALUED_TOKENS)
         least = cut_at_sentence(result, _RESULT_TOKENS)
         result = _at_least(

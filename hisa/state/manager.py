@@ -118,7 +118,7 @@ class HierarchicalState:
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
-            notes=notes.text,
+            notes=notes.text if notes.lines else "",
             notice="\n".join(filter(None, (refused, notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
@@ -169,7 +169,8 @@ class HierarchicalState:
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
-        tries = {} if self._moved else find_tries(self._kept, keys)
+        same = any(attempt.keys[:1] in ((), keys[:1]) for attempt in self._kept)
+        tries = find_tries(self._kept, keys) if same and not self._moved else {}
         if not tries:
             return
         message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
@@ -181,7 +182,8 @@ class HierarchicalState:
 
     def withdrawn(self) -> ToolCall | None:
         """Returns the call that must not come in this step; see `hisa.state.repeats`."""
-        return None if self._moved else withdrawn(self._kept)
+        failed = bool(self._kept) and self._kept[-1].reason
+        return withdrawn(self._kept) if failed and not self._moved else None
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
@@ -194,6 +196,7 @@ class HierarchicalState:
             lines=tuple(kept.seen.line for kept in new),
             thoughts=tuple(kept.call.thought for kept in new),
             notes=self._notes().text,
+            by_program=all(kept.call.by_program for kept in new),
         )
         self._refined = await self._refiner.refine(
             task, self._refined, steps=steps, first=1, last=last
@@ -307,7 +310,8 @@ class HierarchicalState:
         return "" if known else newest.output
 
     def _notes(self) -> Notes:
-        return take_notes(kept.call.note for kept in self._kept)
+        notes = [kept.call.note for kept in self._kept]
+        return take_notes(notes) if any(note is not None for note in notes) else Notes()
 
     def _differ(self, one: Observation | None, other: Observation | None) -> bool:
         """Whether two looks are seen to differ; a look that is not there is not known to."""
@@ -408,7 +412,6 @@ def build_state(
     closer: StepInspector | None = None,
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
-    led: Callable[[], bool] = lambda: False,
     again: LookAgain | None = None,
 ) -> HierarchicalState:
     """The state manager with both model-written levels, or what the settings put in their place.
@@ -421,14 +424,9 @@ def build_state(
         closer: looks for the files that a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
-        led: whether what is done now needs no model, so that none writes of it either.
         again: as for `HierarchicalState`.
     """
-    small = profile is not None and profile.small
-
-    def by_facts() -> bool:
-        return small or led()
-
+    by_facts = profile is not None and profile.small
     abstractor: Abstractor = RawLog(closer=closer)
     if settings.steps == "abstracted":
         pair = {False: whole_pair, True: roi_pair, "exact": exact_pair}[settings.roi]

@@ -88,7 +88,8 @@ def unexpected(
 
 
 def _typed_otherwise(call: GroundedCall, before: Observation, after: Observation) -> str:
-    typed = read_back(call, before, after)
+    writes = any(isinstance(act, Write) for act in call.actions)
+    typed = read_back(call, before, after) if writes else None
     return typed.sentence if typed is not None and typed.verdict == "differs" else ""
 
 

@@ -86,9 +86,12 @@ def _may_help(attempt: Attempt) -> bool:
 
 
 def withdrawn(attempts: Sequence[Attempt]) -> ToolCall | None:
-    """The call that must not be the next one too: it was held back, or failed twice alike."""
-    last = attempts[-1] if attempts else None
-    if last is None or not last.reason or last.call.tool == "none":  # a reply without a call
+    """The last call, which failed, if it must not be the next one too.
+
+    It was held back, or failed twice alike.
+    """
+    last = attempts[-1]
+    if last.call.tool == "none":  # a reply without a call
         return None
     tries = find_tries(attempts, last.keys)
     return last.call if tries and (last.held or len(tries) > 1) else None

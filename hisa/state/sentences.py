@@ -27,7 +27,7 @@ def without_said(text: str, said: str) -> str:
         names = [hit[0] for hit in _NEW_NAME.finditer(found[2]) if hit[1].strip("… ") not in said]
         return f"{found[1]}{''.join(names).removesuffix(', ')}." if names else ""
 
-    return " ".join(_NEW.sub(rest, text).split()) if said else text
+    return " ".join(_NEW.sub(rest, text).split())
 
 
 def change_sentences(lines: Sequence[str]) -> Iterator[str]:

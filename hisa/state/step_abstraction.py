@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+from hisa.actions import Write
 from hisa.config import RAW_TOKENS
 from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
@@ -91,7 +92,8 @@ class StepAbstractor:
         closer: looks for the files that were written.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
-        by_facts: whether no model is asked: what elements and tools tell of a step is its line.
+        by_facts: whether no model is asked: what elements and tools tell of a step is its line,
+            as of a stored program's.
         pictures: whether the model takes pictures.
     """
 
@@ -103,7 +105,7 @@ class StepAbstractor:
         pair: Pair = roi_pair,
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
-        by_facts: Callable[[], bool] = lambda: False,
+        by_facts: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
@@ -127,7 +129,7 @@ class StepAbstractor:
         inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
         telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
         changes = await self._changes(looks, pair, call) if telling else ()
-        if asked := telling and not self._by_facts():
+        if asked := telling and not self._without_model(call):
             request = self._request(step, call, outcome, pair, changes=changes)
             answering = answer_within(self._model, request, self._asked_tokens(outcome))
             inspected, said = await _both(inspect(), answering)
@@ -152,7 +154,7 @@ class StepAbstractor:
         )
         telling = any(effect.pair for effect in found)
         changes = await self._changes(looks, pair, whole) if telling else ()
-        if asked := telling and not self._by_facts():
+        if asked := telling and not self._without_model(call):
             request = self._request(
                 step, whole, outcome, pair, changes=changes, each=_each_lines(found)
             )
@@ -170,6 +172,9 @@ class StepAbstractor:
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         roi = pair.box if pair else None
         return AbstractedStep(line, result, roi, asked, seen.verdict)
+
+    def _without_model(self, call: GroundedCall) -> bool:
+        return self._by_facts or call.call.by_program
 
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
@@ -347,7 +352,8 @@ def judge(
 
 def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
     """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
-    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in calls]
+    typing = [each for each in calls if any(isinstance(act, Write) for act in each[0].actions)]
+    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in typing]
     doubts = [
         first.sentence
         for first, *others in readings
@@ -442,7 +448,7 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
 def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
     seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
-    body = without_said(seen.body, seen.surprise)
+    body = without_said(seen.body, seen.surprise) if seen.surprise else seen.body
     rest = seen.surprise or body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)

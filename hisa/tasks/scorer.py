@@ -57,6 +57,13 @@ class TaskScorer:
         self._pause = pause
         self._emit = emit
         self._parts = parts
+        self._known: tuple[Task, TaskFormat] | None = None
+
+    def _format_of(self, task: Task) -> TaskFormat:
+        """The format of a task, found once: it is asked after each step."""
+        if self._known is None or self._known[0] is not task:
+            self._known = task, format_of(task)
+        return self._known[1]
 
     async def prepare(self, task: Task, environment: Environment) -> Task:
         """Run the setup in order; the task as it is then, with the words that the setup found.
@@ -66,7 +73,7 @@ class TaskScorer:
             EnvironmentFailed: the initial state cannot be reached.
         """
         check_possible(task, self._settings)
-        made_by = format_of(task)
+        made_by = self._format_of(task)
         with self._context(made_by, task, environment, "prepare") as context:
             await made_by.gather(context)
             try:
@@ -84,13 +91,13 @@ class TaskScorer:
 
     async def over(self, task: Task, environment: Environment) -> str:
         """See `hisa.protocols.Scorer`."""
-        return await format_of(task).over(task, environment)
+        return await self._format_of(task).over(task, environment)
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
         """See `hisa.protocols.Scorer`."""
         if task.check is None:
             return Scoring("no_check", detail="the task has no check")
-        by, made_by = "", format_of(task)
+        by, made_by = "", self._format_of(task)
         with self._context(made_by, task, environment, "score") as context:
             try:
                 by = await asyncio.to_thread(made_by.judged_by, task)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
+from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -18,16 +18,7 @@ from hisa.screen.observation import Observation
 from hisa.tools.person import Person
 from hisa.tools.traits import NO_NEEDS, NO_TRAITS, Needs, Traits, traits_of
 
-__all__ = ["SERVED", "AsksItself", "BaseTool", "Tool", "ToolContext", "example_inputs"]
-
-
-@runtime_checkable
-class AsksItself(Protocol):
-    """An environment that asks a person before each act, and can be told that one was asked."""
-
-    def unasked(self) -> Environment:
-        """Returns the same machine, for what a person allowed already."""
-        ...
+__all__ = ["SERVED", "BaseTool", "Tool", "ToolContext", "example_inputs"]
 
 
 @dataclass(frozen=True, slots=True)

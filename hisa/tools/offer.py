@@ -10,21 +10,26 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain, islice
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import guard_tags, one_line
 from hisa.text.words import tokens
 from hisa.tools.base import BaseTool
+from hisa.tools.traits import Needs
 
 __all__ = [
     "SIGNATURE_CHARACTERS",
     "SUMMARY_CHARACTERS",
     "TOOLS_ESTIMATE",
     "best",
+    "fits_of",
     "fitting",
+    "in_front",
+    "is_singled_out",
     "likeliest",
     "offered_line",
     "offered_text",
@@ -88,10 +93,31 @@ def offered_text(ranked: Sequence[BaseTool], *, room: int, singled_out: bool = T
     return "\n".join(told(arguments, count)) if count or len(lines) > 1 else ""
 
 
-def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Sequence[BaseTool]:
-    """Tools in turn as they fit the task and as they are listed, those in front before others."""
-    listed = [tool for tool in tools if tool.traits.needs.in_front(look)]
-    ranked = best(listed, subject, look)
+def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
+    """The tools that a look has open; those of a toolkit have the same needs, looked at once."""
+    answers: dict[Needs, bool] = {}
+    listed = []
+    for tool in tools:
+        needs = tool.traits.needs
+        if needs not in answers:
+            answers[needs] = needs.in_front(look)
+        if answers[needs]:
+            listed.append(tool)
+    return listed
+
+
+def likeliest(listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
+    """Tools in turn as they fit the task and as they are listed, those in front before others.
+
+    Args:
+        listed: those that a look offers; see `in_front`.
+        fits: how well each fits the task; see `fits_of`.
+    """
+    turns = sorted(
+        range(len(listed)),
+        key=lambda at: (not listed[at].traits.needs.apps, -fits[at], listed[at].trusted, at),
+    )
+    ranked = [listed[at] for at in turns]
     ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
     ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
     order = [*ahead, *ranked]
@@ -107,65 +133,49 @@ def likeliest(tools: Iterable[BaseTool], look: Observation, subject: str) -> Seq
     return list(found.values())
 
 
-def is_singled_out(tools: Iterable[BaseTool], look: Observation, subject: str) -> bool:
-    """Whether the words of a task fit one tool better than all others."""
-    fits = sorted(_fits_of([t for t in tools if t.traits.needs.in_front(look)], subject, look))
-    return len(fits) < 2 or fits[0] != fits[1]
+def is_singled_out(listed: Sequence[BaseTool], fits: Sequence[float]) -> bool:
+    """Whether the words of a task fit one tool better than all others; see `likeliest`."""
+    pairs = zip(listed, fits, strict=True)
+    ranks = sorted([(not tool.traits.needs.apps, -fit) for tool, fit in pairs])
+    return len(ranks) < 2 or ranks[0] != ranks[1]
 
 
-def fitting(
-    tools: Iterable[BaseTool], look: Observation, subject: str, most: int
-) -> Sequence[BaseTool]:
+def fitting(ranked: Sequence[BaseTool], subject: str, most: int) -> Sequence[BaseTool]:
     """The likeliest tools that share two telling words with a subject; one may be chance."""
     words = tokens(subject)
-    shared = (
-        tool
-        for tool in likeliest(tools, look, subject)
-        if len(words & tokens(f"{tool.name} {tool.summary}")) > 1
-    )
+    shared = (t for t in ranked if len(words & tokens(f"{t.name} {t.summary}")) > 1)
     return [*islice(shared, most)]
 
 
-def best(
-    tools: Iterable[BaseTool], subject: str, look: Observation | None = None
-) -> Sequence[BaseTool]:
+def best(tools: Iterable[BaseTool], subject: str) -> Sequence[BaseTool]:
     """Returns tools by how well they fit.
 
-    Those for the application in front come first, then those that share the most telling words
-    with ``subject``, then those of plug-ins, then as they were listed.
+    Those that share the most telling words with ``subject`` come first, then those of plug-ins,
+    then as they were listed.
     """
     listed = list(tools)
-    fits = _fits_of(listed, subject, look)
-    ranks = sorted(range(len(listed)), key=lambda at: (*fits[at], listed[at].trusted, at))
+    fits = fits_of(listed, subject)
+    ranks = sorted(range(len(listed)), key=lambda at: (-fits[at], listed[at].trusted, at))
     return [listed[at] for at in ranks]
 
 
-def _fits_of(
-    tools: Sequence[BaseTool], subject: str, look: Observation | None
-) -> list[tuple[bool, float]]:
-    """Returns for each tool how well it fits; the lesser fits better."""
-    words = frozenset(_words(subject))
-    terms = [frozenset(_words(f"{tool.name} {tool.title} {tool.documentation}")) for tool in tools]
-    weights = _weights(terms)
+def fits_of(tools: Sequence[BaseTool], subject: str) -> list[float]:
+    """Returns for each tool how much of a subject it shares: the weights of common words."""
+    words = _words(subject)
+    terms = [_words(f"{tool.name} {tool.title} {tool.documentation}") for tool in tools]
+    counts = Counter(chain.from_iterable(terms))  # what all tools have tells nothing
+    weights = {word: math.log((len(terms) + 1) / counts[word]) for word in words & counts.keys()}
     fits = []
     for tool, own in zip(tools, terms, strict=True):
-        needs = tool.traits.needs
-        ahead = look is not None and bool(needs.apps) and needs.in_front(look)
-        shared = [*(own & words), *(frozenset(_words(tool.name)) & words)]
-        fits.append((not ahead, -math.fsum(weights[word] for word in shared)))
+        shared = [*(own & words), *(_words(tool.name) & words)]
+        fits.append(math.fsum([weights[word] for word in shared]))
     return fits
 
 
-def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:
-    """Returns what a word tells: nothing where all tools have it."""
-    counts = Counter(word for words in said for word in words)
-    return {word: math.log((len(said) + 1) / count) for word, count in counts.items()}
-
-
-def _words(text: str) -> Iterable[str]:
+@lru_cache(maxsize=2048)
+def _words(text: str) -> frozenset[str]:
     """Words in small letters, without the endings that change with the grammar."""
-    for word in _WORD.findall(text.lower()):
-        yield word[:5]
+    return frozenset([word[:5] for word in _WORD.findall(text.lower())])
 
 
 def offered_line(tool: BaseTool) -> str:

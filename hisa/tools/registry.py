@@ -32,7 +32,9 @@ from hisa.tools.isolation import isolated, kept
 from hisa.tools.offer import (
     TOOLS_ESTIMATE,
     best,
+    fits_of,
     fitting,
+    in_front,
     is_singled_out,
     likeliest,
     offered_text,
@@ -140,6 +142,7 @@ class ToolRegistry:
         }
         self._further = [tool for tool in self._tools.values() if not tool.always]
         self._asked_for: Sequence[BaseTool] = ()
+        self._last_look: tuple[Observation | None, list[BaseTool]] = (None, [])
         self._withdrawn = withdrawn
         if self._further:
             help_ = Tool(self._help_function(), source="hisa")
@@ -153,17 +156,23 @@ class ToolRegistry:
         gone = self._withdrawn()
         return [tool for tool in self._further if gone is None or tool.name != gone.tool]
 
-    def _likeliest(self, task: Task, look: Observation) -> Sequence[BaseTool]:
+    def _offered_on(self, look: Observation) -> list[BaseTool]:
+        """Those of them that a look offers, of which each is asked once."""
+        if self._last_look[0] is not look:
+            self._last_look = look, in_front(self._further, look)
+        gone = self._withdrawn()
+        return [tool for tool in self._last_look[1] if gone is None or tool.name != gone.tool]
+
+    def _likeliest(self, listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
         """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
-        offered = self._offered
+        offered = self._offered if self._asked_for else ()
         first = [tool for tool in self._asked_for if tool in offered]
-        ranked = likeliest(offered, look, task.instruction)
-        return [*first, *(tool for tool in ranked if tool not in first)]
+        return [*first, *(tool for tool in likeliest(listed, fits) if tool not in first)]
 
     def others(self, name: str, look: Observation | None = None) -> list[str]:
         """Names of a few tools to go on with besides one: those always there, then for a look."""
-        more = [t.name for t in self._offered if look is None or t.traits.needs.in_front(look)]
-        known = dict.fromkeys((*self.names(), *more[:_OTHERS]))
+        more = (self._offered if look is None else self._offered_on(look))[:_OTHERS]
+        known = dict.fromkeys((*self.names(), *[tool.name for tool in more]))
         return [tool for tool in known if tool not in {name, "termination", "infeasible"}]
 
     def describe(self) -> str:
@@ -180,9 +189,10 @@ class ToolRegistry:
 
     def offer(self, task: Task, look: Observation, /) -> str:
         """See `hisa.protocols.Toolbox.offer`."""
-        clear = bool(self._asked_for) or is_singled_out(self._offered, look, task.instruction)
-        ranked = self._likeliest(task, look)
-        return offered_text(ranked, room=self._room, singled_out=clear)
+        listed = self._offered_on(look)
+        fits = fits_of(listed, task.instruction)
+        clear = bool(self._asked_for) or is_singled_out(listed, fits)
+        return offered_text(self._likeliest(listed, fits), room=self._room, singled_out=clear)
 
     def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
         """The tools but gui_action for this step, as the Responses API takes them.
@@ -191,7 +201,8 @@ class ToolRegistry:
         """
         names = [name for name in self.names() if name != "gui_action"]
         room = _FUNCTION_TOKENS
-        ranked = self._likeliest(task, look)
+        listed = self._offered_on(look)
+        ranked = self._likeliest(listed, fits_of(listed, task.instruction))
         for tool in (self._tools["tool_help"], *ranked) if ranked else ():
             size = estimate_tokens(json.dumps(_function(tool)))
             if size <= room:
@@ -208,8 +219,9 @@ class ToolRegistry:
         """
         there = [*(self._tools[name] for name in self.names()), *self._offered]
         tools = [t for t in there if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
-        found = fitting(tools, look, task.instruction, _FITTING)
-        return tuple(_function(tool) for tool in found)
+        listed = in_front(tools, look)
+        ranked = likeliest(listed, fits_of(listed, task.instruction))
+        return tuple(_function(tool) for tool in fitting(ranked, task.instruction, _FITTING))
 
     def check(self, call: ToolCall, /) -> None:
         """Refuse an unknown name or a wrong input; nothing is executed."""
@@ -264,7 +276,8 @@ class ToolRegistry:
     async def _attempt(self, context: ToolContext) -> Outcome:
         tool = self._tools[context.call.call.tool]
         try:
-            if not tool.traits.needs.is_open(context.observation):
+            needs = tool.traits.needs
+            if needs.apps and not needs.is_open(context.observation):
                 return Outcome(ok=False, error=_not_open(tool, context.observation))
             return await _within_limits(tool, context)
         except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done

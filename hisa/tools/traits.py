@@ -58,11 +58,12 @@ class Needs:
         """Whether the application that it is for has the focus; True where it is for none."""
         if len(look.windows) < self.windows or not self.apps:
             return len(look.windows) >= self.windows
-        windows = reversed(look.windows)  # the one on top is the last
-        front = next((window for window in windows if window.active), None)
-        while front is not None and _is_among(front.app, self.dialogs):
-            front = next(windows, None)
-        return front is not None and _is_among(front.app, self.apps)
+        focused = False
+        for window in reversed(look.windows):  # the one on top is the last
+            focused = focused or window.active
+            if focused and not _is_among(window.app, self.dialogs):
+                return _is_among(window.app, self.apps)
+        return False
 
     def is_open(self, look: Observation) -> bool:
         """Whether the application has a window; True where nobody can tell."""
@@ -70,8 +71,9 @@ class Needs:
         return not self.apps or not look.windows_known or open_
 
 
-def _is_among(app: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(app.lower(), pattern) for pattern in patterns)
+def _is_among(app: str, patterns: tuple[str, ...]) -> bool:
+    name = app.lower()
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 NO_NEEDS = Needs()

@@ -1,8 +1,9 @@
 """Where the parts meet: one function builds a `Loop` from settings and parts, top to bottom.
 
 `hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
-has. Start with `_Opening.loop`; `grounding_parts.py`, `decision_parts.py`, `tool_parts.py` and
-`secret_parts.py` build what has more than one form.
+has. Start with `_Opening.loop`; `agent_parts.py` reads the arguments of `hisa.Agent`;
+`grounding_parts.py`, `hook_list.py`, `planner_kind.py` and `tool_parts.py` build what has more than
+one form.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from functools import partial
 
 from hisa.conclusion import write_end
 from hisa.config import Settings
-from hisa.environments.confirm import Ask, ConfirmedEnvironment, Question, ask_person
+from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.environments.programs import installed_programs
-from hisa.errors import ActionRefused, ConfigError, LogFailed, UsageError, with_fix
+from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
 from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader
-from hisa.hooks import Hooks
+from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
@@ -51,18 +52,16 @@ from hisa.state.written_files import WrittenFiles
 from hisa.tools.person import Person
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
-from hisa.wiring.decision_parts import open_policy, open_toolbox, scaled
-from hisa.wiring.grounding_parts import (
-    build_grounder,
-    grounder_kind,
-    open_grounder,
-    pixel_grounder,
+from hisa.wiring.border import scrubber_of, with_border
+from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
+from hisa.wiring.hook_list import applied_hooks, in_order, open_hooks, scorer_on
+from hisa.wiring.memo import GroundingMemo, open_sampling
+from hisa.wiring.planner_kind import (
+    PlannerKind,
+    PlannerParts,
+    choose_planner,
+    find_leading,
 )
-from hisa.wiring.hook_list import in_order, open_hooks
-from hisa.wiring.leads import Leads
-from hisa.wiring.memo import without_groundings
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, choose_planner
-from hisa.wiring.secret_parts import open_secrets
 from hisa.wiring.tool_parts import allowed_tools, open_served_tools
 
 __all__ = [
@@ -135,22 +134,19 @@ class _Opening:
         self._emit = log.emit
         log.listen(*parts.listeners)
         self._resumed = bool(parts.events)
-        self._leads = Leads(settings, resumed=self._resumed)
+        self._leading = None if self._resumed else find_leading(settings.planner)
 
     async def loop(self) -> Loop:
         """The loop with its parts."""
         settings, log, emit = self._settings, self._log, self._emit
         hooking = self._hook_parts()
         announced = open_hooks(hooking)
-        secrets = open_secrets(settings, log, emit)
-        models = await self._models(CallContext(secrets=secrets.scrubber))
+        hooks = [*self._parts.hooks, *announced]
+        models = await self._models(CallContext(secrets=scrubber_of(hooks)))
         served = await self._stack.enter_async_context(open_served_tools(settings.tools, emit))
         machine = await self._machine()
-        kept = "throw_away" not in machine.capabilities
-        environment = secrets.machine(machine, live=kept or self._resumed)
-        hooks = [hook for hook in (*self._parts.hooks, *announced) if hook.applies(machine)]
-        for hook in hooks:
-            environment = hook.at_border(environment)
+        hooks = applied_hooks(hooks, settings, machine)
+        environment = with_border(machine, hooks)
         self._elements = "elements" in environment.capabilities
         reader = ElementsReader(environment, emit=emit)
         state = self._parts.state or self._state(models, environment)
@@ -166,8 +162,10 @@ class _Opening:
             person=Person(hooking.inquire, emit=emit) if hooking.inquire else None,
             withdrawn=own.withdrawn if own else lambda: None,
         )
-        policy = await open_policy(settings, environment, self._parts.decisions)
-        planner, grounder = self._deciders(models, registry, reader, environment, hooking.ask)
+        planner, grounder, deciding = self._deciders(
+            models, registry, reader, environment, hooking.ask
+        )
+        hooks += [hook for hook in deciding if hook not in hooks]
         seen_by = reader if self._elements else None
         if own is not None:
             hooks.append(Repeats(own, registry.others))
@@ -182,9 +180,9 @@ class _Opening:
             planner=planner,
             grounder=grounder,
             state=state,
-            tools=open_toolbox(registry, seen_by, emit, policy=policy, ask=hooking.ask),
-            environment=_asking(settings, environment, hooking.ask, emit),
-            scorer=_scorer(settings, environment, emit),
+            tools=registry,
+            environment=environment,
+            scorer=scorer_on(_scorer(settings, emit), chain, environment),
             log=log,
             hooks=chain,
             max_steps=settings.run.max_steps,
@@ -251,8 +249,7 @@ class _Opening:
             closer=StepInspector(WrittenFiles(environment).since),
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
-            led=self._leads.alone,
-            again=partial(environment.observe, elements=self._elements),
+            again=lambda: environment.observe(elements=self._elements),  # as it is by then
         )
         state.restore(self._parts.events)
         return state
@@ -271,12 +268,13 @@ class _Opening:
         reader: ElementsReader,
         environment: Environment,
         ask: Ask | None,
-    ) -> tuple[Planner, Grounder]:
-        """Who decides what is done, and who finds where."""
+    ) -> tuple[Planner, Grounder, list[Hook]]:
+        """Who decides what is done, who finds where, and those of them that are hooks."""
         emit, known = self._emit, models.profiles["planner"]
         kind, settings = choose_planner(self._settings, known, elements=self._elements)
-        sampling = settings.planner.samples > 1
-        finding = without_groundings(emit) if sampling else emit
+        own = self._parts.planner
+        memo = GroundingMemo(emit) if settings.planner.samples > 1 and own is None else None
+        finding = memo.emit if memo is not None else emit
         grounder = self._parts.grounder or open_grounder(
             settings.grounder,
             settings.models,
@@ -288,9 +286,7 @@ class _Opening:
             points=kind.points,
             events=self._parts.events,
         )
-        if self._parts.planner is not None:
-            return self._parts.planner, grounder
-        marks = _marks(settings, environment, known, kind)
+        marks = _marks(settings, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         programs = partial(installed_programs, environment, note_writer(emit))
@@ -311,22 +307,15 @@ class _Opening:
             ask=ask,
             environment=environment,
         )
-        planner = kind.open(parts)
-        if sampling:
-            planner, grounder = scaled(settings, planner, grounder, models, emit, profile=known)
-        return self._leads.open(
-            parts, planner, grounder, pixel_grounder(settings.grounder, reader, emit)
-        )
-
-
-def _must_ask(settings: Settings, environment: Environment) -> bool:
-    match settings.run.confirm:
-        case "always":
-            return True
-        case "never":
-            return False
-        case "auto":
-            return "throw_away" not in environment.capabilities
+        planner = kind.open(parts) if own is None else own
+        if memo is not None:
+            model = settings.models.planner
+            planner = open_sampling(
+                settings.planner, model, planner, grounder, models, memo, profile=known
+            )
+        if self._leading is not None:
+            planner = self._leading.lead(parts, planner, settings.planner.leads)
+        return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
 
 
 def _marks(
@@ -361,21 +350,6 @@ def _state_profile(settings: Settings, models: Models) -> Profile | None:
     return profile
 
 
-def _asking(
-    settings: Settings, environment: Environment, ask: Ask | None, emit: Emit
-) -> Environment:
-    if not _must_ask(settings, environment):
-        return environment
-    if ask is None:
-        raise UsageError(
-            f"run.confirm = {settings.run.confirm!r} asks a person before each act on "
-            f"{environment.name}, and nobody can be asked",
-            fix="pass ask=…, an async function from a Question of "
-            "hisa.environments.confirm to an Answer, or set run.confirm = 'never'",
-        )
-    return ConfirmedEnvironment(environment, ask=ask, emit=emit)
-
-
 def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
     """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
 
@@ -395,15 +369,10 @@ def _fills_screen(task: Task) -> bool:
     return format_of(task).fills_screen
 
 
-def _scorer(settings: Settings, environment: Environment, emit: Emit) -> Scorer:
+def _scorer(settings: Settings, emit: Emit) -> Scorer:
     from hisa.tasks.scorer import TaskScorer  # `import hisa.wiring` stays light
 
-    scorer = TaskScorer(emit=emit, settings=settings.tasks)
-    if not settings.run.fingerprint:
-        return scorer
-    from hisa.wiring.fingerprint import FingerprintingScorer
-
-    return FingerprintingScorer(scorer, environment=environment, emit=emit)
+    return TaskScorer(emit=emit, settings=settings.tasks)
 
 
 def _started(task: Task, log: RunLog, hooks: Hooks) -> RunStarted:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from hisa.config import Settings
 from hisa.environments.confirm import Ask
@@ -13,7 +12,6 @@ from hisa.hooks import Hook
 from hisa.protocols import (
     Emit,
     Environment,
-    GroundedCall,
     Grounder,
     Model,
     Outcome,
@@ -23,12 +21,11 @@ from hisa.protocols import (
     StateManager,
 )
 from hisa.runs.log import RunLog
-from hisa.screen.observation import Observation
 from hisa.state.base import Memory
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire
 
-__all__ = ["HookParts", "Lead", "Listener", "RunParts"]
+__all__ = ["HookParts", "Listener", "RunParts"]
 
 Listener = Callable[[Event], None]
 
@@ -82,18 +79,3 @@ class HookParts:
     inquire: Inquire | None = None
     events: Sequence[Event] = ()
     decisions: Sequence[Decided] = ()
-
-
-class Lead(Planner, Protocol):
-    """A planner that acts before a run's own.
-
-    Its calls hold pixels of the picture, or are those that the run's own answered, as they are.
-    """
-
-    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
-        """Judge a call of the run's own planner, whose places were found on a look.
-
-        Raises:
-            ActionRefused: it must not be done.
-        """
-        ...

@@ -22,7 +22,7 @@ from hisa.protocols import Emit, Grounder, Model, Role
 from hisa.screen.ocr import ReadText, read_text
 from hisa.text.redact import redact
 
-__all__ = ["build_grounder", "grounder_kind", "open_grounder", "pixel_grounder"]
+__all__ = ["build_grounder", "grounder_kind", "open_grounder"]
 
 
 def build_grounder(
@@ -192,9 +192,3 @@ def open_grounder(
     return PointingGrounder(
         "" if points else planner.coordinates, finder, checker, reader, emit=emit
     )
-
-
-def pixel_grounder(settings: GrounderSettings, reader: ElementsReader, emit: Emit) -> Grounder:
-    """A grounder of calls that hold pixels of the picture, which it checks."""
-    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.min_score)
-    return PointingGrounder("", checker, checker, reader, emit=emit)

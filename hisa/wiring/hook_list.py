@@ -1,42 +1,193 @@
-"""The hooks of a run that packages announce, and the order of all of them."""
+"""The hooks of a run: which are announced, in which order, and which it cannot do without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
-from hisa.errors import PluginFailed
+from hisa.config import PolicySettings, Settings
+from hisa.errors import ConfigError, HisaError, PluginFailed
 from hisa.events import Noted
 from hisa.hooks import Hook, name_of
 from hisa.machine import plugins
+from hisa.protocols import Environment, ExitStatus, Scorer, Scoring, Task
 from hisa.wiring.base import HookParts
 
-__all__ = ["in_order", "open_hooks"]
+__all__ = [
+    "NEEDED",
+    "ORDER",
+    "applied_hooks",
+    "has_default_rules",
+    "hook_names",
+    "in_order",
+    "may_need",
+    "needed_hooks",
+    "open_hooks",
+    "scorer_on",
+]
 
-_LAST = ("repeats", "results", "memo", "held_acts", "policy", "confirm", "live")
-"""HiSA's own, in their order; all others come before them."""
+ORDER = ("repeats", "results", "program", "memo", "held_acts", "policy", "confirm", "live")
+"""HiSA's own hooks, in order; the user's and those of other packages come before them."""
+BUILT_IN = ("repeats", "results", "program", "memo", "held_acts")
+"""Those that the core brings; the rest are announced."""
+NEEDED = ("policy", "confirm", "secrets")
+"""Those that settings can need: without one of them a run does not begin."""
+_PLACES = {name: place for place, name in enumerate(ORDER)}
 
 
-def in_order(hooks: Iterable[Hook]) -> list[Hook]:
-    """Returns hooks in the order in which they are called."""
+def has_default_rules(policy: PolicySettings, *, thrown_away: bool) -> bool:
+    """Whether the policy's default rules hold on a machine."""
+    return policy.defaults == "always" or (policy.defaults == "auto" and not thrown_away)
 
-    def place(hook: Hook) -> int:
-        name = name_of(hook)
-        return _LAST.index(name) if name in _LAST else -1
 
-    return sorted(hooks, key=place)
+def needed_hooks(settings: Settings, environment: Environment | None) -> Mapping[str, str]:
+    """The hooks that a run cannot do without, each with what needs it.
+
+    Args:
+        settings: the effective settings.
+        environment: the machine; None: not open yet, so that it is what any machine needs.
+    """
+    thrown_away = environment is None or "throw_away" in environment.capabilities
+    return dict(_needs(settings, thrown_away=thrown_away))
+
+
+def may_need(name: str, settings: Settings) -> bool:
+    """Whether there are machines on which a run cannot do without a hook."""
+    return name in dict(_needs(settings, thrown_away=False))
+
+
+def _needs(settings: Settings, *, thrown_away: bool) -> Iterator[tuple[str, str]]:
+    policy, confirm = settings.policy, settings.run.confirm
+    limits = ("rules", "sites", "folders", "dry_run")
+    reasons = [f"policy.{name}" for name in limits if getattr(policy, name)]
+    if policy.unknown != "allow":
+        reasons.append(f"policy.unknown = {policy.unknown!r}")
+    if has_default_rules(policy, thrown_away=thrown_away):
+        reasons.append(f"policy.defaults = {policy.defaults!r}")
+    elif policy.defaults != "never" and settings.tools.mcp and settings.tools.allow:
+        reasons.append("tools.mcp")  # what servers do is done elsewhere than on the machine
+    if reasons:
+        yield "policy", ", ".join(reasons)
+    if confirm == "always" or (confirm == "auto" and not thrown_away):
+        yield "confirm", f"run.confirm = {confirm!r}"
+    if settings.secrets:
+        yield "secrets", "secrets"
+
+
+class _Lacking(Hook):
+    """Stands for a hook that could not be had, and ends the run on a machine that needs it."""
+
+    def __init__(self, name: str, settings: Settings, error: HisaError) -> None:
+        self.name = name
+        self._settings = settings
+        self._error = error
+
+    def applies(self, environment: Environment) -> bool:
+        """Never.
+
+        Raises:
+            PluginFailed, ConfigError: the machine needs it.
+        """
+        if reason := needed_hooks(self._settings, environment).get(self.name):
+            raise _needed_by(self._error, reason)
+        return False
+
+
+def _needed_by(error: HisaError, reason: str) -> HisaError:
+    text = f"{error}; {reason} needs it, so nothing was begun"
+    if isinstance(error, PluginFailed):
+        return PluginFailed(text)
+    return ConfigError(text, fix=f"hisa doctor, or leave {reason} out")
 
 
 def open_hooks(parts: HookParts) -> list[Hook]:
-    """The announced hooks that the settings of a run ask for; a failure is a note."""
-    hooks: list[Hook] = []
-    for point in plugins.points("hooks"):
-        if plugins.is_left_out(point):
-            continue
+    """The hooks that installed packages announce, in order.
+
+    What a stranger announces and cannot be made is a note in the log.
+
+    Raises:
+        PluginFailed: one that every machine needs fails; names its package.
+        ConfigError: nobody announces it.
+        OperatorError: as a factory raised it.
+    """
+    hooks: dict[str, Hook] = {}
+    errors: dict[str, HisaError] = {}
+    first = {point.name: point for point in reversed(plugins.points("hooks"))}  # HiSA's own names
+    for name in sorted(name for name, point in first.items() if not plugins.is_left_out(point)):
         try:
-            hook = plugins.make("hooks", point.name, parts)
+            hook = plugins.make("hooks", name, parts)
         except PluginFailed as error:
-            parts.emit(Noted(where="hooks", text=str(error)))
+            errors[name] = error
             continue
         if hook is not None:
-            hooks.append(hook)
-    return hooks
+            hooks[name] = hook
+    needed = needed_hooks(parts.settings, None)
+    for name in NEEDED:
+        if name in hooks or not may_need(name, parts.settings):
+            continue
+        lacking = ConfigError(f"no installed package brings the hook {name!r} of hisa.hooks")
+        failure = errors.pop(name, lacking)
+        if name in needed:
+            raise _needed_by(failure, needed[name])
+        hooks[name] = _Lacking(name, parts.settings, failure)
+    for failure in errors.values():
+        parts.emit(Noted(where="hooks", text=str(failure)))
+    return in_order(hooks.values())
+
+
+def hook_names() -> tuple[str, ...]:
+    """The names of the hooks that a run can have here, in order; nothing is imported for it."""
+    first = {point.name: point for point in reversed(plugins.points("hooks"))}
+    here = [name for name, point in first.items() if not plugins.is_left_out(point)]
+    others = sorted(name for name in here if name not in ORDER)
+    return (*others, *(name for name in ORDER if name in BUILT_IN or name in here))
+
+
+def in_order(hooks: Iterable[Hook]) -> list[Hook]:
+    """Returns hooks in the order of a run; those that are not HiSA's own stay as they are."""
+    return sorted(hooks, key=lambda hook: _PLACES.get(name_of(hook), -1))
+
+
+def applied_hooks(
+    hooks: Iterable[Hook], settings: Settings, environment: Environment
+) -> list[Hook]:
+    """Those of a run's hooks that apply to its machine.
+
+    Raises:
+        PluginFailed, ConfigError: one that it needs could not be had, or does not apply to it.
+        UsageError: a person is to be asked, and nobody can be.
+    """
+    applied = [hook for hook in hooks if hook.applies(environment)]
+    names = {name_of(hook) for hook in applied}
+    for name, reason in needed_hooks(settings, environment).items():
+        if name not in names:
+            lacking = ConfigError(f"the hook {name!r} does not apply to {environment.name}")
+            raise _needed_by(lacking, reason)
+    return applied
+
+
+def scorer_on(scorer: Scorer, hooks: Iterable[Hook], environment: Environment) -> Scorer:
+    """Returns a scorer that works on the machine as hooks let tasks see it."""
+    machine = environment
+    for hook in hooks:
+        machine = hook.at_task(machine)
+    return scorer if machine is environment else _ScorerOn(scorer, machine)
+
+
+class _ScorerOn:
+    """Prepares and scores tasks on a machine that looks otherwise than the agent's."""
+
+    def __init__(self, scorer: Scorer, machine: Environment) -> None:
+        self._scorer = scorer
+        self._machine = machine
+
+    async def prepare(self, task: Task, environment: Environment) -> Task:
+        """See `hisa.protocols.Scorer`."""
+        return await self._scorer.prepare(task, self._machine)
+
+    async def over(self, task: Task, environment: Environment) -> str:
+        """See `hisa.protocols.Scorer`."""
+        return await self._scorer.over(task, self._machine)
+
+    async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
+        """See `hisa.protocols.Scorer`."""
+        return await self._scorer.score(task, self._machine, status)

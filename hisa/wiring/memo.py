@@ -1,39 +1,42 @@
-"""Finds nothing twice: places by look and description, for those who ground a call more than once.
+"""Finds nothing twice, where a planner samples several calls and one of them is chosen.
 
-A planner that samples several calls has their targets found before one of them is chosen; the
-agent then asks for the chosen one again.
+Their targets are found before that, by look and description; the chosen one has its places then.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hisa.actions import Click, Slot, fill, points, slots, to_source
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
 from hisa.grounder.common import place_found
-from hisa.protocols import Emit, GroundedCall, Grounder, Prefetching, ToolCall
+from hisa.hooks import Hook, Step
+from hisa.models.profiles import Profile
+from hisa.protocols import (
+    Emit,
+    GroundedCall,
+    Grounder,
+    Model,
+    Planner,
+    Role,
+    ToolCall,
+)
 from hisa.screen.observation import Observation
+from hisa.sequence import ground_calls
 
-__all__ = ["MemoGrounder", "TellingGrounder", "without_groundings"]
+if TYPE_CHECKING:
+    from hisa.planner.judging import Candidate
+    from hisa.planner.scaling import ScaledPlanner
+
+__all__ = ["GroundingMemo", "MemoGrounder", "open_sampling"]
 
 _Found = GroundedCall | NotFound
-
-
-def without_groundings(emit: Emit) -> Emit:
-    """Returns an ``emit`` for what stands behind a memo: the agent's own groundings alone are told.
-
-    What is paid for is passed on: looks, searches, model calls.
-    """
-
-    def passed(event: Event, /) -> None:
-        if not isinstance(event, Grounded | GroundingFailed):
-            emit(event)
-
-    return passed
 
 
 class MemoGrounder:
@@ -50,11 +53,6 @@ class MemoGrounder:
         self._inner = inner
         self._look: Observation | None = None
         self._found: dict[object, asyncio.Task[_Found]] = {}
-
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: handed on."""
-        if isinstance(self._inner, Prefetching):
-            self._inner.begin(observation)
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; see `hisa.protocols.Grounder`.
@@ -74,7 +72,8 @@ class MemoGrounder:
         found = {index: await self._described(call, index, observation) for index in needed}
         actions = fill(call.actions, {index: one.places[0].point for index, one in found.items()})
         places = tuple(one.places[0] for one in found.values())
-        return GroundedCall(_reworded(call, found), to_source(actions), actions, places)
+        look = found[needed[0]].found
+        return GroundedCall(_reworded(call, found), to_source(actions), actions, places, found=look)
 
     async def _described(self, call: ToolCall, index: int, look: Observation) -> GroundedCall:
         """One description as the target of a click; any action has its target at the same place."""
@@ -130,40 +129,94 @@ def _reworded(call: ToolCall, found: dict[int, GroundedCall]) -> ToolCall:
     return replace(call, **words)  # type: ignore[arg-type]
 
 
-class TellingGrounder:
-    """Writes down what another grounder finds: the agent's side of a memo.
+class GroundingMemo(Hook):
+    """Does not look again for what was found for the candidate that is chosen.
+
+    The agent's own grounding is in the log, those of other candidates are not: what the grounder
+    emits of them while a step is planned is held back.
 
     Args:
-        inner: tells nothing of it itself.
-        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
+        emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`, and all else at once.
     """
 
-    def __init__(self, inner: Grounder, *, emit: Emit) -> None:
-        self._inner = inner
+    name = "memo"
+
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
+        self._plans = False
+        self._held: list[GroundingFailed] = []
+        self.planner: ScaledPlanner | None = None
+        """Chooses; None: it is not open yet."""
 
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: handed on."""
-        if isinstance(self._inner, Prefetching):
-            self._inner.begin(observation)
+    def emit(self, event: Event, /) -> None:
+        """Takes the events of the run's grounder."""
+        if not self._plans or not isinstance(event, Grounded | GroundingFailed):
+            self._emit(event)
+        elif isinstance(event, GroundingFailed):
+            self._held.append(event)
 
-    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; see `hisa.protocols.Grounder`."""
-        started = time.monotonic()
-        try:
-            found = await self._inner.resolve(call, observation)
-        except NotFound as error:
-            described = " / ".join(filter(None, (call.description, call.description_2)))
-            self._emit(
-                GroundingFailed(
-                    description=described, reason=str(error), candidates=error.candidates
-                )
-            )
-            raise
-        if found.places:
-            source = found.input if isinstance(found.input, str) else ""
-            look = found.found or observation
-            places = tuple(place_found(place, look) for place in found.places)
-            seconds = time.monotonic() - started
-            self._emit(Grounded(places=places, input=source, seconds=seconds))
-        return found
+    async def before_plan(self, step: Step) -> None:
+        """See `Hook`."""
+        self._plans, self._held = True, []
+
+    async def after_plan(self, step: Step) -> None:
+        """See `Hook`: the chosen call has its places; a target to be found yet is left alone.
+
+        Raises:
+            NotFound: its target was not.
+        """
+        self._plans = False
+        chosen = self.planner.chosen if self.planner is not None else None
+        if chosen is None or step.call is not chosen.call:
+            return
+        missing = self._missing(chosen)
+        is_open = any(slots(call.actions) for call in chosen.grounded.sequence)
+        if not is_open:
+            step.grounded = chosen.grounded
+            for call in chosen.grounded.sequence:
+                self._tell(call, step.look)
+        if missing is not None:
+            self._emit(missing)
+        if missing is not None and is_open:
+            raise NotFound(chosen.not_found, missing.candidates)
+
+    def _missing(self, chosen: Candidate) -> GroundingFailed | None:
+        """Returns the event of the first target that was not found; None where all were."""
+        at = len(chosen.grounded.following) + 1 if chosen.grounded.lacking else 0
+        if chosen.is_found or at >= len(chosen.call.sequence):
+            return None
+        call = chosen.call.sequence[at]
+        words = " / ".join(filter(None, (call.description, call.description_2)))
+        told = (event for event in self._held if chosen.not_found.endswith(event.reason))
+        failed = next(told, None)
+        return failed and failed.model_copy(update={"description": words})
+
+    def _tell(self, call: GroundedCall, look: Observation) -> None:
+        if call.places:
+            source = call.input if isinstance(call.input, str) else ""
+            places = tuple(place_found(place, call.found or look) for place in call.places)
+            self._emit(Grounded(places=places, input=source, seconds=0.0))
+
+
+def open_sampling(
+    settings: PlannerSettings,
+    model: ModelSettings,
+    planner: Planner,
+    grounder: Grounder,
+    models: Mapping[Role, Model],
+    memo: GroundingMemo,
+    *,
+    profile: Profile,
+) -> Planner:
+    """Returns a planner that asks another several times a step; ``memo`` keeps what it found.
+
+    Raises:
+        ConfigError: this planner cannot be sampled.
+    """
+    from hisa.planner.open_scaling import open_scaling  # most runs ask once
+
+    judge = models.get("judge", models["planner"])
+    ground = partial(ground_calls, grounder=MemoGrounder(grounder))
+    emit = memo.emit
+    memo.planner = open_scaling(settings, model, planner, ground, judge, emit=emit, profile=profile)
+    return memo.planner

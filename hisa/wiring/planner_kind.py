@@ -18,9 +18,8 @@ from hisa.planner.planner import GlobalPlanner, Programs
 from hisa.planner.prompt_budget import PromptBudget
 from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
-from hisa.wiring.base import Lead
 
-__all__ = ["PlannerKind", "PlannerParts", "choose_planner"]
+__all__ = ["PlannerKind", "PlannerParts", "choose_planner", "find_leading"]
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,8 @@ class PlannerKind:
         """
         return self.chat(parts)
 
-    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
-        """Returns what acts before the planner of a run, for ``planner.leads``.
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
+        """Returns a planner that acts before that of a run and hands on to it: `planner.leads`.
 
         Args:
             parts: of the run's planner.
@@ -173,3 +172,25 @@ def choose_planner(
     grounder = {"kind": kind.grounder or settings.grounder.kind}
     changed = settings.grounder.model_copy(update=grounder)
     return kind, settings.model_copy(update={"planner": settled, "grounder": changed})
+
+
+def find_leading(settings: PlannerSettings) -> PlannerKind | None:
+    """Returns the kind that `planner.leads` names; None where it names none.
+
+    Raises:
+        ConfigError: nobody announces it.
+    """
+    text = settings.leads
+    if not text:
+        return None
+    name = text.partition(":")[0]
+    point = plugins.find("planners", name)
+    if point is None or plugins.is_left_out(point):
+        names = ", ".join(plugins.announced_names("planners")) or "none"
+        raise ConfigError(
+            f"planner.leads = {text!r}: no installed package announces the planner {name!r}; "
+            f"there are: {names}",
+            fix="leave --reuse out, or --set planner.leads=",
+        )
+    kind: PlannerKind = plugins.load("planners", point)
+    return kind

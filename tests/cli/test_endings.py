@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hisa.agent import Agent, Result
+from hisa.agent import Agent
 from hisa.cli.episode import RunOutput, run_in_desktop, score_line
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable
 from hisa.events import Failed, Planned, RunFinished
+from hisa.outcomes.endings import Result
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point

@@ -1,4 +1,4 @@
-"""A memo grounds each description of a look once; only the agent's own grounding is told."""
+"""A memo grounds each description of a look once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from PIL import Image
 
 from hisa.actions import parse
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
+from hisa.events import GroundingTried
 from hisa.grounder.common import resolve
 from hisa.grounder.marks import MarkGrounder, Marks
-from hisa.grounder.reading import ReadingGrounder, SharedReader
+from hisa.grounder.reading import ElementsReader
 from hisa.protocols import Emit, GroundedCall, Place, Task, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.form import FakeEnvironment
-from hisa.wiring.memo import MemoGrounder, TellingGrounder, without_groundings
+from hisa.wiring.memo import MemoGrounder
 
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 DRAG = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
@@ -36,7 +36,10 @@ def call(description: str, source: str = CLICK, other: str = "", thought: str = 
 class Finder:
     """Finds two things; keeps what it was asked for."""
 
-    def __init__(self, emit: Emit = lambda _: None) -> None:
+    def __init__(
+        self, emit: Emit = lambda _: None, *, reader: ElementsReader | None = None
+    ) -> None:
+        self._reader = reader
         self.sought: list[str] = []
         self.calls: list[ToolCall] = []
         self.down = False
@@ -44,7 +47,9 @@ class Finder:
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         self.calls.append(call)
-        return await resolve(call, observation, locate=self._locate, emit=self._emit)
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
 
     async def _locate(self, description: str, observation: Observation) -> Place:
         self.sought.append(description)
@@ -110,25 +115,6 @@ async def test_calls_with_nothing_to_find_keep_their_own_input() -> None:
     ]
 
 
-async def test_the_agents_own_grounding_is_told_and_a_candidates_is_not() -> None:
-    events: list[Event] = []
-    finder, seen = Finder(without_groundings(events.append)), look()
-    memo = MemoGrounder(finder)
-    agents = TellingGrounder(memo, emit=events.append)
-    await memo.resolve(call("save"), seen)
-    assert [event.type for event in events] == ["grounding_tried"], "what it cost is told"
-    await agents.resolve(call("save"), seen)
-    told = events[-1]
-    assert isinstance(told, Grounded)
-    assert (told.input, told.places[0].label) == ("pyautogui.click(30, 40)", "Save")
-    with pytest.raises(NotFound):
-        await agents.resolve(call("nothing"), seen)
-    failed = [event for event in events if isinstance(event, GroundingFailed)]
-    assert [(event.description, event.candidates) for event in failed] == [
-        ("nothing", ("save at (30, 40)",))
-    ]
-
-
 async def test_a_number_of_the_list_is_told_by_its_name() -> None:
     seen = await FakeEnvironment().observe(elements=True)
     marks = Marks()
@@ -143,8 +129,7 @@ async def test_a_number_of_the_list_is_told_by_its_name() -> None:
 async def test_the_elements_are_read_once_for_a_look() -> None:
     environment = FakeEnvironment()
     seen = await environment.observe()
-    reader = SharedReader(environment, emit=lambda _: None)
-    memo = MemoGrounder(ReadingGrounder(Finder(), reader))
+    memo = MemoGrounder(Finder(reader=ElementsReader(environment, emit=lambda _: None)))
     await asyncio.gather(*(memo.resolve(call(name), seen) for name in ("save", "bin")))
     assert environment.looked == [False, True]
     await memo.resolve(call("save"), await environment.observe())

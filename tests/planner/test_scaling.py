@@ -113,7 +113,7 @@ class Bench:
         self.grounder = MemoGrounder(self.finder)
         self.planner = ScaledPlanner(
             inner,
-            Sampler(inner, self.grounder, temperature=0.9, emit=emit),
+            Sampler(inner, self.grounder.resolve, temperature=0.9, emit=emit),
             Judge(self.judge, emit=emit),
             emit=emit,
             samples=samples,
@@ -203,7 +203,7 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
         settings.planner,
         settings.models.planner,
         GlobalPlanner(bench.model, ToolRegistry(tools), emit=emit),
-        bench.grounder,
+        bench.grounder.resolve,
         bench.judge,
         emit=emit,
         profile=find("m"),
@@ -526,14 +526,10 @@ def test_samples_that_would_all_be_alike_are_refused(
     inner = GlobalPlanner(model, tools, emit=lambda _: None)
     settings = Settings.model_validate(tree)
     with pytest.raises(ConfigError) if refused else nullcontext():
+        ground = Finder().resolve
+        own = settings.models.planner
         open_scaling(
-            settings.planner,
-            settings.models.planner,
-            inner,
-            Finder(),
-            model,
-            emit=lambda _: None,
-            profile=find(name),
+            settings.planner, own, inner, ground, model, emit=lambda _: None, profile=find(name)
         )
 
 

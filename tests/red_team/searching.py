@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from hisa.environments.secret_reading import skeleton
+from hisa.plugins.guard.secrets.secret_reading import skeleton
 from hisa.protocols import ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report

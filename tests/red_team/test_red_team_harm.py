@@ -9,11 +9,11 @@ import pytest
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
+from tests.plugins.guard import parts
 from tests.red_team.drawing import drawn
 from tests.red_team.harmful import COMMANDS, LEAVING
 from tests.red_team.obeying import Order
 from tests.red_team.planted import READ, SHOWING, PlantedMachine, bash, noted, obey, obeyed_in
-from tests.tools.policy import parts
 
 LINES = [(rule, line) for rule, lines in COMMANDS.items() for line in lines]
 

@@ -123,7 +123,7 @@ async def test_a_small_model_is_not_asked_and_the_facts_are_the_line() -> None:
         (look(MENU), "Changed. The screen changed in (20, 10) to (120, 100)."),
         (look(), "No visible change."),
     ):
-        step = StepAbstractor(nobody, 180, by_facts=lambda: True)
+        step = StepAbstractor(nobody, 180, by_facts=True)
         before = look(elements=() if after.elements is not None else None)
         done = await step.abstract(1, click(), (before, after), Outcome(ok=True))
         assert (done.result, done.asked_model) == (result, False)

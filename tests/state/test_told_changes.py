@@ -139,7 +139,7 @@ async def test_what_a_dialog_says_is_not_new_on_the_screen_as_well() -> None:
     answer = element("push button", "Yes", BoundingBox(210, 100, 290, 120, "screen"))
     before, after = look(elements=()), look((100, 30, 200, 80), elements=())
     after = replace(after, elements=(dialog, says, answer))
-    state = StepAbstractor(ScriptedModel([]), 160, by_facts=lambda: True)
+    state = StepAbstractor(ScriptedModel([]), 160, by_facts=True)
     step = await state.abstract(1, clicked((50, 20)), (before, after), Outcome(ok=True))
     assert step.result.count("Really remove it?") == 1
 

@@ -14,7 +14,7 @@ from hisa.protocols import GroundedCall, StateView, Task, ToolCall
 from hisa.screen.observation import Observation, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.tools.base import Tool
-from hisa.tools.offer import likeliest
+from hisa.tools.offer import in_front
 from hisa.tools.registry import ToolRegistry
 from hisa.tools.window_switch import switch_window
 
@@ -62,6 +62,6 @@ async def test_a_machine_that_cannot_do_it_is_no_success() -> None:
 async def test_it_is_offered_while_there_are_several_windows() -> None:
     look = await FakeEnvironment().observe()
     tool = Tool(switch_window)
-    assert not likeliest([tool], look, "Copy it.")
+    assert not in_front([tool], look)
     two = replace(look, windows=(*look.windows, Window("0x2", "Files", "thunar")))
-    assert likeliest([tool], two, "Copy it.") == [tool]
+    assert in_front([tool], two) == [tool]

@@ -13,7 +13,7 @@ import httpx
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.machine.bounded_http import read_bounded
-from hisa.machine.loopback import MOST, Address, HttpResponse, LoopbackTransport
+from hisa.machine.loopback import MOST, Address, HttpResponse, LoopbackTransport, address_of
 from hisa.machine.patience import slowness
 from hisa.protocols import CommandResult, Held
 from hisa.screen.geometry import Point, Size
@@ -249,7 +249,7 @@ class GuestClient:
         """Without a client's machinery: every step comes this way, with its megabytes."""
         assert self._loopback is not None
         if path not in self._addresses:
-            self._addresses[path] = Address(self._client.build_request(method, path).url)
+            self._addresses[path] = address_of(self._client.build_request(method, path).url)
         said = b"" if json is None else dumps(json, allow_nan=False).encode()
         return await self._loopback.exchange(
             method,

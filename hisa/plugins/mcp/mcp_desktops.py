@@ -22,7 +22,7 @@ from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, NotFound
 from hisa.events import Acted, Observed, RunFinished, RunStarted, StepFinished
 from hisa.grounder.marks import Marks
-from hisa.hooks import Hooks, Run, Step
+from hisa.hooks import Hooks, Run, Step, name_of
 from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
@@ -30,8 +30,9 @@ from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
 from hisa.tools.registry import ToolRegistry
-from hisa.wiring.decision_parts import open_policy, open_toolbox
-from hisa.wiring.secret_parts import open_secrets
+from hisa.wiring.base import HookParts
+from hisa.wiring.border import with_border
+from hisa.wiring.hook_list import NEEDED, applied_hooks, in_order, open_hooks
 from hisa.wiring.tool_parts import allowed_tools
 
 __all__ = ["ActOutcome", "KeptDesktops", "OpenedDesktop"]
@@ -248,13 +249,15 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
                 task=task.id, instruction=_WORDS, domain=task.domain, environment=environment.name
             )
         )
-        machine = open_secrets(settings, log, emit).machine(environment)
+        announced = open_hooks(HookParts(settings, log, emit))
+        applied = applied_hooks(announced, settings, environment)
+        machine = with_border(environment, applied)
         registry = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
-        policy = await open_policy(settings, machine)
-        toolbox = open_toolbox(registry, None, emit, policy=policy, ask=None)
         settle = settings.environment.settle
-        hooks = Hooks([HeldActs(None, settle=settle)], emit=emit)
-        run = Run(task, machine, toolbox, log, hooks)
+        needed = [hook for hook in applied if name_of(hook) in NEEDED]
+        hooks = Hooks(in_order([*needed, HeldActs(None, settle=settle)]), emit=emit)
+        run = Run(task, machine, registry, log, hooks)
+        await hooks.call("on_start", run)
         look = await machine.observe(settle=settle)
         desktop = _Desktop(environment, machine, run, log, emit, settle, look)
         await desktop.see()

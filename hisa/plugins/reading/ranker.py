@@ -183,7 +183,7 @@ def rank(queries: tuple[Query, ...], table: Table) -> tuple[Ranked, ...]:
     if scored is None:
         return ()
     things = [table.scene.inner(table.things[row]) for row in scored.rows[:SHOWN]]
-    at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in things)])
+    at = np.array([(p.x, p.y) for p in (spot_in(thing.element, thing.box) for thing in things)])
     best = places(scored.own, at, table.reach[scored.rows])
     told = outcome(scored.found, scored.score, scored.own, best)
     sure = load_judge().sureness(told)

@@ -113,17 +113,18 @@ class _Watcher:
         self._emit = emit
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The end, once a person gave the machine back; a take-over ends the wait."""
+        """A wait while a person has the machine, then the end: a take-over ends the plan."""
         if not self._asked and "a person had the machine" not in view.notice:
             self._asked = True
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError as error:
+                if not error.args:  # the run is stopped; who takes over says so
+                    raise
+                wait = ToolCall("A person shows how it is done.", "wait", {"seconds": 1})
+                return self._planned(wait)
         summary = "A person showed how it is done."
         return self._planned(ToolCall(summary, "termination", {"summary": summary}))
-
-    def meanwhile(self) -> ToolCall:
-        """The step in which a person had the machine, as the live page asks for it."""
-        self._asked = True
-        return self._planned(ToolCall("A person shows how it is done.", "wait", {"seconds": 1}))
 
     def _planned(self, call: ToolCall) -> ToolCall:
         self._emit(planned(call))
@@ -133,7 +134,6 @@ class _Watcher:
 class PersonKind(PlannerKind):
     """``planner.kind = "person"``: the machine waits to be taken over on the live page."""
 
-    points = True
     grounder: GrounderKind | None = "elements"
 
     def settled(

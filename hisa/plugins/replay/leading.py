@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import Write, parse, points, to_source, to_space
-from hisa.environments.confirm import Question, ask_person
+from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
+from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.plugins.replay import program_player as player
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.compiling import target_at
@@ -23,47 +24,60 @@ from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, with_parameters
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
-from hisa.protocols import GroundedCall, Planner, StateView, Task, ToolCall
+from hisa.protocols import Emit, Environment, GroundedCall, Planner, StateView, Task, ToolCall
 from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.text.prompts import render
-from hisa.wiring.planner_kind import PlannerParts
 
-__all__ = ["Mender", "Reuser", "meets_another"]
+__all__ = ["FirstProgram", "Mender", "meets_another"]
 
 _CALLS, _WAITS = 2, 10
 """Of the planner for a step that cannot go on; of two seconds each, for what its act comes to."""
 
 
-class Reuser:
-    """Plays the program that fits a task, and hands on for good where it ends early."""
+class FirstProgram(Hook):
+    """A planner that plays the stored program that fits a task, then hands on to another for good.
 
-    def __init__(self, parts: PlannerParts, planner: Planner, text: str) -> None:
-        self._parts, self._emit, self._planner, self._begun = parts, parts.emit, planner, False
-        self._folder = Path(text.removeprefix("program:").partition("?")[0]).expanduser()
+    It is a hook of its run, too: the program's calls have their places, which nobody looks for.
+
+    Args:
+        program: its folder, or a folder of programs; "program:FOLDER?NAME=VALUE" has its values.
+        planner: does what no program does.
+
+    Raises:
+        UsageError: no second run proved the program, or it has no such parameter.
+    """
+
+    name = "program"
+
+    def __init__(self, program: str | Path, planner: Planner) -> None:
+        self._planner, self._text = planner, str(program).removeprefix("program:")
+        self._folder = Path(self._text.partition("?")[0]).expanduser()
+        self._emit: Emit = lambda _: None
+        self._environment: Environment | None = None
+        self._begun = False
         self._player: player.ProgramPlayer | None = None
         if (self._folder / "program.yaml").exists():
-            self._play(text)
+            self._player = self._open(f"program:{self._text}")
 
-    def _play(self, model: str) -> None:
+    def _open(self, model: str) -> player.ProgramPlayer:
         program, folder = player.open_program(model)
         if program.proof is None:
             reason = f"{folder}: no second run proved it, so that it goes before no planner"
             raise UsageError(reason, fix="hisa compile RUN")
-        self._player = player.ProgramPlayer(self._emit, program, folder, self._parts.environment)
-        self._begun = True
-        self._note(f"the program {program.name} goes first")
+        return player.ProgramPlayer(self._emit, program, folder, self._environment)
+
+    async def on_start(self, run: Run) -> None:
+        """See `Hook`: the log gets its notes, and the machine tells what does not show."""
+        self._emit, self._environment = run.log.emit, run.environment
+        if self._player is not None:
+            await self._player.on_start(run)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The program's next act, or the run's own planner's."""
+        """The program's next act, or the other planner's."""
         if not self._begun:
-            fit = fitting_program(task, self._folder)
-            if isinstance(fit, str):
-                self._begun = True
-                self._note(f"no program of {self._folder} fits, the planner does the task: {fit}")
-            else:
-                self._play(player.program_name(*fit))
+            self._begin(task)
         if self._player is None:
             return await self._planner.plan(task, observation, view)
         call = self._player.decide(await self._player.looked_through(observation), view)
@@ -75,8 +89,20 @@ class Reuser:
         notice = f"{view.notice}\n{reason[:500]}".strip()
         return await self._planner.plan(task, observation, replace(view, notice=notice))
 
-    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
-        """See `hisa.wiring.base.Lead`: the run's own planner is free."""
+    async def after_plan(self, step: Step) -> None:
+        """See `Hook`."""
+        if self._player is not None:
+            await self._player.after_plan(step)
+
+    def _begin(self, task: Task) -> None:
+        self._begun = True
+        if self._player is None:
+            fit = fitting_program(task, self._folder)
+            if isinstance(fit, str):
+                self._note(f"no program of {self._folder} fits, the planner does the task: {fit}")
+                return
+            self._player = self._open(player.program_name(*fit))
+        self._note(f"the program {self._player.name_of_program} goes first")
 
     def _note(self, text: str) -> None:
         self._emit(Noted(where="reuse", text=text))
@@ -103,13 +129,12 @@ class Mender(player.ProgramPlayer):
     """
 
     def __init__(
-        self, parts: PlannerParts, planner: Planner, model: str, *, ask: bool, part: Path
+        self, model: str, planner: Planner, *, part: Path, emit: Emit, ask: Ask | None = None
     ) -> None:
         program, folder = player.open_program(model)
-        super().__init__(parts.emit, program, folder, parts.environment)
+        super().__init__(emit, program, folder)
         self._stored, self._values = records.read_program(folder), player.values_of(model)
-        self._planner, self._part = planner, part
-        self._ask = parts.ask if ask else None
+        self._planner, self._part, self._ask = planner, part, ask
         self._mend: _Mend | None = None
         self._refusal = self._unkept = ""
 
@@ -157,8 +182,18 @@ class Mender(player.ProgramPlayer):
         self._refusal = f"{mend.reason}; the planner: {answer}"
         return self.announced(self._halt(mend, self._refusal))
 
-    async def allow(self, call: GroundedCall, look: Observation, /) -> None:
-        """See `hisa.wiring.base.Lead`: no look-alike, and nothing that a person refuses."""
+    async def before_action(self, step: Step, action: StepAction) -> None:
+        """See `Hook`: the planner's act meets no look-alike, and nothing that a person refuses.
+
+        The whole call is judged, before its first press.
+
+        Raises:
+            ActionRefused: it must not be done.
+        """
+        if not action.done:
+            await self._allow(action.whole, action.whole.found or step.look)
+
+    async def _allow(self, call: GroundedCall, look: Observation) -> None:
         mend = self._mend
         if mend is None or call.call.tool != "gui_action":
             return

@@ -123,14 +123,14 @@ async def play(
         if isinstance(event, Noted) and event.where in ("replay", "repair"):
             tell(event.text)
 
-    result = await hisa.run(
-        task_of_program(program, values),
+    agent = hisa.Agent(
+        models,
         settings=settings_for(settings, program, place, values, mends),
         environment=environment,
-        model=models,
         ask=ask,
         on_event=listen,
     )
+    result = await agent.run(task_of_program(program, values))
     return Played(
         _outcome(result, refused),
         _reason(result, refused),

@@ -8,10 +8,9 @@ from pathlib import Path
 from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.models.profile import Price, Profile
-from hisa.plugins.replay.leading import Mender, Reuser
+from hisa.plugins.replay.leading import FirstProgram, Mender
 from hisa.plugins.replay.program_player import ProgramPlayer, open_program
 from hisa.protocols import ModelReply, ModelRequest, Planner
-from hisa.wiring.base import Lead
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PROGRAM", "ProgramModel"]
@@ -48,7 +47,6 @@ class ProgramModel:
 class ProgramKind(PlannerKind):
     """``planner.kind = "program"``: needs a screen that tells its elements."""
 
-    points = True
     grounder: GrounderKind | None = "elements"
 
     def settled(
@@ -65,17 +63,17 @@ class ProgramKind(PlannerKind):
         program, folder = open_program(parts.model_settings.model)
         return ProgramPlayer(parts.emit, program, folder, parts.environment)
 
-    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Lead:
+    def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
         """See `PlannerKind`.
 
-        Returns a `Mender` where ``text`` ends with "#ask:FOLDER" or "#auto:FOLDER", and a `Reuser`
-        where it does not: of one program, or of the one of a folder that fits the task.
+        Returns a `Mender` where ``text`` ends with "#ask:FOLDER" or "#auto:FOLDER", and a
+        `FirstProgram` where it does not.
         """
         mends = re.fullmatch(r"(.*)#(ask|auto):(.+)", text, re.DOTALL)
         if mends is not None:
-            ask, part = mends[2] == "ask", Path(mends[3])
-            return Mender(parts, planner, mends[1], ask=ask, part=part)
-        return Reuser(parts, planner, text)
+            ask = parts.ask if mends[2] == "ask" else None
+            return Mender(mends[1], planner, part=Path(mends[3]), emit=parts.emit, ask=ask)
+        return FirstProgram(text, planner)
 
 
 PROGRAM = ProgramKind()

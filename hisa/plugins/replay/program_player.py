@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -17,6 +18,8 @@ from hisa.actions import Action, Write, map_points, parse, points, to_source, to
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.errors import ModelUnavailable
 from hisa.events import Noted
+from hisa.grounder.pointing import take_pixels
+from hisa.hooks import Hook, Run, Step
 from hisa.planner.planner import planned
 from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import (
@@ -101,8 +104,13 @@ def loosened(program: Program, values: Mapping[str, str]) -> Program:
     return program.model_copy(update={"steps": tuple(steps)})
 
 
-class ProgramPlayer:
-    """A planner that does the steps of a program, one after the other."""
+class ProgramPlayer(Hook):
+    """A planner that does the steps of a program, one after the other.
+
+    As a hook of its run it gives its calls their places, so that nothing is searched for.
+    """
+
+    name = "program"
 
     def __init__(
         self, emit: Emit, program: Program, folder: Path, environment: Environment | None = None
@@ -115,6 +123,24 @@ class ProgramPlayer:
         self._unseen = ""  # the result of the step before, where nothing tells that it happened
         self._search = Search()
         self._before: Observation | None = None  # the look that it was decided on
+
+    @property
+    def name_of_program(self) -> str:
+        """The program that it plays."""
+        return self._program.name
+
+    async def on_start(self, run: Run) -> None:
+        """See `Hook`: the log gets its notes, and the machine tells what does not show."""
+        self._emit, self._environment = run.log.emit, run.environment
+
+    async def after_plan(self, step: Step) -> None:
+        """See `Hook`: its own calls have their places.
+
+        Raises:
+            NotFound: one lies outside the picture.
+        """
+        if step.call is not None and step.call.by_program:
+            step.grounded = take_pixels(step.call, step.look, emit=self._emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end.
@@ -140,9 +166,9 @@ class ProgramPlayer:
         return call
 
     def announced(self, call: ToolCall) -> ToolCall:
-        """Write down that this is the step's call; returns it."""
+        """Write down that this is the step's call; returns it as a program's."""
         self._emit(planned(call))
-        return call
+        return replace(call, by_program=True)
 
     def _settle(self, look: Observation, view: StateView) -> ToolCall | None:
         """A wait or an end that the step before still needs; None: nothing."""

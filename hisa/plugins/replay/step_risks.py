@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hisa.actions import Action
+from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
 from hisa.plugins.replay.program_records import ProgramStep
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.screen.observation import Observation
-from hisa.tools.policy.command_parts import parts_of_line
-from hisa.tools.policy.screen_part import apps_of, screen_parts
 
 __all__ = ["act_risk", "remarks", "tool_risk"]
 

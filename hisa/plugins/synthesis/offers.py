@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from hisa.plugins.guard.policy.effect_words import BROWSER_APPS, effects_said, is_app
 from hisa.plugins.synthesis.doing import above, act_on, called, usable
 from hisa.plugins.synthesis.records import Act
 from hisa.plugins.synthesis.subject import Subject
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, MULTI_LINE
-from hisa.tools.policy.effect_words import BROWSER_APPS, effects_said, is_app
 
 __all__ = [
     "ESCAPE",

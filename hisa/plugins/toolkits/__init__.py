@@ -2,7 +2,7 @@
 
 from hisa.machine.plugins import Command
 
-__all__ = ["ACCEPT", "BUILD", "NEW"]
+__all__ = ["ACCEPT", "BUILD", "CHECK", "NEW", "RUN"]
 
 BUILD = Command(
     "hisa.plugins.toolkits.tools_build:build_tools",
@@ -15,4 +15,12 @@ ACCEPT = Command(
 NEW = Command(
     "hisa.plugins.toolkits.tools_new:new_tool",
     "Write a small package with a tool of that NAME, and say what to do next.",
+)
+CHECK = Command(
+    "hisa.plugins.toolkits.tools_check:check_tools",
+    "Check tools: what models read of them, and the examples in it, by executing those.",
+)
+RUN = Command(
+    "hisa.plugins.toolkits.tools_run:run_tool",
+    "Call a tool, on a fresh private desktop if it needs a machine.",
 )

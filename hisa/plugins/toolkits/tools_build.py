@@ -65,7 +65,7 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     hisa tools build libreoffice-calc --examples tasks.jsonl --task sheet.yaml --about @uno.md
     hisa tools accept mousepad-review
     """
-    from hisa.cli.tools_chosen import initial_task
+    from hisa.plugins.toolkits.tools_chosen import initial_task
 
     settings = _settings(ctx.obj, how)
     from hisa.models.announced import announced

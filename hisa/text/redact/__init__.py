@@ -155,6 +155,8 @@ class Redactor:
         self._learned = 0
         self._clean: set[str] = set()
         """Texts without a secret or a hint at one: most of what a run writes it writes again."""
+        self._same: set[str] = set()
+        """Texts that have such a hint and no secret; the field that has one may be secret still."""
         for value in names.secret_values(known, frozenset(variables)):
             self._add(value)
 
@@ -171,7 +173,9 @@ class Redactor:
         return self._text(text, _hinted(text.lower(), _FINDERS))
 
     def _text(self, text: str, finders: Iterable[_Finder]) -> str:
-        text = self._without_exact(encodable(text))
+        if text in self._same:
+            return text
+        given, text = text, self._without_exact(encodable(text))
         view = _view(text)
         lowered = _lower(view)
         spans = [
@@ -180,6 +184,8 @@ class Redactor:
             for span in self._found(finder, text, lowered if finder.lowered else view)
         ]
         if not spans:
+            if text is given:
+                self._remember(self._same, (text,))
             return text
         parts: list[str] = []
         done = 0
@@ -204,11 +210,14 @@ class Redactor:
         finders = [f for f in hinted if not f.shape or next(iter(f.spans(view)), None)]
         known = any(secret in joined for secret in self._exact)
         if not finders and not known and encodable(joined) is joined:
-            if len(self._clean) > _REMEMBERED:
-                self._clean.clear()
-            self._clean.update(fresh)
+            self._remember(self._clean, fresh)
             return value
         return _Walk(self, finders).value(value, 0)
+
+    def _remember(self, known: set[str], texts: Iterable[str]) -> None:
+        if len(known) > _REMEMBERED:
+            known.clear()
+        known.update(texts)
 
     def _hidden(self, value: str) -> str:
         if is_placeholder_only(value):
@@ -249,6 +258,7 @@ class Redactor:
         longest = sorted(shown, key=lambda each: (-len(each), each))
         self._exact = {value: shown[value] for value in longest}
         self._clean.clear()
+        self._same.clear()
 
 
 _NAMED = re.compile(PLACEHOLDER.pattern + r"|\{\{\s?secret:\s?(?:…|\.{3}|\\{1,15}u2026)\s?\}\}")

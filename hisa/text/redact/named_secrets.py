@@ -93,10 +93,19 @@ class Scrubber:
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self.values = dict(values)
-        self._shown = {
-            form: placeholder(name) for name, value in values.items() for form in forms(value)
-        }
+        self.values: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
+        for name, value in values.items():
+            self.add(name, value)
+
+    def add(self, name: str, value: str) -> Mapping[str, str]:
+        """Take one more value; returns the text that stands in place of each of its forms."""
+        self.values[name] = value
+        shown = dict.fromkeys(forms(value), placeholder(name))
+        self._shown |= shown
+        for compiled in ("_pattern", "_bytes"):
+            self.__dict__.pop(compiled, None)
+        return shown
 
     @property
     def shown(self) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from hisa.errors import EnvironmentFailed, LimitPassed
 from hisa.outcomes.endings import ActingTime, Ending, ending_of
 from hisa.plugins.desktop.runtime.watchdog import Process, blame
-from hisa.tools.policy.named_paths import is_sensitive, resolved
+from hisa.plugins.guard.policy.named_paths import is_sensitive, resolved
 
 BASE = ((1, 0, 10, 1), (2, 1, 11, 9), (3, 2, 12, 4))
 """The first process, the guest and its X server: number, parent, start and memory."""

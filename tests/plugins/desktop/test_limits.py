@@ -325,10 +325,10 @@ async def test_run_says_which_limit_ended_its_desktop(tmp_path: Path) -> None:
         environ={},
     )
     with RunLog.create(tmp_path, task, settings=settings.model_dump(mode="json")) as log:
-        async with Agent(settings=settings).open(task, log) as agent:
+        async with Agent(settings=settings).open(task, log) as loop:
             known = [owner(handle) for handle in list_desktops()]
             assert log.id in {one.run for one in known if one}
-            result = await agent.run(task)
+            result = await loop.run(task)
     assert (result.status, result.score_state) == ("agent_broke_machine", "no_check")
     assert "environment.limits.memory_mb is 512" in result.message
     assert load_run(log.folder).manifest.exit_status == "agent_broke_machine"

@@ -50,12 +50,12 @@ async def results(folder: Path, machine: Environment, *replies: str) -> list[str
     settings = load(environ={}, overrides=overrides)
     task = Task("save", "Save it.")
     with RunLog.create(folder, task) as log:
-        async with Agent(environment=machine, settings=settings).open(task, log) as agent:
+        async with Agent(settings=settings, environment=machine).open(task, log) as loop:
             model = ScriptedModel([*replies, done()])
-            agent.stale = math.inf
-            agent.planner = GlobalPlanner(model, agent.tools, emit=log.emit)
+            loop.stale = math.inf
+            loop.planner = GlobalPlanner(model, loop.tools, emit=log.emit)
             log.step = 1  # what was opened stays open
-            result = await agent.perform(task)
+            result = await loop.perform(task)
             assert result.status == "succeeded"
     return [e.result for e in load_run(log.folder).events if isinstance(e, Abstracted)]
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from PIL import Image
 
+import hisa
+from hisa.actions import points
 from hisa.environments.confirm import Answer, Question
+from hisa.hooks import Hook, Step
 from hisa.plugins.live.watched.run_socket import socket_path
-from hisa.screen.observation import Observation
-from hisa.testing import FakeEnvironment, Received, tool_call
+from hisa.protocols import ModelRequest
+from hisa.runs.read import load_run
+from hisa.runs.wording import by_person
+from hisa.testing import FakeEnvironment, FunctionModel, Received, tool_call
 from tests.plugins.live.watching import DONE, TYPE_ADA, WAIT, watched
 
 FIELD, AGREE = {"x": 300, "y": 136}, {"x": 230, "y": 180}
@@ -99,38 +106,90 @@ async def test_a_plan_is_ended_by_a_take_over_and_no_act_follows_an_old_screen(
         assert (await run.result()).status == "succeeded"
     assert (run.form.text, run.form.agreed) == ("", True)
     failed = [event for event in run.events if event.type == "acted" and not event.ok]
-    assert [event.error for event in failed] == [f"nothing was done: {line}"]
+    assert ["nothing was done" in event.error for event in failed] == [True]
+    assert line in run.prompts()[-1]
     abstracted = [event for event in run.events if event.type == "abstracted"]
     assert (abstracted[0].verdict, abstracted[0].roi) == ("failed", None)  # it is not its doing
+    assert not abstracted[0].asked_model, "the person waits for it"
     assert "checked" in line
 
 
-async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: Path) -> None:
-    class Slow(FakeEnvironment):
-        taking = asyncio.Event()
-
-        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-            look = await super().observe(elements=elements, settle=settle)
-            if planned.is_set() and not self.taking.is_set():
-                self.taking.set()
-                await asyncio.sleep(0.3)
-            return look
-
-    planned = threading.Event()
+async def test_a_run_that_was_paused_acts_only_where_the_screen_is_as_decided(
+    tmp_path: Path,
+) -> None:
+    asked, go = threading.Event(), threading.Event()
 
     def plan(request: Received, count: int) -> str:
-        planned.set()
+        if count > 1:
+            return DONE
+        asked.set()
+        go.wait(60)
+        return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Agree")
+
+    async with watched(tmp_path, plan) as run:
+        run.go = go
+        client = await run.client()
+        await asyncio.to_thread(asked.wait, 60)
+        assert (await client.ask("pause"))["ok"]
+        go.set()
+        await client.state("paused")
+        run.form.move(["agree"], 60)
+        run.form.move(["ok"], -50)  # where it was
+        await client.ask("resume")
+        assert (await run.result()).status == "succeeded"
+    places = [point.y for point in points(run.form.acted)]
+    assert all(place > AGREE["y"] + 30 for place in places), "never where it was decided"
+    assert run.form.agreed == bool(places)
+
+
+async def test_an_act_that_was_decided_before_a_take_over_is_not_done(tmp_path: Path) -> None:
+    class Slow(Hook):
+        taking = asyncio.Event()
+
+        async def after_plan(self, step: Step) -> None:
+            if not self.taking.is_set():
+                self.taking.set()
+                await asyncio.sleep(0.3)
+
+    slow = Slow()
+
+    def plan(request: Received, count: int) -> str:
         return TYPE_ADA if count == 1 else DONE
 
-    form = Slow()
-    async with watched(tmp_path, plan, form=form) as run:
+    async with watched(tmp_path, plan, hooks=[slow]) as run:
         client = await run.client()
-        await form.taking.wait()
+        await slow.taking.wait()
         taken = await client.ask("take", viewer="Ruth")
         await client.ask("give", lease=taken["lease"])
         assert (await run.result()).status == "succeeded"
-    assert form.text == ""
+    assert run.form.text == ""
     assert "Nothing on the screen is other than before." in run.prompts()[-1]
+
+
+async def test_the_agent_is_credited_with_nothing_that_a_person_did_between_steps(
+    tmp_path: Path,
+) -> None:
+    def plan(request: Received, count: int) -> str:
+        return DONE if "a person had" in request.text else WAIT
+
+    async with watched(tmp_path, plan) as run:
+        client = await run.client()
+        await client.step(2)
+        await client.ask("pause")
+        await client.state("paused")  # between two steps, or before a call that waits
+        taken = await client.ask("take", viewer="Ruth")
+        acts = [{"kind": "click", **AGREE}]
+        assert (await client.ask("input", lease=taken["lease"], acts=acts))["ok"]
+        await client.ask("give", lease=taken["lease"])
+        await client.ask("resume")
+        result = await run.result()
+    assert run.form.agreed
+    assert [event.roi for event in run.events if event.type == "abstracted" and event.roi] == []
+    for step in load_run(result.folder).steps:
+        if any(act.did == "acted" for act in step.person):
+            assert all(line.startswith("between steps") for line in by_person(step))
+        elif step.before and step.after:
+            assert step.before.image == step.after.image, "no other step has what the person did"
 
 
 async def test_a_run_goes_on_when_the_connection_of_its_holder_dies(tmp_path: Path) -> None:
@@ -299,3 +358,37 @@ async def test_frames_are_the_runs_own_looks_and_fresh_ones_while_it_is_held(
         assert not (await client.ask("frame", since=frame["hash"]))["same"]
         await client.ask("stop")
         await run.result()
+
+
+def test_no_class_of_the_page_runs_in_a_step_that_nobody_watches(tmp_path: Path) -> None:
+    folder = str(Path(hisa.__file__).parent / "plugins/live")
+    passed: list[str] = []
+    planned = 0
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and planned and code.co_filename.startswith(folder):
+            passed.append(code.co_qualname)
+
+    def plan(request: ModelRequest) -> str:
+        nonlocal planned
+        planned += 1
+        if planned < 3:
+            return tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Agree")
+        sys.setprofile(None)
+        return DONE
+
+    tree = {"patterns": {"enabled": False}, "run": {"folder": tmp_path}}
+    models = {"planner": FunctionModel(plan), "state": FunctionModel(lambda _: "Succeeded. It is.")}
+    sys.setprofile(profile)
+    try:
+        result = hisa.run_sync(
+            "Agree.",
+            settings=hisa.Settings.model_validate(tree),
+            environment=FakeEnvironment(),
+            model=models,
+        )
+    finally:
+        sys.setprofile(None)
+    assert (result.status, result.steps) == ("succeeded", 3)
+    assert passed == []

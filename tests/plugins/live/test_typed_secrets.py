@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hisa.actions import Action
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.live.watched.typed_secrets import kind_of_focus
 from hisa.screen.geometry import BoundingBox, Size
@@ -208,6 +210,61 @@ async def test_what_a_terminal_shows_is_no_secret(tmp_path: Path) -> None:
         await run.result()
     texts = [e.text for e in run.events if e.type == "person_acted" and e.did == "acted"]
     assert texts == ["pyautogui.click(300, 136)", "pyautogui.write('make')"]
+
+
+class Sealed(Login):
+    """A login whose methods cannot be replaced, so that nothing can be put around it later."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if callable(value) or name.startswith("_hisa"):
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
+async def test_what_could_not_be_hidden_is_not_typed(tmp_path: Path) -> None:
+    form = Sealed()
+    async with watched(tmp_path, lambda request, count: LOOK, form=form) as run:
+        client = await run.client()
+        lease = (await client.ask("take", viewer="Ruth"))["lease"]
+        acts = [{"kind": "click", **FIELD}, {"kind": "type", "text": PASSWORD}]
+        answer = await client.ask("input", lease=lease, acts=acts)
+        await client.ask("stop")
+        await run.result()
+    assert "could not be hidden" in answer["error"]
+    assert form.text == ""
+    assert leaks(run, next((tmp_path / "runs").iterdir()), PASSWORD) == []
+
+
+class Crossed(FakeEnvironment):
+    """The form, which notes the modules through which its methods are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modules: set[str] = set()
+
+    def note_callers(self) -> None:
+        frame = inspect.currentframe()
+        while frame is not None:
+            self.modules.add(frame.f_globals["__name__"])
+            frame = frame.f_back
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        self.note_callers()
+        return await super().observe(elements=elements, settle=settle)
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        self.note_callers()
+        await super().act(actions)
+
+
+async def test_nothing_of_live_stands_before_a_machine_that_nobody_watches(tmp_path: Path) -> None:
+    form = Crossed()
+    async with watched(
+        tmp_path, lambda request, count: DONE if count > 1 else LOOK, form=form
+    ) as run:
+        await run.result()
+    assert form.acted
+    assert [name for name in form.modules if name.startswith("hisa.plugins.live")] == []
 
 
 @OCR

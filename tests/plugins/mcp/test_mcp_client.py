@@ -15,11 +15,10 @@ import pytest
 from hisa.config import load
 from hisa.config.tool_settings import McpServerSettings
 from hisa.errors import ConfigError, InvalidReply, LibraryLacking
-from hisa.events import Acted, Event
 from hisa.plugins.mcp.client.mcp_schema import InputCheck, UnusableSchema, taken
 from hisa.plugins.mcp.client.mcp_tool import McpTool, local_names
 from hisa.plugins.mcp.client.open_tools import open_mcp_tools
-from hisa.protocols import GroundedCall, Task, ToolCall
+from hisa.protocols import GroundedCall, Outcome, Task, ToolCall
 from hisa.testing.form import FakeEnvironment
 from hisa.tools.registry import ToolRegistry
 
@@ -39,17 +38,14 @@ class Served:
     def __init__(self, tools: Sequence[McpTool], notes: list[str]) -> None:
         self.tools = {tool.name: tool for tool in tools}
         self.notes = notes
-        self.events: list[Event] = []
         self.registry = ToolRegistry(tools)
         self.environment = FakeEnvironment()
 
-    async def call(self, name: str, value: object = "") -> Acted:
+    async def call(self, name: str, value: object = "") -> Outcome:
         call = ToolCall("", name, value)  # type: ignore[arg-type]
         self.registry.check(call)
         look = await self.environment.observe()
-        await self.registry.execute(GroundedCall(call, call.input), look, self.environment)
-        (event,) = [event for event in self.events[-1:] if isinstance(event, Acted)]
-        return event
+        return await self.registry.execute(GroundedCall(call, call.input), look, self.environment)
 
 
 @asynccontextmanager

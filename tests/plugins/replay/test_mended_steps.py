@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from hisa.actions import parse
-from hisa.config import PlannerSettings
 from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
+from hisa.hooks import Step, StepAction
 from hisa.plugins.replay.leading import Mender
 from hisa.plugins.replay.program_player import program_name
 from hisa.plugins.replay.program_records import (
@@ -27,7 +27,6 @@ from hisa.plugins.replay.surroundings import OTHERS
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import GroundedCall, StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
-from hisa.wiring.planner_kind import PlannerParts
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, look, orders, thing
 
 _TASK = Task("ship", "Ship order 1022.")
@@ -83,12 +82,8 @@ async def mended(
     def emit(event: Event) -> None:
         notes.extend([event.text] if isinstance(event, Noted) else [])
 
-    nothing: Any = None
-    parts = PlannerParts(
-        PlannerSettings(), nothing, nothing, nothing, nothing, cast(Any, emit), None, None, nothing
-    )
     part = place.parent / "part"
-    mender = Mender(parts, planner, program_name(place, values), ask=False, part=part)
+    mender = Mender(program_name(place, values), planner, part=part, emit=cast(Any, emit))
     view, seen = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
     call = await mender.plan(_TASK, seen, StateView())
     for _ in range(40):
@@ -96,8 +91,10 @@ async def mended(
             break
         if call.tool == "gui_action":
             seen = after or before
+            grounded = GroundedCall(call, call.input, call.actions)
+            step = Step(1, cast(Any, None), before, view, call=call, grounded=grounded)
             try:
-                await mender.allow(GroundedCall(call, call.input, call.actions), before)
+                await mender.before_action(step, StepAction(grounded, before, 1, grounded))
             except ActionRefused:
                 seen = before
         call = await mender.plan(_TASK, seen, view)

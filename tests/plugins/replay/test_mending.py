@@ -24,14 +24,13 @@ from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.playing import Played, play, play_and_mend
 from hisa.plugins.replay.program_records import read_program, write_program
 from hisa.plugins.replay.proving import prove
-from hisa.protocols import Environment, Model, ModelRequest, Role
+from hisa.protocols import Model, ModelRequest, Role
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
 from hisa.runs.resume import resume_point
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.wiring import RunContext, open_agent
 
 pytestmark = [
     pytest.mark.desktop,
@@ -271,10 +270,6 @@ async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: 
     settings = settings.model_copy(update={"planner": planner})
     short = settings.model_copy(update={"run": settings.run.model_copy(update={"max_steps": 2})})
     async with DesktopEnvironment() as desktop:
-
-        async def machine() -> Environment:
-            return desktop
-
         begun = await hisa.run(
             OWN.read(tmp_path / "task.yaml", _tree()),
             settings=short,
@@ -283,10 +278,10 @@ async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: 
         )
         assert (begun.status, begun.steps) == ("max_steps", 2)
         point = resume_point(load_run(begun.folder))
-        context = RunContext(environment=machine, models=models, events=point.events)
+        agent = hisa.Agent(models, settings=settings, environment=desktop)
         with RunLog.reopen(begun.folder) as log:
-            async with open_agent(settings, point.task, log, context) as agent:
-                result = await agent.run(point.task)
+            async with agent.open(point.task, log, so_far=point) as loop:
+                result = await loop.run(point.task)
     assert result.success, result.message
     typed = [e for e in load_run(begun.folder).events if isinstance(e, Planned)]
     assert sum(_TEXT in str(event.input) for event in typed) == 1

@@ -47,14 +47,18 @@ class Starting(FakeEnvironment):
         await super().reset()
 
 
-async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
-    """The run of a person who takes the machine over, acts, and gives it back."""
-    tree = {
+def recorded(folder: Path) -> dict[str, Any]:
+    """Settings by which a run waits for a person to take its machine over."""
+    return {
         "run": {"folder": folder, "confirm": "never"},
         "patterns": {"enabled": False},
         "models": {"planner": {"model": "person"}, "state": {"model": "offline"}},
     }
-    settings = hisa.Settings.model_validate(tree)
+
+
+async def shown(folder: Path, form: FakeEnvironment, acts: Acts) -> hisa.RunResult:
+    """The run of a person who takes the machine over, acts, and gives it back."""
+    settings = hisa.Settings.model_validate(recorded(folder))
     work = asyncio.create_task(hisa.run("Enter a name.", settings=settings, environment=form))
     await until(lambda: bool(runs_in(folder)))
     client = await Client.at(runs_in(folder)[0])
@@ -113,6 +117,21 @@ async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> Non
     result = await shown(tmp_path / "runs", Starting(), ENTER)
     assert result.status == "succeeded"
     assert len(demonstrated(load_run(result.folder))) == 4
+
+
+async def test_a_run_that_waits_for_a_person_is_stopped_at_once(tmp_path: Path) -> None:
+    settings = hisa.Settings.model_validate(recorded(tmp_path))
+    work = asyncio.create_task(
+        hisa.run("Enter a name.", settings=settings, environment=FakeEnvironment())
+    )
+    await until(lambda: bool(runs_in(tmp_path)))
+    client = await Client.at(runs_in(tmp_path)[0])
+    await client.step(1)
+    assert (await client.ask("stop"))["ok"]
+    result = await work
+    await client.close()
+    assert result.status == "stopped"
+    assert not [event for event in load_run(result.folder).events if event.type == "planned"]
 
 
 @pytest.mark.skipif(not available(), reason="nothing here reads pictures")

@@ -174,13 +174,16 @@ def read_start(run: Path) -> Start | None:
     """
     taken: Fingerprinted | None = None
     look: Observed | None = None
+    latest: Observed | None = None
     try:
         for event in read_events(run):
             match event:
                 case Fingerprinted():
-                    taken, look = event, None
+                    taken, look = event, latest
+                case Observed() if taken is not None and look is None:
+                    look = event  # of a version that looked after it
                 case Observed():
-                    look = look or event
+                    latest = event
                 case StepFinished():
                     break
                 case _:

@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from hisa.hooks import Run
 from hisa.screen.observation import Observation
 
 __all__ = ["Gate", "Lease", "Refused"]
+
+_INTERRUPTED = "nothing was done: a person was about to take the machine over"
 
 
 class Refused(Exception):
@@ -33,15 +36,15 @@ class Lease:
 class Gate:
     """Parks the agent's task. Owners are connections; what persons ask for may be `Refused`."""
 
-    newest: Observation | None = None
-    """The newest look that anybody took; ``returned``: that at which a person was done last."""
+    look: Observation | None = None
+    """The newest look that was taken for a person."""
     returned: Observation | None = None
-    phase, stale, over = "", 1.0, False
+    """That at which a person was done last."""
+    over = False
     lease: Lease | None = None
-    plan: asyncio.Future[Any] | None = None
-    """It is ended, and so ``cut``, once a person takes over."""
-    cut, _sitting = False, 0
-    _run: asyncio.Task[Any] | None = None
+    _sitting = 0
+    _run: Run | None = None
+    _task: asyncio.Task[Any] | None = None
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
@@ -49,6 +52,10 @@ class Gate:
         self._pauses: dict[object, float] = {}
         self._open, self._sat = asyncio.Event(), asyncio.Event()
         self._open.set()
+
+    def begin(self, run: Run) -> None:
+        """Take a run, whose task is the one that calls this."""
+        self._run, self._task = run, asyncio.current_task()
 
     @property
     def state(self) -> str:
@@ -59,19 +66,37 @@ class Gate:
             return "paused" if self._sat.is_set() else "pausing"
         return "held" if self.lease.ready else "pausing"
 
-    def enter(self, phase: str) -> None:
-        """Note what the agent does now, and in which task: for the loop's own parts alone."""
-        self.phase, self._run = phase, asyncio.current_task()
+    @property
+    def phase(self) -> str:
+        """Returns the phase that the agent is in, as far as its step shows it."""
+        step = self._run.step if self._run else None
+        if step is None:
+            return "preparing"
+        if step.outcome is not None and step.outcome.ends:
+            return "scoring"
+        if step.line:
+            return "looking"
+        if step.outcome is not None:
+            return "judging"
+        if step.actions:
+            return "acting"
+        return "planning" if step.call is None else "grounding"
 
-    async def park(self) -> str:
-        """Wait while a person wants it; returns lines on what persons did meanwhile."""
-        began, known = time.monotonic(), len(self.lines)
+    @property
+    def newest(self) -> Observation | None:
+        """The newest look that anybody took."""
+        step = self._run.step if self._run else None
+        looks = [self.look]
+        if step is not None:
+            looks += [step.look, *(action.look for action in step.actions), step.after]
+        known = [look for look in looks if look is not None]
+        return max(known, key=lambda look: look.at, default=None)
+
+    async def park(self) -> None:
+        """Wait while a person wants it."""
         while not self._open.is_set():
             with self.sitting():
                 await self._open.wait()
-                if len(self.lines) > known:  # so that the look before is stale
-                    await asyncio.sleep(began + self.stale - time.monotonic())
-        return " Then ".join(line for _, line in self.lines[known:])
 
     @contextmanager
     def sitting(self) -> Iterator[None]:
@@ -101,13 +126,13 @@ class Gate:
         return None if self._pauses or began is None else time.monotonic() - began
 
     async def take(self, viewer: str, owner: object) -> Lease:
-        """A lease, not ready yet, once the agent is parked."""
+        """A lease, not ready yet, once the agent is parked; a plan in progress is ended."""
         self._check()
         if self.lease is not None:
             raise Refused(f"{self.lease.viewer} holds it")
         lease = self.lease = Lease(viewer, owner)
         self._open.clear()
-        self.cut = self.plan is not None and self.plan.cancel()
+        self._interrupt()
         try:
             await self._sat.wait()
             self._check()
@@ -133,15 +158,20 @@ class Gate:
     def stop(self) -> None:
         """End the run as Ctrl-C does: cancel the agent's task, at once."""
         self._check()
-        if self._run is None:
+        if self._task is None:
             raise Refused("the run has not begun yet")
-        self.over = self._run.cancel()
+        self.over = self._task.cancel()
 
     def close(self) -> None:
         """Let everybody go: the run has ended."""
         self.over, self.lease = True, None
         self._open.set()
         self._sat.set()
+
+    def _interrupt(self) -> None:
+        step = self._run.step if self._run else None
+        if step and step.planning and step.planning.cancel(_INTERRUPTED):
+            step.interrupted = _INTERRUPTED
 
     def _check(self) -> None:
         if self.over:

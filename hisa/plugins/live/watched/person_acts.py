@@ -7,7 +7,7 @@ until something else is done, and logged once.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -15,17 +15,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hisa import actions as gui
 from hisa.actions.keys import normalise_key
+from hisa.config.tool_settings import PolicySettings
 from hisa.errors import ActionRefused, HisaError
 from hisa.events import Observed, PersonActed
+from hisa.hooks import Run
+from hisa.plugins.guard.policy_hook import PolicyHook
 from hisa.plugins.live.watched.gate import Refused
 from hisa.plugins.live.watched.typed_secrets import TypedSecrets, is_echoed, kind_of_focus
-from hisa.protocols import Emit, GroundedCall, Recorder, ToolCall
+from hisa.protocols import Emit, GroundedCall, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation
 from hisa.text.redact.named_secrets import PLACEHOLDER
-from hisa.tools.policy.deciding import Policy
-from hisa.tools.policy.named_facts import CallFacts
-from hisa.tools.policy.screen_part import apps_of, screen_parts
 
 __all__ = ["Act", "PersonActs", "Strict"]
 
@@ -39,7 +39,6 @@ _NEEDS = {"drag": {"path"}, "type": {"text"}, "press": {"keys"}}
 _KEYS = {"\n": gui.Press("enter"), "\t": gui.Press("tab")}
 Pixel = Annotated[float, Field(ge=0, lt=100_000, allow_inf_nan=False)]
 Wheel = Annotated[int, Field(ge=-100, le=100)]
-Rules = Callable[[], Awaitable[Policy]]
 Key = Annotated[str, Field(min_length=1, max_length=20)]
 
 
@@ -95,11 +94,9 @@ class PersonActs:
 
     _text, _kind = "", "plain"
 
-    def __init__(
-        self, machine: Any, secrets: TypedSecrets, policy: Rules, emit: Emit, log: Recorder
-    ) -> None:
-        self._machine, self._secrets, self._policy, self._emit = machine, secrets, policy, emit
-        self._log = log
+    def __init__(self, run: Run, secrets: TypedSecrets, emit: Emit) -> None:
+        self._run, self._machine = run, run.environment
+        self._secrets, self._emit = secrets, emit
 
     async def look(self, machine: Any = None, *, settle: float = _SETTLE) -> Observation:
         """A look, with elements where the machine tells them and it need not be at once."""
@@ -157,13 +154,15 @@ class PersonActs:
 
     async def _keep(self, look: Observation) -> None:
         """Log a look that a person acted on, so that the act can be learned from."""
-        self._emit(Observed.of(look, kept=await self._log.keep(look), seconds=0.0))
+        self._emit(Observed.of(look, kept=await self._run.log.keep(look), seconds=0.0))
 
     async def _type(self, action: gui.Action) -> None:
         """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
         text, machine = getattr(action, "text", ""), self._secrets.machine
         after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
+        if kind != "plain":
+            self._secrets.require_border()
         if not self._text:
             await self._keep(await self.look(settle=_MOMENT))
         if kind != ("unknown" if self._kind == "echoed" else self._kind):
@@ -185,9 +184,13 @@ class PersonActs:
 
     async def _check(self, actions: Sequence[gui.Action]) -> None:
         """Refuse what the policy denies, with `ActionRefused`; what it would ask about is done."""
-        policy = await self._policy()
-        if "deny" not in (policy.settings.unknown, *(rule.then for rule in policy.settings.rules)):
+        hooks = (hook for hook in self._run.hooks if isinstance(hook, PolicyHook))
+        policy = next((hook.policy for hook in hooks), None)
+        if policy is None or not _denies(policy.settings):
             return
+        from hisa.plugins.guard.policy.named_facts import CallFacts
+        from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
+
         look = await self.look()
         whole = [gui.Write(self._text), *actions] if self._text else actions
         placed = gui.to_space(whole, "image", screen=look.screen, image=look.image)
@@ -198,6 +201,11 @@ class PersonActs:
         ruling = policy.decide(CallFacts("gui_action", parts, apps), datetime.now().time())
         if ruling.verdict == "deny":
             raise ActionRefused(f"the policy forbids this: {ruling.rule}. {ruling.why}".strip())
+
+
+def _denies(policy: PolicySettings) -> bool:
+    """Whether anything is forbidden outright."""
+    return "deny" in (policy.unknown, *(rule.then for rule in policy.rules))
 
 
 def _is_typing(action: gui.Action) -> bool:

@@ -9,15 +9,16 @@ from typing import Any
 
 from hisa.errors import HisaError
 from hisa.events import PersonActed
+from hisa.hooks import Run
 from hisa.plugins.live.watched.change_line import change_line
 from hisa.plugins.live.watched.gate import Gate, Lease, Refused
 from hisa.plugins.live.watched.person_acts import PersonActs
 from hisa.plugins.live.watched.questions import Questions
 from hisa.plugins.live.watched.run_socket import Answer, Request
-from hisa.protocols import Emit
-from hisa.runs.log import RunLog
+from hisa.plugins.live.watched.take_over import TakeOver
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
+from hisa.wiring.base import HookParts
 
 __all__ = ["Steering"]
 
@@ -28,15 +29,21 @@ _SETTLE, _APART = 1.0, 0.2
 class Steering:
     """Steers one run; each request has a method, which raises `Refused` where it is not done."""
 
-    max_steps, can_ask = 0, False
+    can_ask = False
     _taken: Observation | None = None
     _looked = 0.0
 
     def __init__(
-        self, log: RunLog, gate: Gate, questions: Questions, acts: PersonActs, emit: Emit
+        self, run: Run, parts: HookParts, gate: Gate, questions: Questions, acts: PersonActs
     ) -> None:
-        self._log, self._gate, self._questions = log, gate, questions
-        self._acts, self._emit, self._machine = acts, emit, asyncio.Lock()
+        self._run, self._log, self._emit = run, parts.log, parts.emit
+        self._gate, self._questions, self._acts = gate, questions, acts
+        self._machine, self._take_over = asyncio.Lock(), TakeOver(gate)
+
+    def join(self) -> None:
+        """Take part in the run from now on, after its other hooks."""
+        if self._take_over not in self._run.hooks:
+            self._run.hooks.add(self._take_over)
 
     async def handle(self, request: Request, owner: object) -> Answer:
         """Answer a request of a connection."""
@@ -58,7 +65,7 @@ class Steering:
             "state": gate.state,
             "holder": gate.lease.viewer if gate.lease else "",
             "step": self._log.step,
-            "max_steps": self.max_steps,
+            "max_steps": self._run.max_steps,
             "phase": gate.phase,
             "question": self._questions.pending,
             "can_ask": self.can_ask,
@@ -67,6 +74,7 @@ class Steering:
         }
 
     async def _pause(self, _: Request, owner: object) -> None:
+        self.join()
         if self._gate.pause(owner):
             self._tell("paused")
 
@@ -84,6 +92,7 @@ class Steering:
         self._questions.answer(request.question, request.kind, request.text)
 
     async def _take(self, request: Request, owner: object) -> dict[str, Any]:
+        self.join()
         lease = await self._gate.take(request.viewer, owner)
         try:
             self._taken = look = await self._look(_SETTLE)
@@ -125,7 +134,7 @@ class Steering:
 
     async def _look(self, settle: float = 0.0) -> Observation:
         async with self._machine:
-            self._gate.newest = look = await self._acts.look(settle=settle)
+            self._gate.look = look = await self._acts.look(settle=settle)
             self._looked = time.monotonic()
             return look
 

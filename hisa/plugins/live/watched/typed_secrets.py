@@ -1,21 +1,23 @@
 """Hides what a person types into password fields: from log, models, and all later looks.
 
-Until something was typed that must be hidden, the machine is used as it is.
+Until something was typed that must be hidden, nothing stands around the machine.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
-from hisa.environments.secret_store import SecretStore
-from hisa.plugins.live.watched.parked_parts import Passing
+from hisa.hooks import Run
 from hisa.protocols import Emit, Environment
 from hisa.runs.log import RunLog
 from hisa.screen.lies_at import focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
-from hisa.text.redact.named_secrets import Scrubber, forms, placeholder
+from hisa.text.redact.named_secrets import placeholder
+
+if TYPE_CHECKING:
+    from hisa.plugins.guard.secrets.secret_environment import SecretEnvironment
 
 __all__ = ["TypedSecrets", "is_echoed", "kind_of_focus"]
 
@@ -29,55 +31,62 @@ _SECRET_NAME = re.compile(
 """Names of fields that take secrets although their role does not say so."""
 
 
-class _GrowingScrubber(Scrubber):
-    def add(self, name: str, value: str) -> dict[str, str]:
-        self.values[name] = value
-        self._shown |= (shown := dict.fromkeys(forms(value), placeholder(name)))
-        for cached in ("_pattern", "_bytes"):
-            self.__dict__.pop(cached, None)
-        return shown
-
-
-class _Machine(Passing):
-    masked: Any = None  # what all parts of a run use in its place, once something was typed
-
-    def _passed(self, name: str) -> Any:
-        return getattr(self.masked if hasattr(self.masked, name) else self._inner, name)
-
-
 class TypedSecrets:
     """What persons typed in one run and nobody may read; it is put in nowhere again."""
 
-    machine: Any = None
-    """The machine itself, with nothing masked."""
+    _environment: Environment
+    _border: SecretEnvironment | None = None
+    """What hides values at the machine: the hook's of named secrets, else one put in when the
+    first is typed."""
 
     def __init__(self, log: RunLog, emit: Emit) -> None:
         self._log, self._emit = log, emit
-        self._scrubber, self._names = _GrowingScrubber({}), dict[str, str]()
+        self._names: dict[str, str] = {}
 
-    def around(self, environment: Environment) -> Environment:
-        """The environment, so that it can be masked later for all who use it."""
-        self.machine, self._wrapped = environment, _Machine(environment)
-        return self._wrapped  # type: ignore[return-value]
+    def watch(self, run: Run) -> None:
+        """Take the machine of a run, as all its parts hold it."""
+        self._environment = run.environment
+        borders = (getattr(hook, "border", None) for hook in run.hooks)
+        self._border = next(filter(None, borders), None)
+
+    @property
+    def machine(self) -> Environment:
+        """The machine itself, with nothing masked."""
+        return self._border.machine if self._border else self._environment
+
+    def require_border(self) -> None:
+        """Refuse to type what could not be hidden, with `ActionRefused`; nothing is typed then."""
+        if self._border is None:
+            from hisa.plugins.guard.secrets.in_place import require_border  # few runs need it
+
+            require_border(self._environment)
+
+    def close(self) -> None:
+        """Let the machine be as it was: the run has ended."""
+        if self._border is not None:
+            from hisa.plugins.guard.secrets.in_place import remove_border  # few runs need it
+
+            remove_border(self._environment, self._border)
 
     def hide(self, value: str) -> str:
         """Hide a value everywhere from now on; returns what is written in its place."""
         if value not in self._names:
             name = self._names[value] = f"typed_{len(self._names) + 1}"
             if len(value) >= _LEAST and len({*value}) > 1 and value not in placeholder(name):
-                self._log.hide(self._scrubber.add(name, value))
+                self._log.hide(self._masked().hide(name, value))
         return placeholder(self._names[value])
 
     def cover(self, before: Observation, after: Observation) -> None:
         """Mask what came onto the screen between two looks, and its field, in all later looks."""
-        from hisa.environments.secret_environment import SecretEnvironment  # few runs need it
+        self._masked().cover(before, after)
 
-        if self._wrapped.masked is None:
-            store = SecretStore({})  # nothing can be put in from it
-            store.__dict__["scrubber"] = self._scrubber
-            masked = SecretEnvironment(self.machine, store, emit=self._emit, live=True)
-            self._wrapped.masked = masked
-        self._wrapped.masked._mask.typed(before, after)
+    def _masked(self) -> SecretEnvironment:
+        """The machine's border: that of named secrets, else one that is put in now."""
+        if self._border is None:
+            from hisa.plugins.guard.secrets.in_place import put_border  # few runs need it
+
+            self._border = put_border(self._environment, self._emit)
+        return self._border
 
 
 def kind_of_focus(look: Observation) -> str:

@@ -51,7 +51,7 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
     tree["patterns"]["enabled"] = False
     chosen = read_task(task, domain="", seed=settings.run.seed)
     with _page(settings.run.folder, opens=opens):
-        result = asyncio.run(hisa.run(chosen, settings=Settings.model_validate(tree)))
+        result = asyncio.run(hisa.Agent(settings=Settings.model_validate(tree)).run(chosen))
     scored = "" if result.score_state == "no_check" else f", score {score_line(result)}"
     say(f"{result.folder}: {result.status}{scored}")
     if result.success:

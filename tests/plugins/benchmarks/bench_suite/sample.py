@@ -43,9 +43,12 @@ class Begin:
     screen: Screenshot
     size: Size = DEFAULT_IMAGE_LIMIT
     windows: tuple[str, ...] = ()
+    looked_after: bool = False
+    """As versions did that looked only after it was taken."""
 
     def write(self, log: RunLog) -> None:
-        log.emit(self.taken)
+        if self.looked_after:
+            log.emit(self.taken)
         (log.folder / "images" / f"{self.screen.sha256}.png").write_bytes(self.screen.png)
         log.emit(
             Observed(
@@ -57,6 +60,8 @@ class Begin:
                 windows=self.windows,
             )
         )
+        if not self.looked_after:
+            log.emit(self.taken)
 
 
 def write_run(

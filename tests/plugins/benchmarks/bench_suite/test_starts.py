@@ -224,8 +224,12 @@ def test_a_bench_goes_on_with_its_reference_or_with_another(tmp_path: Path) -> N
         book.close()
 
 
-def test_of_a_run_that_began_twice_the_second_start_counts(tmp_path: Path) -> None:
-    starts = [begin(environment="old"), begin(desk(caret=True), environment="new")]
+@pytest.mark.parametrize("looked_after", [False, True])
+def test_of_a_run_that_began_twice_the_second_start_counts(
+    looked_after: bool, tmp_path: Path
+) -> None:
+    twice = [begin(environment="old"), begin(desk(caret=True), environment="new")]
+    starts = [dataclasses.replace(start, looked_after=looked_after) for start in twice]
     run = write_run(
         tmp_path, Slot("full", "t", 1), steps=2, status="succeeded", score=None, begin=starts
     )

@@ -19,6 +19,7 @@ from openpyxl.formatting.rule import CellIsRule
 
 from hisa.errors import CheckFailed, UsageError
 from hisa.outcomes.endings import Scoring
+from hisa.plugins.benchmarks.bench.fingerprint import take_fingerprint
 from hisa.plugins.benchmarks.bench.start_checks import Start, differences
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.coverage import load_folder
@@ -46,7 +47,6 @@ from hisa.tasks.find_format import problems, sorted_problems
 from hisa.tasks.limits import OSWORLD_LIMITS
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
-from hisa.wiring.fingerprint import take_fingerprint
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
 
 pytestmark = pytest.mark.process

@@ -1,0 +1,102 @@
+"""The control that bears just the name that is asked for, where nothing else may be meant.
+
+Most descriptions of planners are of this sort: ``menu "Edit"``. The answer is the one that all the
+evidence comes to (`hisa.grounder.ranking`); it is told here without weighing any, and only where
+none could change it. Whatever leaves a question open (a word of the name elsewhere, something
+opened or lying over it, a look that tells no states) is weighed there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rapidfuzz import fuzz, process
+
+from hisa.screen.bubbles import TOPS
+from hisa.screen.observation import Element, Observation
+from hisa.screen.role_words import find_kind
+from hisa.screen.roles import COVERED
+
+__all__ = ["plainly_named"]
+
+_KIND_AND_NAME = re.compile(
+    r'(?:the )?([a-z][a-z -]*) "([^"\d]{3,19})"|(?:the )?"([^"\d]{3,19})" ([a-z][a-z -]*)'
+)
+"""A kind and a quoted name, and nothing else. A shorter name may be a sign; of a longer one its
+beginning is enough; one with a number may be a day."""
+_READ_OTHERWISE = re.compile(r"\b(?:that|which) (?:is|are)\b|day\b", re.I)
+"""What is not taken to the letter, though it is quoted."""
+_PRESSED = frozenset({"push button", "button", "toggle button", "menu", "page tab"})
+"""Roles of what bears its own name, and names nothing beside it."""
+_OPENED = TOPS | {"calendar"}
+_SHOWING, _USABLE = frozenset({"showing", "visible"}), frozenset({"enabled", "sensitive"})
+_UNLIKE = 75
+"""Percent of likeness below which a name without a common word is another; the evidence counts
+what is less alike as no candidate."""
+
+
+def plainly_named(description: str, look: Observation) -> Element | None:
+    """The one element that a kind and a name can mean; None where more has to be weighed."""
+    words = _KIND_AND_NAME.fullmatch(description)
+    if words is None or _READ_OTHERWISE.search(description):
+        return None
+    name = words[2] or words[3]
+    kind, rest = find_kind(words[1] or words[4])
+    if kind is None or rest or kind.word == "arrow" or name != " ".join(name.split()):
+        return None
+    named = [n for n, e in enumerate(look.elements or ()) if e.name == name and _SHOWING & e.states]
+    if len(named) != 1 or not look.elements:
+        return None
+    element = look.elements[named[0]]
+    usable = element.states & _USABLE or not any(e.states & _USABLE for e in look.elements)
+    if element.role not in _PRESSED & kind.roles or COVERED in element.states or not usable:
+        return None
+    in_front = look.active is None or element.window in ("", look.active.title)
+    lies_bare = in_front and _lies_bare(named[0], look)
+    return element if lies_bare and _is_unlike_others(name, element, look) else None
+
+
+def _lies_bare(number: int, look: Observation) -> bool:
+    """Whether nothing is opened, and nothing but what holds an element has its middle.
+
+    Of a look that does not tell what holds what, no element is known to lie over another.
+    """
+    elements = look.elements or ()
+    box, middle, at = elements[number].box, elements[number].box.centre, elements[number].parent
+    large = box.width >= 4 and box.height >= 4 and box.left >= 0 and box.top >= 0
+    if not large or box.right > look.screen.width or box.bottom > look.screen.height:
+        return False
+    told, holders = at is not None, {number}
+    while at is not None and at >= 0 and at not in holders:
+        holders.add(at)
+        at = elements[at].parent
+    title = look.active.title if look.active else None
+    for row, other in enumerate(elements):
+        if (other.role in _OPENED and other.name != title) or "menu item" in other.role:
+            return False
+        around = other.box
+        across = around.left <= middle.x < around.right
+        has_middle = across and around.top <= middle.y < around.bottom
+        if told and has_middle != (row in holders):
+            return False
+    return True
+
+
+def _is_unlike_others(name: str, element: Element, look: Observation) -> bool:
+    """Whether nothing else that shows has a word of a name, or is nearly called so."""
+    asked = _plain(name)
+    words = re.findall(r"\w+", asked)
+    others: list[str] = []
+    for other in look.elements or ():
+        if other is not element and other.states & _SHOWING:
+            others += (other.name, other.text, other.label, other.description)
+    texts = _plain("\n".join(others))
+    if not words or re.search(rf"\b(?:{'|'.join(words)})\b", texts):
+        return False
+    lines = texts.split("\n")
+    return process.extractOne(asked, lines, scorer=fuzz.ratio, score_cutoff=_UNLIKE) is None
+
+
+def _plain(text: str) -> str:
+    """Without the signs that names are compared without."""
+    return text.casefold().replace("_", "").replace("&", "")

@@ -1,0 +1,97 @@
+"""The hook by which a person is asked before each act and command of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from hisa.actions import to_source, to_space
+from hisa.environments.confirm import ActionKind
+from hisa.errors import ActionRefused, UsageError
+from hisa.hooks import Hook, Step, StepAction
+from hisa.plugins.guard.asked_machine import AskedMachine, Questioner
+from hisa.protocols import Environment
+from hisa.tools.base import BaseTool
+from hisa.tools.isolation import kept
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.base import HookParts
+from hisa.wiring.hook_list import may_need, needed_hooks
+
+__all__ = ["ConfirmHook", "open_confirm_hook"]
+
+
+class ConfirmHook(Hook):
+    """Asks a person once before each action that may change the machine.
+
+    One that the person allowed already, as the policy asks them, is not asked about again.
+
+    Args:
+        parts: of the run; its person is looked up at the moment of the question.
+    """
+
+    name = "confirm"
+
+    def __init__(self, parts: HookParts) -> None:
+        self._parts = parts
+        self._questioner = Questioner(lambda: parts.ask, parts.emit)
+
+    def applies(self, environment: Environment) -> bool:
+        """Whether the settings want a person asked on a machine.
+
+        Raises:
+            UsageError: they do, and nobody can be.
+        """
+        if self.name not in needed_hooks(self._parts.settings, environment):
+            return False
+        if self._parts.ask is None:
+            raise UsageError(
+                f"run.confirm = {self._parts.settings.run.confirm!r} asks a person before each act "
+                f"on {environment.name}, and nobody can be asked",
+                fix="pass ask=…, an async function from a Question of hisa.environments.confirm to "
+                "an Answer, or set run.confirm = 'never'",
+            )
+        return True
+
+    def at_task(self, environment: Environment) -> Environment:
+        """Returns a machine that asks a person before each act, command and written file."""
+        return AskedMachine(environment, self._questioner)
+
+    async def before_action(self, step: Step, action: StepAction) -> None:
+        """Ask, where it may change the machine and was not allowed by a person yet.
+
+        Raises:
+            ActionRefused: the person said no; nothing was done.
+            asyncio.CancelledError: the person stopped the run.
+        """
+        if action.approved or action.outcome is not None:
+            return
+        tool = cast(ToolRegistry, step.run.tools).find(action.call.call.tool)
+        question = None if tool is None else _question(tool, action)
+        if question is None:
+            return
+        try:
+            await self._questioner.require(*question)
+        except ActionRefused as error:
+            raise ActionRefused(kept(str(error))) from None
+        action.approved = True
+
+
+def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | None:
+    """Returns the question about an action; None where it changes nothing on the machine."""
+    call, look = action.call, action.look
+    if tool.always and tool.name == "gui_action":
+        there = to_space(call.actions, "screen", screen=look.screen, image=look.image)
+        return "acts", to_source(there)
+    asks_itself = tool.traits.needs.capabilities >= {"person"}
+    if not tool.uses_machine or tool.traits.reads or asks_itself:
+        return None
+    if tool.always and tool.name == "bash_execution":
+        line = call.input if isinstance(call.input, str) else call.input.get("command", call.input)
+        return "commands", f"$ {line}"
+    words = call.input if isinstance(call.input, str) else json.dumps(dict(call.input))
+    return "commands", f"{tool.name} {words}"
+
+
+def open_confirm_hook(parts: HookParts) -> Hook | None:
+    """Returns the hook; None where the settings want nobody asked on any machine."""
+    return ConfirmHook(parts) if may_need("confirm", parts.settings) else None

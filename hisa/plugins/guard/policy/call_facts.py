@@ -1,0 +1,166 @@
+"""What a call would do, worked out before it is made from the call, its tool and the look."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.effect_words import effects_said
+from hisa.plugins.guard.policy.named_facts import CallFacts, Part
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
+from hisa.plugins.guard.policy.named_sites import NamedUrl, read_url, urls_in
+from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
+from hisa.plugins.guard.policy.screen_things import NOTHING, Judged
+from hisa.protocols import GroundedCall
+from hisa.screen.observation import Observation
+from hisa.text.prompt_text import one_line
+from hisa.tools.base import SERVED, BaseTool
+
+__all__ = ["facts_of", "is_never_asked"]
+
+_NEVER_ASKED = frozenset(("wait", "termination", "infeasible", "tool_help"))
+_PATH_KEY = re.compile(
+    r"(.*_)?(path|file|filename|folder|dir|directory|source|src|target|dest|destination|output"
+    r"|input|archive|document|image)s?(_.*)?",
+    re.IGNORECASE,
+)
+_URL_KEY = re.compile(r"(.*_)?(url|uri|address|link|href|site|page|host)s?", re.IGNORECASE)
+_COMMAND_KEY = re.compile(r"(.*_)?(command|cmd|commands|command_line|shell|bash)", re.IGNORECASE)
+_PATH = re.compile(r"(/|~|\.\.?/|file:)", re.IGNORECASE)
+_UNSTATED = "a server's tool, and tools.mcp states neither that it only reads nor its effects"
+_PROGRAM_KEY = re.compile(r"app|application|program|executable|binary|interpreter", re.IGNORECASE)
+_LONGEST = 500
+"""Characters of a value that may be a path; longer ones are texts."""
+
+
+def is_never_asked(tool: BaseTool) -> bool:
+    """Whether a tool of HiSA's own only waits, explains or ends the run."""
+    return tool.name in _NEVER_ASKED and tool.trusted
+
+
+def facts_of(
+    call: GroundedCall,
+    tool: BaseTool,
+    look: Observation,
+    *,
+    home: str = "",
+    judged: bool = False,
+    aimed: Judged = NOTHING,
+) -> CallFacts:
+    """Returns the facts of a call.
+
+    Args:
+        call: with places found.
+        tool: what it calls.
+        look: what it was decided on, with elements where they were read.
+        home: the home folder, absolute; empty: not known.
+        judged: what it would do matters, so that it matters too where that cannot be told.
+        aimed: what a tool presses, as far as the tool tells.
+    """
+    apps = apps_of(call, look)
+    name, value = call.call.tool, call.input
+    if tool.always and name == "gui_action":
+        return CallFacts(name, screen_parts(call, look, apps, home=home, judged=judged), apps)
+    if tool.always and name == "bash_execution":
+        line = value if isinstance(value, str) else str(value.get("command", ""))
+        return CallFacts(name, parts_of_line(line, home=home) or (Part(said=line),), apps)
+    return CallFacts(
+        name,
+        tuple(_parts(call, tool, home, aimed)),
+        apps,
+        acts=not tool.traits.reads,
+        outside=_is_served(tool),
+    )
+
+
+def _is_served(tool: BaseTool) -> bool:
+    """Whether it is a server's, which acts where that runs, not on the run's machine."""
+    return tool.source.startswith(SERVED)
+
+
+def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: Judged) -> Iterator[Part]:
+    """The call itself, then each command that an argument holds."""
+    writes = not tool.traits.reads
+    named = list(_named(call.input, key=_only_key(tool)))
+    effects = aimed.effects.union(tool.traits.effects)
+    if writes and not tool.trusted:
+        effects |= effects_said(re.sub(r"[^A-Za-z]+", " ", tool.name))
+    paths = [path for key, text in named for path in _paths(key, text, home, writes)]
+    if any(path.writes and is_sensitive(path) for path in paths):
+        effects |= {"security"}
+    about = f"(“{aimed.about}”)" if aimed.about else ""
+    unstated = _is_served(tool) and writes and not effects
+    yield Part(
+        said=" ".join(filter(None, (tool.name, _written(call.input), about))),
+        unread=_UNSTATED if unstated else aimed.unknown,
+        effects=effects,
+        urls=tuple(dict.fromkeys(url for key, text in named for url in _urls(key, text))),
+        paths=tuple(dict.fromkeys(paths)),
+    )
+    if not writes:
+        return
+    for key, text in named:
+        if _COMMAND_KEY.fullmatch(key):
+            yield from parts_of_line(text, home=home)
+    for line in _started(tool, named):
+        yield from parts_of_line(line, home=home)
+
+
+def _started(tool: BaseTool, named: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines for the programs that a tool starts on files: an "app" may be any program."""
+    files = [text for key, text in named if _PATH_KEY.fullmatch(key)]
+    programs = [text for key, text in named if _PROGRAM_KEY.fullmatch(key) and text.strip()]
+    if not programs and tool.trusted and tool.name == "files_open":
+        programs = ["xdg-open"]
+    for program in programs:
+        yield f"{program} {shlex.join(files)}"
+
+
+def _written(value: str | Mapping[str, Any]) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    return one_line(", ".join(f"{key}={each!r}" for key, each in value.items()))
+
+
+def _only_key(tool: BaseTool) -> str:
+    """The name of the argument that a plain text is."""
+    return next(iter(tool.parameters.get("properties", {})), "") if tool.takes_text else ""
+
+
+def _named(value: object, *, key: str) -> Iterator[tuple[str, str]]:
+    """Every text of an input, with the name it is given under."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _named(each, key=str(name))
+    elif isinstance(value, Sequence):
+        if _COMMAND_KEY.fullmatch(key) and all(isinstance(each, str) for each in value):
+            yield key, shlex.join(value)
+            return
+        for each in value:
+            yield from _named(each, key=key)
+
+
+def _paths(key: str, text: str, home: str, writes: bool) -> Iterator[NamedPath]:
+    text = text.strip()
+    if not text or len(text) > _LONGEST or "\n" in text or _COMMAND_KEY.fullmatch(key):
+        return
+    if _PATH.match(text) or (_PATH_KEY.fullmatch(key) and "://" not in text):
+        path = resolved(text, home=home, writes=writes, deep=True)
+        if path is not None:
+            yield path
+
+
+def _urls(key: str, text: str) -> Iterator[NamedUrl]:
+    text = text.strip()
+    if len(text) > _LONGEST and not _URL_KEY.fullmatch(key):
+        return
+    found = urls_in(text)
+    if found and (text.split() == [text] or _COMMAND_KEY.fullmatch(key)):
+        yield from found
+    elif _URL_KEY.fullmatch(key) and text and not text.startswith(("/", "~")):
+        yield from filter(None, [read_url(text)])

@@ -1,0 +1,259 @@
+"""Decides each action before it is done: from its call, its tool and a look with new elements.
+
+It takes a few milliseconds besides reading them, and no model is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from hisa.actions import Move, Scroll, Sleep
+from hisa.environments.confirm import Ask, Question, ask_person
+from hisa.errors import ActionRefused, ToolFailed
+from hisa.events import Decided
+from hisa.grounder.reading import ElementsReader
+from hisa.hooks import StepAction
+from hisa.plugins.guard.policy.call_facts import facts_of, is_never_asked
+from hisa.plugins.guard.policy.deciding import Policy, Reason, Ruling
+from hisa.plugins.guard.policy.named_facts import CallFacts
+from hisa.plugins.guard.policy.pressing import shows_effect
+from hisa.plugins.guard.policy.screen_part import is_browser_in_front
+from hisa.plugins.guard.policy.screen_things import NOTHING, Judged, judged_words
+from hisa.protocols import Emit, Environment, GroundedCall, Outcome
+from hisa.screen.observation import Observation
+from hisa.tools.base import BaseTool, ToolContext
+
+__all__ = ["Decider"]
+
+_GO_ON = (
+    "Do not try the same another way: go on without it, or end with infeasible and say what was "
+    "refused"
+)
+_READINGS = 2
+"""Times that elements are read where some could not be: a window may just have come."""
+_LONGEST = 2_000
+"""Characters of a call that an event and a refusal keep; the log has it whole where it is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What came of asking."""
+
+    allowed: bool
+    answer: Literal["", "once", "kind", "stop", "refuse", "earlier", "nobody"] = ""
+    refusal: str = ""
+
+
+class Decider:
+    """Decides the actions of a run, asks a person where that is the verdict, and takes note.
+
+    Args:
+        policy: the rules.
+        environment: the machine.
+        find: finds a tool by its name.
+        emit: gets a `Decided` for each action, and a `Confirmed` for each question.
+        ask: asks a person; None: nobody can be asked, and what needs one is refused.
+        clock: tells the time of day.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        environment: Environment,
+        *,
+        find: Callable[[str], BaseTool | None],
+        emit: Emit,
+        ask: Ask | None = None,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.policy = policy
+        self._environment = environment
+        self._find = find
+        self._emit = emit
+        self._ask = ask
+        self._clock = clock
+        self._reader = ElementsReader(environment, emit=emit)
+        self._last: Observation | None = None
+        self._newest: Observation | None = None
+
+    async def decide(self, action: StepAction) -> None:
+        """Let an action be done, or say what it would come to in a dry run.
+
+        A later press of a call is decided alone where its look shows what those before it brought,
+        else together with them.
+
+        Raises:
+            ActionRefused: it must not be done, in words to the planner.
+            asyncio.CancelledError: the person who was asked stopped the run.
+            EnvironmentFailed: the machine does not answer.
+        """
+        call, tool = action.call, self._find(action.call.call.tool)
+        dry = self.policy.settings.dry_run
+        if tool is None or is_never_asked(tool):
+            if dry and call.call.tool in ("termination", "infeasible"):
+                action.outcome = _dry(f"end the run: {call.input}", "")
+            return
+        if not action.changed:
+            self._last = self._newest  # the look of the press before
+        look = self._newest = await self._look(call, action.look)
+        if dry:
+            call = action.whole
+            facts, ruling = await self._judged(call, tool, look)
+            if facts.acts or ruling.verdict != "allow":
+                event = _decided(
+                    call, facts, ruling, word=_Word(ruling.verdict == "allow"), dry=True
+                )
+                self._emit(event)
+                verdict = f"{ruling.verdict} ({ruling.rule})"
+                action.outcome = _dry(f"make {event.tool}: {event.what}", verdict)
+                return
+        if action.done and not self._is_shown(action, look):
+            call = call.part((*action.done, *call.actions))
+        action.approved |= await self._allow(call, tool, look)
+
+    def _is_shown(self, action: StepAction, look: Observation) -> bool:
+        """Whether a look shows what was done of the same call, so that the rest stands alone."""
+        if not self.policy.judges_effects:
+            return True
+        return self._last is not None and shows_effect(action.done, self._last, look)
+
+    async def _allow(self, call: GroundedCall, tool: BaseTool, look: Observation) -> bool:
+        """Decide, and take note; returns whether a person allowed it.
+
+        Raises:
+            ActionRefused: it is not allowed.
+        """
+        facts, ruling = await self._judged(call, tool, look)
+        word = await self._word(call, facts, ruling)
+        decided = _decided(call, facts, ruling, word=word)
+        self._emit(decided)
+        self.policy.memory.take(decided)
+        if not word.allowed:
+            raise ActionRefused(word.refusal)
+        return bool(word.answer)
+
+    async def _judged(
+        self, call: GroundedCall, tool: BaseTool, look: Observation
+    ) -> tuple[CallFacts, Ruling]:
+        facts = facts_of(
+            call,
+            tool,
+            look,
+            home=self.policy.home,
+            judged=self.policy.judges_effects,
+            aimed=await self._aimed(ToolContext(call, look, self._environment), tool),
+        )
+        return facts, self.policy.decide(facts, self._clock().time())
+
+    async def _look(self, call: GroundedCall, look: Observation) -> Observation:
+        """Returns the look that is judged, with new elements where they say what is pressed.
+
+        So they do of the address that a browser shows, where that matters.
+        """
+        presses = any(not isinstance(each, (Move, Scroll, Sleep)) for each in call.actions)
+        pressing = presses and self.policy.judges_effects
+        addressed = self.policy.shows_addresses and is_browser_in_front(look)
+        if not (pressing or addressed) or "elements" not in self._environment.capabilities:
+            return look
+        if call.found is not None and call.found.at >= look.at:
+            look = call.found
+        for _ in range(_READINGS):
+            look = await self._reader.recent(look)
+            if look.complete:
+                break
+        return look
+
+    async def _aimed(self, context: ToolContext, tool: BaseTool) -> Judged:
+        """Returns what a tool would press, where that matters and it can tell."""
+        aim = tool.traits.aim
+        if aim is None or not self.policy.judges_effects:
+            return NOTHING
+        try:
+            target = await aim(context, **tool.arguments(context.call.input))
+        except ToolFailed as error:
+            return Judged(unknown=str(error)[:_LONGEST])
+        if target is None:
+            return NOTHING
+        return judged_words(target.names, target.around, what="what it would press")
+
+    async def _word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
+        """Returns whether the call may be made, and why not."""
+        if ruling.verdict == "allow":
+            return _Word(True)
+        if ruling.verdict == "deny":
+            return _Word(False, refusal=self._refusal(ruling, "the policy refuses this"))
+        if all(reason.kind in self.policy.memory.always for reason in ruling.reasons):
+            return _Word(True, "earlier")
+        if self._ask is None:
+            refusal = "this needs a person's word, and nobody can be asked"
+            return _Word(False, "nobody", self._refusal(ruling, refusal))
+        question = Question("policy", _question(call, ruling))
+        try:
+            answer = await ask_person(self._ask, question, emit=self._emit)
+        except ActionRefused as error:
+            return _Word(False, "refuse", f"{str(error)[:_LONGEST]}. Nothing was done. {_GO_ON}")
+        except asyncio.CancelledError:
+            word = _Word(False, "stop")
+            self._emit(_decided(call, facts, ruling, word=word))
+            raise
+        return _Word(True, "kind" if answer.kind == "kind" else "once")
+
+    def _refusal(self, ruling: Ruling, what: str) -> str:
+        about = "; ".join(_about(ruling))[:_LONGEST]
+        said = [f"{what}: {about}. Rule: {ruling.rule}"]
+        said += [f"Reason: {ruling.why}"] if ruling.why else []
+        said += ["Nothing was done", *self._limits(ruling.reasons), _GO_ON]
+        return ". ".join(said)
+
+    def _limits(self, reasons: tuple[Reason, ...]) -> list[str]:
+        """The sites and folders that are allowed, where a call leaves them."""
+        if not any("leaving" in reason.rule for reason in reasons):
+            return []
+        settings = self.policy.settings
+        told = [f"Allowed sites: {', '.join(settings.sites)}"] if settings.sites else []
+        if settings.folders:
+            told.append(f"Files may be changed in: {', '.join(settings.folders)}")
+        return told
+
+
+def _about(ruling: Ruling) -> list[str]:
+    return list(dict.fromkeys(reason.said for reason in ruling.reasons if reason.said))
+
+
+def _question(call: GroundedCall, ruling: Ruling) -> str:
+    """Returns the text of the question: the call whole, and why it is asked about."""
+    description = f"\n({call.call.description})" if call.call.description else ""
+    reasons = "\n".join(f"- {reason.said}: {reason.rule}" for reason in ruling.reasons)
+    why = f"\n{ruling.why}" if ruling.why else ""
+    return f"{call.call.tool}: {call.input}{description}\nasked because of:\n{reasons}{why}"
+
+
+def _dry(what: str, verdict: str) -> Outcome:
+    told = f"; the policy says: {verdict}" if verdict else ""
+    message = f"dry run, nothing was done. The agent would {what[:_LONGEST]}{told}"
+    return Outcome(ok=True, output=message, ends="stopped")
+
+
+def _decided(
+    call: GroundedCall, facts: CallFacts, ruling: Ruling, *, word: _Word, dry: bool = False
+) -> Decided:
+    described = f" ({call.call.description})" if call.call.description else ""
+    return Decided(
+        tool=call.call.tool,
+        what=f"{call.input}{described}"[:_LONGEST],
+        verdict=ruling.verdict,
+        rule=ruling.rule,
+        why=ruling.why,
+        about=tuple(each[:_LONGEST] for each in _about(ruling)),
+        facts=facts.words(),
+        allowed=word.allowed,
+        asked=word.answer in ("once", "kind", "stop", "refuse"),
+        answer=word.answer,
+        dry_run=dry,
+        counted=ruling.counted,
+        kinds=tuple(dict.fromkeys(reason.kind for reason in ruling.reasons if reason.kind)),
+    )

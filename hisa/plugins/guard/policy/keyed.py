@@ -1,0 +1,159 @@
+"""What pointer and keyboard do in one call: clicks, keys pressed together, and typed text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hisa.actions import (
+    Action,
+    Button,
+    Click,
+    Drag,
+    Hotkey,
+    KeyDown,
+    KeyUp,
+    MouseDown,
+    MouseUp,
+    Move,
+    Press,
+    Scroll,
+    Sleep,
+    Write,
+)
+from hisa.actions.keys import MODIFIERS, normalise_key
+from hisa.errors import ActionRefused
+from hisa.plugins.guard.policy.matching import words
+from hisa.screen.geometry import Point
+
+__all__ = ["Keyed", "Touch", "keyed"]
+
+_TYPED = {"enter": "\n", "space": " ", "tab": "\t", "num_enter": "\n"}
+_RECALLING = words(
+    "up down tab ctrl+r ctrl+p ctrl+n alt+. ctrl+y ctrl+v shift+insert ctrl+shift+v "
+    "ctrl+shift+insert ctrl+x alt+_ ctrl+o insert"
+)
+"""Keys that put text into a terminal which the call does not hold."""
+_PASTING = frozenset(("ctrl+v", "shift+insert", "ctrl+shift+v", "ctrl+shift+insert"))
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A button of the pointer at a place; None: where the pointer is."""
+
+    at: Point | None
+    button: Button
+    drops: bool = False
+    """Whether it ends a drag from elsewhere."""
+
+
+@dataclass
+class Keyed:
+    """Clicks, keys and text of one call.
+
+    ``touches`` are all of it in order. Chords are spelled "ctrl+shift+delete", with the modifiers
+    in the order of the letters; ``typed`` has a line break for Enter.
+    """
+
+    touches: list[Touch | Write | str] = field(default_factory=list)
+    typed: str = ""
+    held: Sequence[str] = ()
+    """Modifiers that are still down at the end."""
+
+    @property
+    def chords(self) -> list[str]:
+        """Keys pressed together."""
+        return [each for each in self.touches if isinstance(each, str)]
+
+    @property
+    def clicks(self) -> list[tuple[Point | None, Button]]:
+        """The places where a button of the pointer goes down or up."""
+        return [(each.at, each.button) for each in self.touches if isinstance(each, Touch)]
+
+    @property
+    def recalls(self) -> bool:
+        """Whether text comes from elsewhere: a history, a clipboard, a completion."""
+        middle = any(button == "middle" for _, button in self.clicks)
+        return middle or any(chord in _RECALLING for chord in self.chords)
+
+    @property
+    def pastes(self) -> bool:
+        """Whether the clipboard's text is put in."""
+        return any(chord in _PASTING for chord in self.chords)
+
+
+def keyed(actions: Iterable[Action]) -> Keyed:
+    """Returns what the actions do, in order."""
+    done, held, at, down = Keyed(), list[str](), None, None
+    for action in actions:
+        match action:
+            case Click() | MouseDown() | MouseUp():
+                at = action.at if isinstance(action.at, Point) else at
+                drops = isinstance(action, MouseUp) and at != down
+                if drops or not isinstance(action, MouseUp):
+                    done.touches.append(Touch(at, action.button, drops))
+                down = at
+            case Drag():
+                start = action.start if isinstance(action.start, Point) else at
+                at = action.to if isinstance(action.to, Point) else at
+                done.touches += [Touch(start, action.button), Touch(at, action.button, start != at)]
+            case Move():
+                at = action.to if isinstance(action.to, Point) else at
+            case Write():
+                _write(done, action.text)
+            case Press():
+                for _ in range(min(action.presses, 100)):
+                    _press(done, held, action.key)
+            case Hotkey():
+                _press(done, [*held, *action.keys[:-1]], action.keys[-1] if action.keys else "")
+            case KeyDown():
+                if _plain(action.key) in MODIFIERS:
+                    held.append(_plain(action.key))
+                else:
+                    _press(done, held, action.key)
+            case KeyUp():
+                held = [key for key in held if key != _plain(action.key)]
+            case Scroll() | Sleep():
+                pass
+    done.held = held
+    return done
+
+
+def _plain(key: str) -> str:
+    try:
+        return normalise_key(key)
+    except ActionRefused:
+        return key
+
+
+def _write(done: Keyed, text: str) -> None:
+    text = text.replace("\r", "\n")
+    done.typed += text
+    keys = {"\n": "enter", "\t": "tab"}
+    done.touches += [
+        keys.get(run) or Write(text=run) for run in re.findall(r"[\n\t]|[^\n\t]+", text)
+    ]
+
+
+def _press(done: Keyed, held: Sequence[str], key: str) -> None:
+    name = _plain(key)
+    modifiers = sorted({_sideless(_plain(each)) for each in held if _plain(each) in MODIFIERS})
+    others = [_plain(each) for each in held if _plain(each) not in MODIFIERS]
+    for each in others:
+        _press(done, modifiers, each)
+    if name in MODIFIERS or not name:
+        return
+    if len(name) == 1 and modifiers in ([], ["shift"]):
+        done.typed += name.upper() if modifiers else name
+        done.touches.append(Write(text=name))
+        return
+    done.touches.append("+".join([*modifiers, name.lower()]))
+    if name == "backspace":
+        done.typed = done.typed[:-1]
+    elif modifiers in ([], ["shift"]) and name in _TYPED:
+        done.typed += _TYPED[name]
+
+
+def _sideless(key: str) -> str:
+    return key.removesuffix("left").removesuffix("right")

@@ -1,0 +1,154 @@
+"""The files that a call names, as one spelling each, and whether a pattern means them.
+
+Nothing is looked up on the machine, so that a symbolic link is taken for what its name says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from urllib.parse import unquote
+
+from hisa.plugins.guard.policy.matching import Match, literal_start
+
+__all__ = ["NamedPath", "is_inside", "is_sensitive", "path_match", "resolved"]
+
+_OTHERS_HOME = re.compile(r"(/home/[^/]+|/root)(?=/|$)")
+_WILD = re.compile(r"[*?\[]")
+_NOWHERE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"))
+_SENSITIVE = re.compile(
+    r"/(etc|boot|usr|bin|sbin|lib\w*|opt|sys|proc|root|var/spool/cron)(/|$)"
+    r"|(~|/home/[^/]+)/(bin|\.local/(bin|lib|share/applications)|\.ssh|\.gnupg|\.pki|\.mozilla"
+    r"|\.config/(autostart|systemd|git|pip|chromium|google-chrome|hisa|environment\.d)"
+    r"|\.(bash|zsh|ksh)\w*|\.(profile|xprofile|xsession\w*|xinitrc|pam_environment|inputrc"
+    r"|gitconfig|netrc|npmrc|pypirc|pythonrc|vimrc|vim|emacs\w*|hisa))(/|$)"
+    r"|.*/(\.git/(hooks|config)|\.venv/(bin|lib\w*)|\.vscode)(/|$)"
+    r"|.*/(hisa\.toml|pyvenv\.cfg|\.envrc|\.mcp\.json)$"
+)
+"""What the next login, program or colleague believes; chosen by hand from Debian's own set-up."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPath:
+    """A file or folder that a call names.
+
+    ``text`` is absolute or begins with ``~``, without ``.`` and ``..``. Where it is not known it
+    ends at what is known, with ``sure`` False; what it may hold of wildcards has it end likewise.
+    """
+
+    text: str
+    writes: bool = False
+    sure: bool = True
+    deep: bool = False
+    """With everything below it."""
+
+
+def resolved(
+    text: str,
+    *,
+    home: str = "",
+    base: str | None = "~",
+    known: bool = True,
+    writes: bool = False,
+    deep: bool = False,
+    glob: bool = False,
+) -> NamedPath | None:
+    """The one spelling of a path; None for one that is no file, such as /dev/null.
+
+    Args:
+        text: as it was written, without quotes.
+        home: the home folder, absolute; empty: not known.
+        base: the folder that a relative one begins in; None: not known.
+        known: False where the text holds something that is filled in later.
+        writes: whether it is changed.
+        deep: whether everything below it is meant as well.
+        glob: whether a shell fills in wildcards.
+    """
+    if text[:5].lower() == "file:":
+        text = unquote(re.sub(r"^file:/{2,}(localhost(?=/))?", "/", text, flags=re.IGNORECASE))
+        text = text.partition(":")[2] if text[:5].lower() == "file:" else text
+    if not known:
+        start = re.split(r"[$`{<]", text, maxsplit=1)[0].lstrip("\"'")
+        head = start.rpartition("/")[0] + "/" if start[:1] in ("/", "~") and "/" in start else "/"
+        text, sure = ("/" if ".." in text else head), False
+    else:
+        sure = True
+    if re.match(r"~[^/]", text):
+        return NamedPath("/", writes, sure=False, deep=deep)
+    if text[:1] not in ("/", "~"):
+        if base is None:
+            return NamedPath("/", writes, sure=False, deep=deep)
+        text = f"{base}/{text}"
+    path, plain = _walked(text, home, glob=glob)
+    if path in _NOWHERE:
+        return None
+    return NamedPath(path, writes, sure and plain, deep)
+
+
+def _walked(text: str, home: str, *, glob: bool) -> tuple[str, bool]:
+    """A path without dots, as far as it is known, and whether that is all of it."""
+    if home and (text == "~" or text.startswith("~/")):
+        text = home + text[1:]
+    root, *parts = text.split("/")
+    done: list[str] = []
+    for number, part in enumerate(parts):
+        if glob and _WILD.search(part):
+            if ".." in parts[number:]:
+                return _named(root, [], home), False
+            return _named(root, [*done, part[: _WILD.search(part).start()]], home), False  # type: ignore[union-attr]
+        if part == "..":
+            if not done and root == "~":
+                return "/", False
+            done = done[:-1]
+        elif part not in ("", "."):
+            done.append(part)
+    return _named(root, done, home), True
+
+
+def _named(root: str, parts: list[str], home: str) -> str:
+    path = "/".join([root, *parts]) or "/"
+    if home and (path == home or path.startswith(home.rstrip("/") + "/")):
+        return "~" + path[len(home.rstrip("/")) :]
+    return path
+
+
+def path_match(pattern: str, path: NamedPath) -> Match:
+    """Whether a pattern means a path. One without a wildcard means everything below it too."""
+    best = _one_match(pattern.rstrip("/") or "/", path)
+    if best is Match.YES or not pattern.startswith("~"):
+        return best
+    own = _OTHERS_HOME.match(path.text)  # whose home it is, nobody told
+    if own is None:
+        return best
+    other = NamedPath("~" + path.text[own.end() :], path.writes, path.sure, path.deep)
+    return max(best, min(Match.MAYBE, _one_match(pattern, other)))
+
+
+def _one_match(pattern: str, path: NamedPath) -> Match:
+    start = literal_start(pattern)
+    whole = start == pattern
+    below = pattern.rstrip("/") + "/"
+    if path.sure:
+        if fnmatchcase(path.text, pattern) or (whole and (path.text + "/").startswith(below)):
+            return Match.YES
+        holds = path.deep and start.startswith(path.text.rstrip("/") + "/")
+        return Match.MAYBE if holds else Match.NO
+    if (whole and path.text.startswith(below)) or (
+        pattern == start + "*" and start.endswith("/") and path.text.startswith(start)
+    ):
+        return Match.YES
+    apart = not (start.startswith(path.text) or path.text.startswith(start))
+    unknown_home = start.startswith("~") and "/home".startswith(path.text.rstrip("/"))
+    return Match.NO if apart and not unknown_home else Match.MAYBE
+
+
+def is_inside(path: NamedPath, folders: Iterable[str]) -> bool:
+    """Whether a path lies in one of the folders for sure."""
+    return any(path_match(folder, path) is Match.YES for folder in folders)
+
+
+def is_sensitive(path: NamedPath) -> bool:
+    """Whether who changes it changes what others run or believe: settings of the system, keys."""
+    return _SENSITIVE.match(path.text) is not None

@@ -1,0 +1,266 @@
+"""What a call presses, and what that would do: by what lies at its places and what has the focus.
+
+How a place was given does not count: a description, a number, pixels, a drag's end and a key on
+what has the focus all come to one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hisa.actions import Action, Write
+from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy import effect_words as said
+from hisa.plugins.guard.policy.keyed import Keyed, Touch, keyed
+from hisa.plugins.guard.policy.matching import words
+from hisa.plugins.guard.policy.screen_things import (
+    called,
+    is_pressed,
+    is_reached,
+    judged,
+    pressed_by_enter,
+    thing_at,
+)
+from hisa.protocols import GroundedCall
+from hisa.screen.geometry import Point
+from hisa.screen.lies_at import focused_element
+from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.roles import FIELDS, MULTI_LINE
+
+__all__ = ["Pressed", "descriptions", "shows_effect"]
+
+_ENTER = words("enter num_enter shift+enter ctrl+enter ctrl+shift+enter")
+_MOVES = words("tab shift+tab up down left right home end pageup pagedown")
+_OPENS = words("f10 shift+f10 apps alt alt+down f4")
+_STAYS = frozenset({"table cell", "terminal", "document spreadsheet", "document text"})
+"""Roles in which Enter and Tab write or go on, and press nothing."""
+_NOT_YET = "what the call itself brings up before is not there yet"
+_NO_FOCUS = "what has the focus is not known"
+
+
+def descriptions(call: GroundedCall) -> tuple[str, ...]:
+    """The planner's own words for the places of a call."""
+    own = call.call
+    found = (own.description, own.description_2, *(place.description for place in call.places))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def shows_effect(done: Sequence[Action], before: Observation, now: Observation) -> bool:
+    """Whether a look shows what some acts may have brought, so that it tells what comes next.
+
+    A picture that changed while nothing new is told is one whose elements are told late, or never.
+    """
+    if before.all_elements is None or now.all_elements is None:
+        return False
+    was, focus = focused_element(before), focused_element(now)
+    moved = False
+    for touch in keyed(done).touches:
+        moved = touch in _MOVES if isinstance(touch, str) else moved and isinstance(touch, Write)
+    if moved:
+        return focus is not None and (was is None or _known(focus) != _known(was))
+    known = {_known(element) for element in before.elements or ()}
+    new = any(_known(element) not in known for element in now.elements or ())
+    pictures = (look.without_pointer.screenshot.pixels for look in (before, now))
+    return new or next(pictures) == next(pictures)
+
+
+def _known(element: Element) -> tuple[object, ...]:
+    return element.role, element.name, element.box
+
+
+class Pressed:
+    """What a call presses, in order, and what that would do; with ``unknown`` it cannot be told.
+
+    The focus is followed as far as one look tells. ``_moved``: keys have put it somewhere else;
+    ``_opened``: what was pressed may have brought up what the look does not show.
+
+    Args:
+        call: a gui_action.
+        done: its clicks, keys and text.
+        look: with elements where they were read.
+    """
+
+    def __init__(self, call: GroundedCall, done: Keyed, look: Observation) -> None:
+        self.effects = set[Effect]()
+        self.things: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self._about, self._look = descriptions(call), look
+        self._labels = [place.label for place in call.places if place.label]
+        self._asked = said.title_effects(look.active.title) if look.active else frozenset[Effect]()
+        focus = None if look.all_elements is None else focused_element(look)
+        self._focus = focus if focus is not None and self._is_in(focus, look.active) else None
+        self._terminal = _takes_commands(look.active, self._focus)
+        self._moved = self._opened = False
+        for each in done.touches:
+            match each:
+                case Touch():
+                    self._touch(each)
+                case Write():
+                    self._type(each.text)
+                case str():
+                    self._press(each)
+        if any(not key.startswith("shift") for key in done.held):
+            self.unknown["it leaves a key held down, for what comes after it"] = None
+
+    def _touch(self, touch: Touch) -> None:
+        """Press a button of the pointer."""
+        if touch.button != "left":
+            self._opened = True
+            return
+        if self._opened:
+            self.unknown[_NOT_YET] = None
+        at = touch.at or self._look.cursor
+        under = _window_at(at, self._look)
+        thing = None
+        if at is not None and self._look.all_elements is not None:
+            thing = thing_at(at, self._look)
+        thing = thing if thing is not None and self._is_in(thing, under) else None
+        self._focus, self._moved, self._terminal = thing, False, _takes_commands(under, thing)
+        if thing is not None:
+            self._judge(thing, "drop on" if touch.drops else "click")
+            opens = is_pressed(thing) and thing.role not in ("check box", "radio button")
+            self._opened |= (opens or thing.role in ("menu", "combo box")) and not touch.drops
+        elif self._terminal:
+            self.things["click the terminal"] = None
+        else:
+            self._blind()
+
+    def _blind(self) -> None:
+        """A click on what nobody knows: the words that it was found by are all there is."""
+        labels = self._labels
+        if not labels or not all(map(said.is_dismissing, labels)):
+            found = (
+                said.effects_said(text, label=text in labels) for text in (*labels, *self._about)
+            )
+            self.effects.update(*found)
+        if not labels or any(map(said.is_confirming, labels)):
+            self.effects.update(self._asked)
+        self.things["click something that is not known"] = None
+        self.unknown["nothing is known of what lies there"] = None
+        self._opened = True
+
+    def _press(self, chord: str) -> None:
+        """Press keys together."""
+        *held, key = chord.split("+")
+        on_button = self._moved or (self._focus is not None and is_pressed(self._focus))
+        if self._terminal:
+            return
+        if chord in _ENTER or (chord == "space" and on_button):
+            things = self._entered(chord)
+            if not things or not all(said.is_dismissing(thing.name) for thing in things):
+                self.effects.update(self._asked)
+            for thing in things:
+                self._judge(thing, f"press {chord} on")
+        elif chord == "space":
+            self._type(" ")
+        elif "alt" in held and "ctrl" not in held and len(key) == 1:
+            self.effects.update(self._asked)
+            self._letters(key, f"press {chord} for")
+            self._opened = True
+        elif chord in _OPENS:
+            self._opened = True
+        elif chord in _MOVES:
+            self._moved |= not self._stays()
+
+    def _entered(self, chord: str) -> Sequence[Element]:
+        """Returns what Enter or Space presses."""
+        focus, menu = self._focus, self._menu()
+        if self._opened or (focus is None and not menu):
+            self.unknown[_NOT_YET if self._opened else _NO_FOCUS] = None
+            return ()
+        if self._moved:
+            return menu or self._reached()
+        if focus is None:
+            return [each for each in menu if "selected" in each.states]
+        if is_pressed(focus):
+            return [focus]
+        if self._stays() and "ctrl" not in chord:
+            return ()
+        return pressed_by_enter(focus, self._look)
+
+    def _type(self, text: str) -> None:
+        """Type: into a field, else it presses what has the focus, or what has its letter."""
+        focus, menu = self._focus, self._menu()
+        if self._terminal or (self._moved and not menu and focus is not None):
+            return
+        if self._opened:
+            if focus is None or not (focus.role in FIELDS or "editable" in focus.states):
+                self.unknown[_NOT_YET] = None
+        elif focus is None or menu or is_pressed(focus):
+            self._letters(text.strip().lower(), f"type {text!r} for")
+            if focus is None and not menu:
+                self.unknown[_NO_FOCUS] = None
+            elif focus is not None and is_pressed(focus) and " " in text:
+                self._judge(focus, "press space on")
+
+    def _letters(self, letters: str, verb: str) -> None:
+        """Press what may have one of these letters underlined."""
+        if self._look.all_elements is None:
+            self.unknown["what the key would press is not known"] = None
+        for thing in self._menu() or self._reached():
+            if set(letters) & set(thing.name.lower()):
+                self._judge(thing, verb)
+
+    def _judge(self, thing: Element, verb: str) -> None:
+        verdict, name = judged(thing, self._look), called(thing)
+        texts: Sequence[str] = ()
+        if verb == "drop on":  # a bin is a row or a picture, and needs no verb
+            texts = (thing.name, thing.text, thing.label)
+        elif verb == "click" and is_pressed(thing) and not said.is_dismissing(thing.name):
+            texts = self._about
+        self.effects.update(verdict.effects, *map(said.effects_said, texts))
+        if is_pressed(thing) and said.is_confirming(thing.name or thing.text):
+            self.effects.update(self._asked)
+        more = f" (“{verdict.about}”)" if verdict.about not in name else ""
+        self.things[f"{verb} {name}{more}"] = None
+        if verdict.unknown:
+            self.unknown[verdict.unknown] = None
+
+    # -------------------------------------------------------------- what there is
+
+    def _stays(self) -> bool:
+        """Whether Enter and Tab are written into what has the focus, or go on in it."""
+        focus = self._focus
+        return focus is not None and (focus.role in _STAYS or bool(focus.states & MULTI_LINE))
+
+    def _is_in(self, thing: Element, window: Window | None) -> bool:
+        """Whether a thing is in a window; a toolkit may call its dialog otherwise in its tree."""
+        if window is None or thing.window in (window.title, ""):
+            return True
+        tops = (e for e in self._look.elements or () if e.window == thing.window)
+        return window.active and any("active" in each.states for each in tops)
+
+    def _window(self) -> Sequence[Element]:
+        """Returns the elements of the window that has the focus."""
+        active = self._look.active
+        titles = {active.title if active else "", self._focus.window if self._focus else "", ""}
+        return [each for each in self._look.elements or () if each.window in titles]
+
+    def _reached(self) -> Sequence[Element]:
+        """Returns the buttons that keys may come to and that are not known to be harmless."""
+        look = self._look
+        found = ((each, judged(each, look)) for each in self._window() if is_pressed(each))
+        risky = (each for each, verdict in found if verdict.effects or verdict.unknown)
+        return [each for each in risky if is_reached(each, look)]
+
+    def _menu(self) -> Sequence[Element]:
+        """The entries of the menus that are open; a page may show a bar of them all the time."""
+        found = [each for each in self._window() if each.role.endswith("menu item")]
+        chosen = any({"selected", "focused"} & each.states or not each.window for each in found)
+        return found if chosen or self._focus is None else ()
+
+
+def _window_at(point: Point | None, look: Observation) -> Window | None:
+    """The topmost window at a point; None where that is not known."""
+    if point is None:
+        return None
+    at = look.convert(point, "screen")
+    return next((w for w in reversed(look.windows) if w.box and w.box.contains(at)), None)
+
+
+def _takes_commands(window: Window | None, focus: Element | None) -> bool:
+    """Whether what is typed are commands, which are judged by themselves."""
+    apps = () if window is None else (window.app.lower(),)
+    if focus is not None and focus.role != "terminal":
+        return False
+    return said.is_app(said.TERMINALS, apps) or said.is_app(said.LAUNCHERS, apps)

@@ -1,0 +1,203 @@
+"""What an act with pointer and keyboard would do, as far as the screen and the planner tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from hisa.actions import Write, points, to_source
+from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy import effect_words as said
+from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.keyed import Keyed, keyed
+from hisa.plugins.guard.policy.matching import words
+from hisa.plugins.guard.policy.named_facts import Part
+from hisa.plugins.guard.policy.named_paths import NamedPath, resolved
+from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url
+from hisa.plugins.guard.policy.pressing import Pressed, descriptions
+from hisa.protocols import GroundedCall
+from hisa.screen.observation import Observation
+
+__all__ = ["apps_of", "is_browser_in_front", "screen_parts"]
+
+_BAR = re.compile(r"(address|location|url|search|omni)[\w ]*(bar|box|field)|address bar", re.I)
+_BAR_NAMES = frozenset(
+    ("address and search bar", "search or enter address", "search with google or enter address",
+     "address bar", "location")
+)  # fmt: skip
+_TO_BAR = words("ctrl+l alt+d f6 ctrl+t ctrl+n ctrl+k ctrl+e ctrl+shift+n ctrl+shift+p")
+"""Keys after which a browser takes what is typed for an address or a search."""
+_AWAY = words(
+    "alt+left ctrl+w ctrl+f4 alt+f4 esc ctrl+l alt+d f6 backspace ctrl+tab ctrl+pageup "
+    "ctrl+pagedown ctrl+shift+tab alt+tab ctrl+t browserback"
+)
+"""Keys that lead away from a page, or do nothing on it."""
+_MAILING = re.compile(
+    r"mail|outlook|inbox|compose|proton|message|chat|slack|discord|teams|whatsapp|telegram|forum"
+    r"|comment|reply|post|tweet|x\.com|twitter|mastodon|linkedin|facebook|reddit",
+    re.IGNORECASE,
+)
+_FILE_DIALOG = re.compile(r"\b(save|export|open|choose|select|import|file|folder|print)\b", re.I)
+_SAVES = re.compile(r"\b(save|export|create)\b", re.IGNORECASE)
+
+
+def apps_of(call: GroundedCall, look: Observation) -> tuple[str, ...]:
+    """The applications that a call acts on: the one in front, and those that are clicked.
+
+    Empty where nobody can tell.
+    """
+    if not look.windows_known:
+        return ()
+    found = [look.active.app.lower()] if look.active is not None else []
+    for point, _ in keyed(call.actions).clicks:
+        if point is None:
+            continue
+        there = look.convert(point, "screen")
+        under = [w for w in look.windows if w.box is not None and w.box.contains(there)]
+        found += [under[-1].app.lower()] if under else []
+    return tuple(dict.fromkeys(found)) or ("",)
+
+
+def is_browser_in_front(look: Observation) -> bool:
+    """Whether a browser has the focus."""
+    return look.active is not None and said.is_app(said.BROWSER_APPS, (look.active.app.lower(),))
+
+
+def screen_parts(
+    call: GroundedCall,
+    look: Observation,
+    apps: tuple[str, ...],
+    *,
+    home: str,
+    judged: bool = False,
+) -> tuple[Part, ...]:
+    """Returns the parts of an act: itself, and the commands that it types.
+
+    Args:
+        call: a gui_action.
+        look: with elements where they were read.
+        apps: see `apps_of`.
+        home: the home folder, absolute; empty: not known.
+        judged: what an act would do matters, so that it matters too where that cannot be told.
+    """
+    done = keyed(call.actions)
+    typed = _commands(done, apps, home=home)
+    found = Pressed(call, done, look)
+    title = look.active.title if look.active is not None else ""
+    act = Part(
+        said=_named(call, found),
+        unread=" and ".join(found.unknown) if judged else "",
+        effects=frozenset((*found.effects, *_by_keys(done, title, apps))),
+        urls=tuple(dict.fromkeys(_urls(call, done, look, apps))),
+        paths=tuple(dict.fromkeys(_paths(done, look, apps, home=home))),
+    )
+    return (act, *typed)
+
+
+def _named(call: GroundedCall, found: Pressed) -> str:
+    """The act by what it is done to, and never by where that is."""
+    things = found.things
+    kept = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
+    told = "; ".join(dict.fromkeys(filter(None, [*things, to_source(kept)])))
+    about = " and ".join(descriptions(call))
+    return f"{told} ({about})" if about else told
+
+
+# ------------------------------------------------------------------ typed commands
+
+
+def _commands(done: Keyed, apps: Iterable[str], *, home: str) -> tuple[Part, ...]:
+    apps = tuple(apps)
+    launches = said.is_app(said.LAUNCHERS, apps) or {"alt+f2", "win+r"} & set(done.chords)
+    if not launches and not said.is_app(said.TERMINALS, apps):
+        return ()
+    text = done.typed.replace("\t", " ")
+    parts = parts_of_line(text, home=home) if text.strip() else ()
+    why = ""
+    if done.recalls:
+        why = "text comes into the terminal that the call does not hold"
+    elif "!" in text or text.lstrip().startswith("^"):
+        why = "a terminal takes ! and ^ for earlier commands"
+    if why:
+        unread = Part(said=text.strip() or "keys", command=text, exact=False, unread=why)
+        parts = (*parts, unread)
+    return parts
+
+
+# ------------------------------------------------------------------ effects
+
+
+def _by_keys(done: Keyed, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
+    chords = set(done.chords)
+    mails = said.is_app(said.MAIL, apps)
+    deleting = {"delete", "shift+delete", "ctrl+delete", "decimal", "shift+decimal"} & chords
+    if deleting and (said.is_app(said.FILE_MANAGERS, apps) or mails):
+        yield "delete"
+    browses = said.is_app(said.BROWSER_APPS, apps)
+    sends = {"ctrl+enter", "ctrl+shift+enter", "alt+s"} & chords
+    if sends and (mails or (browses and _MAILING.search(title))):
+        yield "send"
+    if said.is_app(said.CHATS, apps) and {"enter", "ctrl+enter"} & chords:
+        yield "send"
+    if browses and "ctrl+shift+delete" in chords:
+        yield "delete"
+
+
+# ------------------------------------------------------------------ addresses and files
+
+
+def _urls(
+    call: GroundedCall, done: Keyed, look: Observation, apps: tuple[str, ...]
+) -> Iterable[NamedUrl]:
+    if not said.is_app(said.BROWSER_APPS, apps):
+        return
+    at_bar = bool(_TO_BAR & set(done.chords)) or any(
+        _BAR.search(text) for text in (*descriptions(call), *(p.label for p in call.places))
+    )
+    text = done.typed.strip()
+    navigates = False
+    for line in text.split("\n"):
+        line = line.strip()
+        if line and (looks_like_address(line) or (at_bar and re.search(r"\S@\S+\.\S", line))):
+            navigates = True
+            yield from filter(None, [read_url(line)])
+        elif line and at_bar:
+            navigates = True
+            yield NamedUrl(f"a search for {line}", "search")
+    if at_bar and done.pastes:
+        yield NamedUrl("what is pasted", "pasted")
+    leaves = (navigates and at_bar and not _clicked_elsewhere(call, done)) or (
+        not done.clicks and not text and done.chords and set(done.chords) <= _AWAY
+    )
+    shown = _shown(look)
+    if shown and not leaves:
+        yield from filter(None, [read_url(shown)])
+
+
+def _clicked_elsewhere(call: GroundedCall, done: Keyed) -> bool:
+    """Whether a click goes to the page and not to the bar."""
+    if not done.clicks:
+        return False
+    names = (*descriptions(call), *(place.label for place in call.places))
+    return not any(_BAR.search(text) for text in names)
+
+
+def _shown(look: Observation) -> str:
+    """The address that the browser shows; empty where the elements are not known."""
+    bars = [e for e in look.elements or () if e.name.strip().lower() in _BAR_NAMES]
+    return next((bar.text.strip() for bar in bars if bar.text.strip()), "")
+
+
+def _paths(
+    done: Keyed, look: Observation, apps: tuple[str, ...], *, home: str
+) -> Iterable[NamedPath]:
+    title = look.active.title if look.active is not None else ""
+    writes = _SAVES.search(title) is not None
+    browses = said.is_app(said.BROWSER_APPS, apps)
+    for line in done.typed.split("\n"):
+        text = line.strip()
+        named = text.startswith(("/", "~/", "file:")) and " /" not in text
+        if named or (text and _FILE_DIALOG.search(title) and "/" in text and not browses):
+            path = resolved(text, home=home, writes=writes)
+            if path is not None:
+                yield path

@@ -1,0 +1,412 @@
+"""Puts secrets in where their names stand, and takes them out of all that the machine returns.
+
+What plans, asks, decides and writes down knows the names alone: this environment stands next to the
+machine, and everybody else before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press, Write
+from hisa.actions.unchanged_look import require_unchanged
+from hisa.errors import ActionRefused, EnvironmentFailed, ScreenChanged
+from hisa.events import Noted
+from hisa.plugins.guard.secrets.secret_files import Unsearchable, scrubbed_file
+from hisa.plugins.guard.secrets.secret_pictures import PictureMask
+from hisa.plugins.guard.secrets.secret_places import check_command, check_file, check_typing
+from hisa.plugins.guard.secrets.secret_shell import ShellLine, Use, fill_words, shell_line
+from hisa.plugins.guard.secrets.secret_store import Secret, SecretStore
+from hisa.plugins.guard.wrapped import WrappedEnvironment
+from hisa.protocols import (
+    ActsWhereUnchanged,
+    CommandResult,
+    Emit,
+    Environment,
+    FileRefused,
+    Held,
+    Lying,
+    TellsHidden,
+    TellsWhatLies,
+)
+from hisa.screen.geometry import Point
+from hisa.screen.observation import Element, Observation, Window
+from hisa.text.redact.named_secrets import PLACEHOLDER, placeholder
+
+__all__ = ["SecretEnvironment"]
+
+_SETTLE = 3.0
+"""Longest wait for the screen to come to rest before and after a secret is typed: the usual one."""
+_PARENT = "/tmp"
+_Shown = TypeVar("_Shown", Window, Element)
+
+
+@dataclass(frozen=True)
+class _Typed:
+    """A secret to be typed, by itself."""
+
+    secret: Secret
+    interval: float
+
+
+class SecretEnvironment(WrappedEnvironment):
+    """Another environment, before which nobody sees the values of secrets.
+
+    Args:
+        inner: the machine's.
+        store: the secrets.
+        emit: takes a `Noted` for each use of a secret.
+        live: values may be on the screen already, as where a run goes on. Else pictures are
+            searched from the first use, or from when one is seen.
+    """
+
+    def __init__(
+        self, inner: Environment, store: SecretStore, *, emit: Emit, live: bool = False
+    ) -> None:
+        super().__init__(inner)
+        self._store = store
+        self._scrub = store.scrubber
+        self._emit = emit
+        self._live = live
+        self._mask = PictureMask(store.scrubber, unread=self._note)
+
+    @property
+    def machine(self) -> Environment:
+        """The inner one, which returns all as it is."""
+        return self._inner
+
+    @property
+    def component_versions(self) -> Mapping[str, str]:
+        """The inner one's; none where it tells none."""
+        versions: Mapping[str, str] = getattr(self._inner, "component_versions", {})
+        return versions
+
+    def hide(self, name: str, value: str) -> Mapping[str, str]:
+        """Keep one more value from everybody from now on, which nobody can put in.
+
+        Args:
+            name: stands in its place.
+            value: what is hidden.
+
+        Returns:
+            What stands in place of each of its forms.
+        """
+        self._live = True
+        return self._scrub.add(name, value)
+
+    def cover(self, before: Observation, after: Observation) -> None:
+        """Fill what came onto the screen between two looks, and its field, in all later looks.
+
+        Args:
+            before: a look of the inner machine.
+            after: likewise.
+        """
+        self._live = True
+        self._mask.typed(before, after)
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        """Look; what shows a secret is filled, in the picture and in all texts."""
+        read = elements or (self._live and self._can("elements"))
+        with self._quiet():
+            look = await self._inner.observe(elements=read, settle=settle)
+        clean = self._told(look)
+        self._live = self._live or clean is not look
+        if self._live:
+            masked = await asyncio.to_thread(self._mask.masked, look)
+            clean = replace(clean, screenshot=masked.screenshot, under_pointer=masked.under_pointer)
+        return clean if elements or not read else replace(clean, elements=None, complete=True)
+
+    async def look_everywhere(self) -> Observation:
+        """A look for what is there, with names in place of values; its picture is another's."""
+        assert isinstance(self._inner, TellsHidden), "announced by its capabilities"
+        with self._quiet():
+            look = await self._inner.look_everywhere()
+        return self._told(look)
+
+    async def lies_at(self, points: Sequence[Point], /) -> Lying:
+        """The things at points, with names in place of values in its texts."""
+        assert isinstance(self._inner, TellsWhatLies), "announced by its capabilities"
+        lying = await self._inner.lies_at(points)
+        windows, elements = self._cleaned(lying.windows, lying.elements)
+        return replace(lying, windows=windows, elements=elements)
+
+    async def act(self, actions: Sequence[Action], /) -> None:
+        """Do the actions, with the values of the secrets that are typed.
+
+        Raises:
+            ActionRefused: a secret is unknown or does not belong where it would be typed; it was
+                not typed, and what comes after it not done.
+        """
+        try:
+            await self._act(actions, None)
+        except ScreenChanged as error:
+            raise ActionRefused(f"a secret was about to be typed: {error}") from None
+
+    async def act_where_unchanged(self, actions: Sequence[Action], held: Held, /) -> None:
+        """Do the actions as `act`, if the screen is still as it was.
+
+        Raises:
+            ActionRefused: see `act`.
+            ScreenChanged: it is not.
+        """
+        await self._act(actions, held)
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
+    ) -> CommandResult:
+        """Run a command with the secrets that it names, if it may have them.
+
+        Raises:
+            ActionRefused: it may not, or a value cannot be put in safely; nothing was run.
+        """
+        with self._quiet():
+            if isinstance(command, str):
+                line = shell_line(command)
+                if line.uses:
+                    self._allow(line.uses)
+                    done = await self._run_line(line, timeout, limit)
+                else:
+                    done = await self._inner.execute(command, timeout=timeout, limit=limit)
+            else:
+                words = self._words(command)
+                done = await self._inner.execute(words, timeout=timeout, limit=limit)
+        cut = done.timed_out or max(len(done.output), len(done.error)) >= limit // 4
+        clean = replace(
+            done, output=self._said(done.output, cut=cut), error=self._said(done.error, cut=cut)
+        )
+        self._live = self._live or clean != done
+        return clean
+
+    async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
+        """A file of the machine, with names in place of values.
+
+        Raises:
+            FileRefused: it cannot be searched for secrets.
+        """
+        with self._quiet():
+            data = await self._inner.read_file(path, limit=limit)
+        try:
+            return await asyncio.to_thread(scrubbed_file, data, self._scrub)
+        except Unsearchable as error:
+            raise FileRefused(f"{path}: {error}") from None
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Put a file there, with the secrets that it names, if it may have them.
+
+        Raises:
+            ActionRefused: it may not; nothing was written.
+        """
+        text = data.decode("latin-1")
+        known = [name for name in PLACEHOLDER.findall(text) if name in self._store.secrets]
+        for name in dict.fromkeys(known):
+            check_file(self._store.get(name), path)
+            self._used(self._store.get(name), f"written into {path}")
+        if known:
+            data = PLACEHOLDER.sub(self._bytes_of, text).encode("latin-1")
+        with self._quiet():
+            await self._inner.write_file(path, data)
+
+    def _bytes_of(self, found: re.Match[str]) -> str:
+        if found[1] not in self._store.secrets:
+            return found[0]
+        return self._store.get(found[1]).value.encode("utf-8").decode("latin-1")
+
+    def _can(self, capability: str) -> bool:
+        return capability in self._inner.capabilities
+
+    def _note(self, text: str) -> None:
+        self._emit(Noted(where="secrets", text=text))
+
+    def _used(self, secret: Secret, how: str) -> None:
+        self._live = True
+        self._note(f"{placeholder(secret.name)} was {how}")
+
+    def _said(self, text: str, *, cut: bool) -> str:
+        """Returns a command's output without values, nor the beginning of one at a cut end."""
+        clean = self._scrub.text(text)
+        return self._scrub.without_beginning(clean) if cut else clean
+
+    def _told(self, look: Observation) -> Observation:
+        """The look with names in place of values in its texts; itself where there are none."""
+        windows, told = self._cleaned(look.windows, look.elements or ())
+        elements = None if look.elements is None else told
+        undrawn = tuple(map(self._scrub.text, look.undrawn))
+        selection = self._scrub.text(look.selection)
+        clean = replace(
+            look, windows=windows, elements=elements, undrawn=undrawn, selection=selection
+        )
+        return look if clean == look else clean
+
+    def _cleaned(
+        self, windows: Iterable[Window], elements: Iterable[Element]
+    ) -> tuple[tuple[Window, ...], tuple[Element, ...]]:
+        text = self._scrub.text
+        names = "name", "text", "label", "window", "description"
+        return (
+            tuple(_with(window, text, "title", "app") for window in windows),
+            tuple(_with(element, text, *names) for element in elements),
+        )
+
+    async def _act(self, actions: Sequence[Action], held: Held | None) -> None:
+        parts = self._parts(actions)
+        for part in parts:
+            if not isinstance(part, _Typed):
+                await self._forward(part, held)
+            else:
+                if held is not None:
+                    await self._forward([], held)
+                await self._type_after(part, begun=part is not parts[0])
+            held = None
+
+    def _parts(self, actions: Sequence[Action]) -> list[list[Action] | _Typed]:
+        """The actions in their order, each secret apart.
+
+        Raises:
+            ActionRefused: a secret is unknown, or stands where nothing is typed.
+        """
+        parts: list[list[Action] | _Typed] = []
+        plain: list[Action] = []
+        for action in actions:
+            if not isinstance(action, Write) or not PLACEHOLDER.search(action.text):
+                _refuse_keys(action)
+                plain.append(action)
+                continue
+            for number, piece in enumerate(PLACEHOLDER.split(action.text)):
+                if number % 2 == 0:
+                    plain += [replace(action, text=piece)] if piece else []
+                else:
+                    parts += [plain, self._typed(piece, action.interval)]
+                    plain = []
+        return [part for part in (*parts, plain) if part or (part is plain and not parts)]
+
+    def _typed(self, name: str, interval: float) -> _Typed:
+        secret = self._store.get(name)
+        if not secret.value.isprintable():
+            raise ActionRefused(
+                f"{placeholder(name)} has several lines: typed, each line break would be Enter"
+            )
+        return _Typed(secret, interval)
+
+    async def _type_after(self, typed: _Typed, *, begun: bool) -> None:
+        """Type one secret; where something was ``begun``, a changed screen is not "nothing done".
+
+        Raises:
+            ActionRefused: the screen changed after the actions before it were done.
+            ScreenChanged: nothing was done.
+        """
+        try:
+            await self._type(typed)
+        except ScreenChanged as error:
+            if not begun:
+                raise
+            raise ActionRefused(
+                f"the actions before {placeholder(typed.secret.name)} were done; then {error}, and "
+                "it was not typed"
+            ) from None
+
+    async def _type(self, typed: _Typed) -> None:
+        """Type one secret into what has the focus, and take note of where it appears."""
+        with self._quiet():
+            before = await self._look()
+            check_typing(typed.secret, before)
+            app = before.active.app if before.active else ""
+            self._used(typed.secret, f"typed into {app or 'what has the focus'}")
+            try:
+                write = Write(typed.secret.value, typed.interval)
+                await self._forward([write], Held(before, ()) if before.name else None)
+            finally:
+                with suppress(EnvironmentFailed):  # the first failure is the one to tell
+                    after = await self._look()
+                    await asyncio.to_thread(self._mask.typed, before, after)
+
+    async def _look(self) -> Observation:
+        return await self._inner.observe(elements=self._can("elements"), settle=_SETTLE)
+
+    async def _forward(self, actions: Sequence[Action], held: Held | None) -> None:
+        with self._quiet():
+            if held is not None and isinstance(self._inner, ActsWhereUnchanged):
+                await self._inner.act_where_unchanged(actions, held)
+            else:
+                if held is not None:
+                    require_unchanged(held, await self._inner.observe())
+                await self._inner.act(actions)
+
+    def _allow(self, uses: Sequence[Use]) -> None:
+        for use in uses:
+            check_command(self._store.get(use.name), use.command)
+        for use in uses:
+            self._used(self._store.get(use.name), f"given to the command {use.command!r}")
+
+    def _words(self, command: Sequence[str]) -> list[str]:
+        named = self._store.named_in("\n".join(command))
+        words, uses = fill_words(command, {secret.name: secret.value for secret in named})
+        self._allow(uses)
+        return words
+
+    async def _run_line(self, line: ShellLine, timeout: float, limit: int) -> CommandResult:
+        """Run a line whose variables come by a file: a command line can be read by every program.
+
+        Raises:
+            EnvironmentFailed: the machine does not answer, or has no place for the file.
+        """
+        folder = f"{_PARENT}/.hisa-{secrets.token_hex(8)}"
+        made = await self._inner.execute(["mkdir", "-m", "700", folder], timeout=30.0)
+        if made.exit_code:
+            raise EnvironmentFailed(f"{self.name}: no folder for a secret: {made.error.strip()}")
+        values = [self._store.get(name).value for name in line.variables]
+        data = "".join(f"{value}\0" for value in values).encode("utf-8")
+        gone = False
+        try:
+            await self._inner.write_file(f"{folder}/values", data)
+            whole = line.prelude(f"{folder}/values") + line.source
+            done = await self._inner.execute(whole, timeout=timeout, limit=limit)
+            gone = not done.timed_out
+            return done
+        finally:
+            if not gone:
+                with suppress(EnvironmentFailed):
+                    await self._inner.execute(["rm", "-rf", "--", folder], timeout=30.0)
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Inside, no error tells a value: those of guests quote what they were asked for."""
+        try:
+            yield
+        except EnvironmentFailed as error:
+            if self._scrub.named(str(error)):
+                raise EnvironmentFailed(self._scrub.text(str(error)), fix=error.fix) from None
+            raise
+        except (ActionRefused, ScreenChanged) as error:
+            if self._scrub.named(str(error)):
+                raise type(error)(self._scrub.text(str(error))) from None
+            raise
+
+
+def _refuse_keys(action: Action) -> None:
+    """Refuse a name among keys.
+
+    Raises:
+        ActionRefused: there is one.
+    """
+    keys: tuple[str, ...] = ()
+    match action:
+        case Hotkey(keys=given):
+            keys = given
+        case Press(key=key) | KeyDown(key=key) | KeyUp(key=key):
+            keys = (key,)
+    if any(PLACEHOLDER.search(key) for key in keys):
+        raise ActionRefused("a secret is typed with write(), and is no key")
+
+
+def _with(shown: _Shown, change: Callable[[str], str], /, *names: str) -> _Shown:
+    """A window or element with some of its texts changed; itself where none is."""
+    new: dict[str, Any] = {name: change(getattr(shown, name)) for name in names}
+    return (
+        shown if all(getattr(shown, name) == new[name] for name in names) else replace(shown, **new)
+    )

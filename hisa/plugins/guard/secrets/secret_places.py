@@ -1,0 +1,94 @@
+"""Where a secret may go: the application in front, its page, a command, a file."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from hisa.errors import ActionRefused
+from hisa.plugins.guard.secrets.secret_pictures import all_focused
+from hisa.plugins.guard.secrets.secret_store import Secret, fits
+from hisa.screen.observation import Element, Observation
+from hisa.text.redact.named_secrets import placeholder
+
+__all__ = ["check_command", "check_file", "check_typing"]
+
+_ADDRESS_BAR = re.compile(r"address and search bar|search with .+ or enter address|^location$")
+"""The names of the address bars of Chromium and Firefox, in small letters."""
+
+
+def check_typing(secret: Secret, look: Observation) -> None:
+    """Refuse to type a secret where it does not belong.
+
+    Raises:
+        ActionRefused: another application or page is in front than the secret is for, nobody can
+            tell, or the address bar has the focus.
+    """
+    name, app = placeholder(secret.name), look.active.app if look.active else ""
+    if secret.apps and not fits(app, secret.apps):
+        allowed = ", ".join(secret.apps)
+        raise ActionRefused(
+            f"{name} may be typed into {allowed} alone, and in front is {app or 'nothing known'!r}"
+        )
+    if any(map(_is_address_bar, all_focused(look))):  # a page's field may still say that it is
+        raise ActionRefused(f"{name} is not typed into an address bar, which sends what is typed")
+    if secret.sites:
+        _check_site(secret, look)
+
+
+def _check_site(secret: Secret, look: Observation) -> None:
+    bars = [bar for bar in look.elements or () if _is_address_bar(bar) and _is_in_front(bar, look)]
+    hosts = {_host(bar.text) for bar in bars}
+    if not hosts or not all(host and fits(host, secret.sites) for host in hosts):
+        shown = ", ".join(sorted(host or "no site" for host in hosts)) or "no address bar is seen"
+        raise ActionRefused(
+            f"{placeholder(secret.name)} may be typed into pages of {', '.join(secret.sites)} "
+            f"alone, and in front is: {shown}"
+        )
+
+
+def _is_address_bar(element: Element) -> bool:
+    return "editable" in element.states and bool(_ADDRESS_BAR.search(element.name.lower()))
+
+
+def _is_in_front(element: Element, look: Observation) -> bool:
+    return look.active is None or not element.window or element.window == look.active.title
+
+
+def _host(address: str) -> str:
+    """The host of an address as a browser shows it, which leaves ``https://`` out."""
+    whole = address if "://" in address else f"https://{address}"
+    try:
+        return urlsplit(whole.strip()).hostname or ""
+    except ValueError:
+        return ""
+
+
+def check_command(secret: Secret, command: str) -> None:
+    """Refuse a command that may not have a secret.
+
+    Args:
+        secret: the one it names.
+        command: the single command of a line that names it, as it was written.
+
+    Raises:
+        ActionRefused: no pattern of the settings is about it.
+    """
+    if not fits(command, secret.commands):
+        name = placeholder(secret.name)
+        allowed = ", ".join(secret.commands) or "none"
+        raise ActionRefused(
+            f"{name} may not go to {command!r}; commands that may have it: {allowed}"
+        )
+
+
+def check_file(secret: Secret, path: str) -> None:
+    """Refuse to write a secret into a file that may not have it.
+
+    Raises:
+        ActionRefused: no pattern of the settings is about it.
+    """
+    if not fits(path, secret.files):
+        name = placeholder(secret.name)
+        allowed = ", ".join(secret.files) or "none"
+        raise ActionRefused(f"{name} may not go into {path}; files that may have it: {allowed}")

@@ -1,1 +1,0 @@
-"""What may run: rules, decisions, secrets filled in at the last moment."""

@@ -1,0 +1,42 @@
+"""The border of a machine: what its hooks put around it, whoever acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hisa.config import Settings
+from hisa.hooks import Hook
+from hisa.protocols import Environment
+from hisa.runs.log import RunLog
+from hisa.text.redact.named_secrets import Scrubber
+from hisa.wiring.base import HookParts
+from hisa.wiring.hook_list import open_hooks
+
+__all__ = ["border_of", "scrubber_of", "with_border"]
+
+
+def with_border(environment: Environment, hooks: Iterable[Hook]) -> Environment:
+    """Returns a machine as everybody but itself sees it."""
+    for hook in hooks:
+        environment = hook.at_border(environment)
+    return environment
+
+
+def scrubber_of(hooks: Iterable[Hook]) -> Scrubber | None:
+    """Returns what keeps the values of secrets from models: the ``scrubber`` that a hook has."""
+    scrubbers = (getattr(hook, "scrubber", None) for hook in hooks)
+    return next(filter(None, scrubbers), None)
+
+
+def border_of(environment: Environment, settings: Settings, log: RunLog) -> Environment:
+    """Returns a machine with its border, for what acts on it without an agent.
+
+    Raises:
+        OperatorError: a hook that the settings need cannot be had.
+    """
+    hooks = open_hooks(HookParts(settings, log, log.emit))
+    return with_border(environment, [hook for hook in hooks if _has_border(hook)])
+
+
+def _has_border(hook: Hook) -> bool:
+    return type(hook).at_border is not Hook.at_border

@@ -1,0 +1,178 @@
+"""A control that bears just the name asked for is found without weighing anything."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hisa.grounder.description import Query, read_description
+from hisa.grounder.elements import ElementsGrounder, choose
+from hisa.grounder.plain_names import plainly_named
+from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.role_words import find_kind
+
+from .scenes import SCREENS, call, element, saved, scene
+
+ON = frozenset({"showing", "enabled"})
+WINDOW = Window("1", "Letter", "editor", active=True)
+FILE = element("menu", "File", (0, 0, 40, 20), states=ON, window="Letter", parent=0)
+EDIT = element("menu", "Edit", (40, 0, 40, 20), states=ON, window="Letter", parent=0)
+BAR = element("menu bar", "", (0, 0, 1280, 20), states=ON, window="Letter", parent=-1)
+PAGE = element("text", "", (0, 20, 1280, 700), states=ON, window="Letter", parent=-1)
+LOOK = scene(BAR, FILE, EDIT, PAGE, windows=(WINDOW,))
+ASKED = 'menu "Edit"'
+
+
+def with_more(*elements: Element) -> Observation:
+    return replace(LOOK, elements=(*(LOOK.elements or ()), *elements))
+
+
+@pytest.mark.parametrize("description", ['menu "Edit"', 'the "Edit" menu', 'the submenu "Edit"'])
+def test_a_kind_and_a_name_mean_the_one_control_that_bears_it(description: str) -> None:
+    assert plainly_named(description, LOOK) is EDIT
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "the Edit menu",
+        'menu "edit"',
+        'menu "Edit" in the dialog "Find"',
+        'the second menu "Edit"',
+        'button "Edit"',
+        'arrow "Edit"',
+        'the arrow of the menu "Edit"',
+        '"Edit"',
+        "",
+    ],
+)
+def test_what_says_more_or_less_is_weighed(description: str) -> None:
+    assert plainly_named(description, LOOK) is None
+
+
+def _open(
+    role: str, name: str, *, at: tuple[int, int, int, int] = (300, 300, 90, 20)
+) -> Observation:
+    return with_more(element(role, name, at, states=ON, window="Letter", parent=-1))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        _open("menu", "Edit"),
+        _open("label", "edit this"),
+        _open("label", "Edits"),
+        _open("menu", "_Edit"),
+        _open("menu item", "Undo"),
+        _open("dialog", "Find"),
+        _open("calendar", ""),
+        _open("panel", "", at=(0, 0, 100, 100)),
+        replace(LOOK, windows=(replace(WINDOW, title="Other"),)),
+        scene(BAR, FILE, replace(EDIT, states=frozenset({"showing"})), PAGE, windows=(WINDOW,)),
+        scene(BAR, FILE, replace(EDIT, states=ON | {"covered"}), PAGE, windows=(WINDOW,)),
+        scene(BAR, FILE, replace(EDIT, states=frozenset()), PAGE, windows=(WINDOW,)),
+        replace(LOOK, elements=None),
+    ],
+    ids=[
+        "twice",
+        "word",
+        "alike",
+        "mnemonic",
+        "menu",
+        "dialog",
+        "calendar",
+        "cover",
+        "behind",
+        "disabled",
+        "covered",
+        "stateless",
+        "none",
+    ],
+)
+def test_a_screen_that_leaves_a_question_open_is_weighed(look: Observation) -> None:
+    assert plainly_named(ASKED, look) is None
+
+
+def test_where_no_state_tells_of_use_all_may_be_used() -> None:
+    elements = [replace(each, states=frozenset({"showing"})) for each in LOOK.elements or ()]
+    assert plainly_named(ASKED, replace(LOOK, elements=tuple(elements))) is elements[2]
+
+
+def test_what_does_not_show_leaves_no_question_open() -> None:
+    hidden = element("menu", "Edit", (300, 300, 40, 20), states=frozenset({"enabled"}))
+    assert plainly_named(ASKED, with_more(hidden)) is EDIT
+
+
+@pytest.mark.parametrize("word", ["button", "menu", "menu item", "tab", "toolbar button", "switch"])
+def test_a_kind_and_a_name_are_read_as_nothing_else(word: str) -> None:
+    kind, _ = find_kind(word)
+    for description in (f'{word} "Quux"', f'the {word} "Quux"', f'the "Quux" {word}'):
+        (query,) = read_description(description)
+        bare = replace(query, head="", context="")
+        assert bare == Query("Quux", quoted=True, kind=kind, literals=("Quux",))
+
+
+WORDS = {
+    "push button": "button",
+    "toggle button": "toggle button",
+    "menu": "menu",
+    "page tab": "tab",
+}
+
+
+def test_the_answer_is_that_of_all_the_evidence_on_saved_screens() -> None:
+    files = sorted(SCREENS.glob("*.json"))
+    names = [file.stem for file in files if json.loads(file.read_text("utf-8"))["split"] == "train"]
+    answered = 0
+    for look in map(saved, names[::5]):
+        for each in look.elements or ():
+            description = f'{WORDS.get(each.role)} "{each.name}"'
+            plain = plainly_named(description, look) if each.role in WORDS else None
+            if plain is not None:
+                chosen = choose(read_description(description), look, 0.86).chosen
+                assert chosen is not None
+                assert (chosen.element, chosen.box, chosen.score) == (plain, plain.box, 1.0)
+                answered += 1
+    assert answered > 5
+
+
+async def test_a_plain_name_is_found_with_all_that_is_told_of_a_place() -> None:
+    grounder = ElementsGrounder(emit=lambda _: None)
+    (place,) = (await grounder.resolve(call(ASKED), LOOK)).places
+    assert (place.point.x, place.point.y, place.score) == (60, 10, 1.0)
+    assert (place.source, place.label, place.element) == ("accessibility", 'menu "Edit"', EDIT)
+
+
+def test_a_package_that_lists_things_is_asked_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "hisa_none-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-none\n")
+    (metadata / "entry_points.txt").write_text("[hisa.lists]\nnothing = hisa_none:NOTHING\n")
+    (tmp_path / "hisa_none.py").write_text(
+        "class Nothing:\n    def listed(self, things, look, *, parts, drawn):\n"
+        "        return []\nNOTHING = Nothing()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    grounder = ElementsGrounder(emit=lambda _: None, shapes=False, read=lambda *_: ())
+    with pytest.raises(Exception, match="nothing fits"):
+        grounder._locate_now(ASKED, LOOK)
+
+
+@pytest.mark.process
+def test_a_plain_name_needs_no_reader_of_what_is_drawn() -> None:
+    source = (
+        "import asyncio, sys\n"
+        "from tests.grounder.scenes import call\n"
+        "from tests.grounder.test_plain_names import ASKED, LOOK\n"
+        "from hisa.grounder.elements import ElementsGrounder\n"
+        "asyncio.run(ElementsGrounder(emit=[].append).resolve(call(ASKED), LOOK))\n"
+        "sys.exit(any(name.startswith('hisa.plugins.reading') for name in sys.modules))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0

@@ -1,0 +1,164 @@
+"""A person is asked before what may change their machine, and before nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hisa.actions import Click, Move, Write
+from hisa.environments.confirm import Answer, Question
+from hisa.errors import ActionRefused, UsageError
+from hisa.events import Confirmed
+from hisa.protocols import CommandResult
+from hisa.screen.geometry import Point
+from hisa.testing.form import FakeEnvironment
+from hisa.wiring.hook_list import scorer_on
+from tests.plugins.guard.steps import HandMade, Person, answers, names, started
+from tests.plugins.guard.test_runs import Kept
+
+ALWAYS = {"run": {"confirm": "always"}, "policy": {"defaults": "never"}}
+
+
+def confirmed(run: HandMade) -> list[bool]:
+    return [event.allowed for event in run.events if isinstance(event, Confirmed)]
+
+
+@pytest.mark.parametrize(
+    ("confirm", "machine", "takes_part"),
+    [
+        ("auto", FakeEnvironment(), False),
+        ("auto", Kept(), True),
+        ("always", FakeEnvironment(), True),
+        ("never", Kept(), False),
+    ],
+)
+async def test_a_person_is_asked_where_the_settings_want_it_on_the_machine(
+    confirm: str, machine: FakeEnvironment, takes_part: bool, tmp_path: Path
+) -> None:
+    sections = {"run": {"confirm": confirm}, "policy": {"defaults": "never"}}
+    run = await started(tmp_path, machine, ask=answers(), **sections)
+    assert names(run.hooks) == ["confirm"] * takes_part
+
+
+@pytest.mark.parametrize("confirm", ["auto", "always"])
+async def test_where_nobody_can_be_asked_the_run_does_not_begin(
+    confirm: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="nobody can be asked") as caught:
+        await started(tmp_path, Kept(), run={"confirm": confirm}, policy={"defaults": "never"})
+    assert "hisa.environments.confirm" in caught.value.fix
+
+
+async def test_acts_and_commands_are_shown_as_they_are(tmp_path: Path) -> None:
+    person = answers(*["once"] * 3)
+    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    await run.call("gui_action", "pyautogui.moveTo(5, 6); pyautogui.click(5, 6)")
+    await run.call("bash_execution", "ls  ~/a")
+    await run.call("switch_window", "0x1")
+    assert person.questions == [
+        Question("acts", "pyautogui.moveTo(5, 6)\npyautogui.click(5, 6)"),
+        Question("commands", "$ ls  ~/a"),
+        Question("commands", "switch_window 0x1"),
+    ]
+
+
+async def test_what_changes_nothing_on_the_machine_is_not_asked_about(tmp_path: Path) -> None:
+    person = answers()
+    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    for tool in ("wait", "termination", "infeasible", "person_ask", "person_hand_over"):
+        assert await run.call(tool, "1") == []
+    assert person.questions == []
+
+
+async def test_a_refusal_says_so_in_the_persons_words(tmp_path: Path) -> None:
+    person = Person([Answer("refuse", "use the menu instead"), Answer("once")])
+    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    (refusal,) = await run.call("gui_action", "pyautogui.write('x')")
+    assert "says “use the menu instead”: " in refusal
+    assert await run.call("gui_action", "pyautogui.write('y')") == []
+    assert confirmed(run) == [False, True]
+
+
+async def test_a_person_who_stops_ends_the_run(tmp_path: Path) -> None:
+    run = await started(tmp_path, Kept(), ask=answers("stop"), **ALWAYS)
+    with pytest.raises(asyncio.CancelledError):
+        await run.call("bash_execution", "ls")
+
+
+async def test_what_is_allowed_for_the_run_is_one_kind_alone(tmp_path: Path) -> None:
+    person = answers("kind", "refuse")
+    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    for _ in range(3):
+        assert await run.call("bash_execution", "ls") == []
+    assert len(await run.call("gui_action", "pyautogui.write('x')")) == 1
+    assert [question.action for question in person.questions] == ["commands", "acts"]
+
+
+async def test_each_press_is_asked_about_and_another_try_is_not(tmp_path: Path) -> None:
+    person = answers("once", "refuse")
+    run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
+    await run.call("gui_action", "pyautogui.click(5, 6); pyautogui.click(50, 60)")
+    assert [question.what for question in person.questions] == [
+        "pyautogui.click(5, 6)",
+        "pyautogui.click(50, 60)",
+    ]
+    first = run.step_made.actions[0]
+    first.changed = "the screen changed"
+    await run.hooks.call("before_action", run.step_made, first, again=True)
+    assert len(person.questions) == 2
+
+
+async def test_what_the_policy_asked_about_is_not_asked_about_again(tmp_path: Path) -> None:
+    person = answers("once")
+    run = await started(tmp_path, Kept(), ask=person, run={"confirm": "always"})
+    assert names(run.hooks) == ["policy", "confirm"]
+    assert await run.call("bash_execution", "rm a.txt") == []
+    assert [question.action for question in person.questions] == ["policy"]
+
+
+class Writing:
+    """A scorer that acts on the machine as set-ups and checks do."""
+
+    def __init__(self) -> None:
+        self.output = ""
+
+    async def prepare(self, task: object, environment: FakeEnvironment) -> object:
+        await environment.write_file("/tmp/x", b"123")
+        await environment.act([Move(Point(5, 6, "screen")), Write("x")])
+        self.output = (await environment.execute(["ls", "-l"])).output
+        await environment.observe()
+        return task
+
+    async def over(self, task: object, environment: FakeEnvironment) -> str:
+        return ""
+
+    async def score(self, task: object, environment: FakeEnvironment, status: str) -> object:
+        await environment.act([Click(Point(5, 6, "screen"))])
+        return None
+
+
+async def test_a_set_up_and_a_check_ask_before_each_thing_they_do(tmp_path: Path) -> None:
+    inner = FakeEnvironment(commands={"ls -l": CommandResult(0, "a")})
+    person = answers("once", "once", "once", "refuse")
+    run = await started(tmp_path, inner, ask=person, **ALWAYS)
+    inside: object = Writing()
+    scorer = scorer_on(inside, run.hooks, inner)  # type: ignore[arg-type]
+    await scorer.prepare(run.run.task, inner)
+    assert inner.acted == [Move(Point(5, 6, "screen")), Write("x")]
+    with pytest.raises(ActionRefused, match="refused"):
+        await scorer.score(run.run.task, inner, "succeeded")
+    assert [(question.action, question.what) for question in person.questions] == [
+        ("files", "write 3 bytes to /tmp/x"),
+        ("acts", "pyautogui.moveTo(5, 6)\npyautogui.write('x')"),
+        ("commands", "$ ls -l"),
+        ("acts", "pyautogui.click(5, 6)"),
+    ]
+
+
+async def test_without_questions_a_set_up_gets_the_machine_itself(tmp_path: Path) -> None:
+    inner = FakeEnvironment()
+    run = await started(tmp_path, inner)
+    inside: object = Writing()
+    assert scorer_on(inside, run.hooks, inner) is inside  # type: ignore[arg-type]

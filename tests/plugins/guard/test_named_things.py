@@ -1,0 +1,183 @@
+"""Files and addresses that a call names, and which patterns mean them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.plugins.guard.policy.matching import Match
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_inside, path_match, resolved
+from hisa.plugins.guard.policy.named_sites import is_site, looks_like_address, read_url, url_match
+
+YES, MAYBE, NO = Match.YES, Match.MAYBE, Match.NO
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "wanted"),
+    [
+        ("~/.ssh/*", NamedPath("~/.ssh/id"), YES),
+        ("~/.ssh", NamedPath("~/.ssh/a/b"), YES),
+        ("~/.ssh", NamedPath("~/.sshx"), NO),
+        ("~/.ssh/*", NamedPath("~/.ssh"), NO),
+        ("~/.ssh/*", NamedPath("~/.ssh", deep=True), MAYBE),
+        ("~/.ssh/*", NamedPath("~", deep=True), MAYBE),
+        ("~/.ssh/*", NamedPath("~"), NO),
+        ("~/.ssh/*", NamedPath("/home/ada/.ssh/id"), MAYBE),
+        ("~/.ssh/*", NamedPath("/root/.ssh/id"), MAYBE),
+        ("~/.ssh/*", NamedPath("/etc/.ssh/id"), NO),
+        ("~/.ssh/*", NamedPath("~/.s", sure=False), MAYBE),
+        ("~/.ssh/*", NamedPath("~/.ssh/", sure=False), YES),
+        ("~/.ssh/*", NamedPath("~/Documents/", sure=False), NO),
+        ("~/.ssh/*", NamedPath("/", sure=False), MAYBE),
+        ("~/.ssh/*", NamedPath("/ho", sure=False), MAYBE),
+        ("/etc/*", NamedPath("/etc/passwd"), YES),
+        ("/etc/*", NamedPath("/e", sure=False), MAYBE),
+        ("/", NamedPath("/etc"), YES),
+        ("*.key", NamedPath("~/a/b.key"), YES),
+        ("*.key", NamedPath("~/a/", sure=False), MAYBE),
+    ],
+)
+def test_paths(pattern: str, path: NamedPath, wanted: Match) -> None:
+    assert path_match(pattern, path) is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("~/Documents/a.txt", True),
+        ("~/Documents", True),
+        ("/home/ada/Documents/a", True),
+        ("Documents/a", True),
+        ("~/Documents/../a", False),
+        ("~/Documentsx/a", False),
+        ("/home/bob/Documents/a", False),
+        ("~bob/Documents/a", False),
+        ("/etc/passwd", False),
+        ("~/Documents/../../ada/Documents/a", True),
+    ],
+)
+def test_inside_of_folders(text: str, inside: bool) -> None:
+    path = resolved(text, home="/home/ada")
+    assert path is not None
+    assert is_inside(path, ["~/Documents", "/srv/data"]) is inside
+
+
+def test_a_home_that_is_not_known_is_nobodys() -> None:
+    path = resolved("/home/ada/Documents/a")
+    assert path is not None
+    assert not is_inside(path, ["~/Documents"])
+    assert resolved("/dev/null") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://good.example",
+        "HTTPS://GOOD.EXAMPLE/x",
+        "good.example",
+        "good.example:8443/x",
+        "http://good.example.",
+        "https://user:pass@good.example/",
+        "https://good.example?x=@evil.example",
+        "https://good.example#@evil.example",
+        "https://www.sub.example/",
+        "view-source:https://good.example",
+        "https://b\u00fccher.example/",
+        "https://xn--bcher-kva.example/",
+        "ht\ntps://good.example",
+        "https://\uff47ood.example/",
+        "https://goo%64.example/",
+    ],
+)
+def test_allowed_sites(text: str) -> None:
+    url = read_url(text)
+    assert url is not None
+    assert is_site(url, ["good.example", "*.sub.example", "b\u00fccher.example"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://evil.example",
+        "https://good.example@evil.example/",
+        "https://good.example.evil.example",
+        "https://good.example%2eevil.example",
+        "https://good.example\\@evil.example",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "chrome://settings",
+        "https:///good.example",
+        "https://go\u043ed.example",
+        "http://2130706433/",
+        "https://good.example\x00.evil.example",
+        "ftp://evil.example/good.example",
+        "https://sub.example/",
+        "https://evilgood.example",
+        "mailto:a@good.example",
+        "https://good.example\u2044.evil.example",
+        "https://evil.example/good.example",
+        "https://good.example:x@evil.example",
+        "blob:https://evil.example/good.example",
+    ],
+)
+def test_other_sites(text: str) -> None:
+    url = read_url(text)
+    assert url is not None
+    assert not is_site(url, ["good.example", "*.sub.example"])
+
+
+def test_an_empty_page_is_nowhere() -> None:
+    assert read_url("about:blank") is None
+    assert read_url("chrome://newtab/") is None
+
+
+def test_a_site_with_a_port_is_that_port() -> None:
+    for text, wanted in (("good.example:81", True), ("good.example", False)):
+        url = read_url(text)
+        assert url is not None
+        assert is_site(url, ["good.example:81"]) is wanted
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "wanted"),
+    [
+        ("bank.example/pay*", "https://BANK.example/pay/1", YES),
+        ("*bank.example*", "https://www.bank.example/", YES),
+        ("https://bank.example", "https://bank.example/x", YES),
+        ("https://bank.example", "http://bank.example/x", NO),
+        ("bank.example", "https://bank.example:81/x", YES),
+        ("bank.example/admin", "https://bank.example/%61dmin/x", YES),
+        ("bank.example", "https://other.example/bank.example", NO),
+        ("bank.example", "https://odd\\x", MAYBE),
+        ("127.0.0.1*", "http://0x7f.1/", YES),
+        ("file:*", "file:///etc/passwd", YES),
+    ],
+)
+def test_addresses(pattern: str, text: str, wanted: Match) -> None:
+    url = read_url(text)
+    assert url is not None
+    assert url_match(pattern, url) is wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("good.example", True),
+        ("good.example/a?b", True),
+        ("localhost", True),
+        ("1.2.3.4:80", True),
+        ("https://x", True),
+        ("file:///x", True),
+        ("javascript:x", True),
+        ("hello", False),
+        ("hello there.example", False),
+        ("notes.txt", False),
+        ("3.14", False),
+        ("a@good.example", False),
+        ("Ada", False),
+        ("=A1.B2", False),
+        ("v1.2", False),
+    ],
+)
+def test_typed_texts_that_a_browser_takes_for_addresses(text: str, wanted: bool) -> None:
+    assert looks_like_address(text) is wanted

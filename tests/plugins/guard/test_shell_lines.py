@@ -1,0 +1,106 @@
+"""Bash lines read into commands: what is found, what is not known, and what is not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from hisa.plugins.guard.policy.shell_lines import read_line
+
+
+def told(line: str) -> list[str]:
+    """Each command's words; one that is not known has a ? behind it."""
+    return [
+        " ".join(word.text + "?" * (not word.known) for word in command.words)
+        for command in read_line(line).commands
+        if command.words
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("ls; rm -rf x", ["ls", "rm -rf x"]),
+        ("ls && rm x || rm y | rm z & rm q", ["ls", "rm x", "rm y", "rm z", "rm q"]),
+        ("ls\nrm x", ["ls", "rm x"]),
+        ("ls &rm x", ["ls", "rm x"]),
+        ("ls |& sh", ["ls", "sh"]),
+        ("r''m x", ["rm x"]),
+        ('"r"m x', ["rm x"]),
+        ("r\\m x", ["rm x"]),
+        ("r\\\nm x", ["rm x"]),
+        ("# nothing \\\nrm x", ["rm x"]),
+        ("echo hi # rm x", ["echo hi"]),
+        ("echo hi#rm", ["echo hi#rm"]),
+        ("echo 'a; rm b'", ["echo a; rm b"]),
+        ("$X y", ["$X? y"]),
+        ("rm$IFS-rf$IFS/", ["rm$IFS-rf$IFS/?"]),
+        ("r{m,} x", ["r{m,}? x"]),
+        ("echo $(rm x)", ["rm x", "echo $(rm x)?"]),
+        ('echo "$(echo "$(rm x)")"', ["rm x", 'echo "$(rm x)"?', 'echo "$(echo "$(rm x)")"?']),
+        ("echo `rm x`", ["rm x", "echo `rm x`?"]),
+        ("cat <(rm q) >(rm r)", ["rm q", "rm r", "cat <(rm q)? >(rm r)?"]),
+        ("a=$(rm x)", ["rm x"]),
+        ("X=1 rm y", ["rm y"]),
+        ("2>/dev/null rm z >out 2>&1", ["rm z"]),
+        ("for f in *.txt; do rm a; done", ["rm a"]),
+        ("for f in $(rm b); do ls; done", ["rm b", "ls"]),
+        ("if true; then rm x; else ls; fi", ["true", "rm x", "ls"]),
+        ("while true; do rm x; done", ["true", "rm x"]),
+        ("{ rm x; }; (cd /; rm y)", ["rm x", "cd /", "rm y"]),
+        ("! rm x", ["rm x"]),
+        ("cat > f <<'EOF'\nrm $x\nEOF\nls", ["cat", "ls"]),
+        ("cat <<EOF\nplain\nEOF\nrm x", ["cat", "rm x"]),
+        ("cat <<A <<B\na\nA\nb\nB\nrm x", ["cat", "rm x"]),
+        ("[ -f x ] && rm x", ["[ -f x ]", "rm x"]),
+        ('rm ~/a "~/b" "$HOME/c" ${HOME}/d', ["rm ~/a ./~/b ~/c ~/d"]),
+        ("rm\u00a0x", ["rm\u00a0x"]),
+        ("&>log ls", ["ls"]),
+    ],
+)
+def test_commands_are_found(line: str, commands: list[str]) -> None:
+    read = read_line(line)
+    assert (told(line), read.unread) == (commands, "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a() { rm x; }",
+        "function a { rm x; }",
+        "$'rm' x",
+        "((x=1))",
+        "echo $((1+1))",
+        "case a in a) rm x;; esac",
+        "echo ${x:-$(rm y)}",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "cat <<EOF\nno end",
+        "ls >",
+        "'",
+        '"',
+        "echo \\",
+        "echo $(ls",
+        "echo `ls",
+        "ls )",
+        "echo @(a|b)",
+        "a=(1 2)",
+        "[[ -f x ]]",
+        "coproc rm x",
+        "ls\0rm",
+        "echo \ue000/x",
+        ";".join(["ls"] * 300),
+        "echo " + "a " * 20_000,
+        "$(" * 20 + "rm" + ")" * 20,
+    ],
+)
+def test_what_is_not_read_is_said(line: str) -> None:
+    assert read_line(line).unread
+
+
+def test_redirections_and_assignments() -> None:
+    (command,) = read_line("PATH=. X=1 tee a < in > out 2>> err 3<&1 >&-").commands
+    assert command.assigned == ("PATH", "X")
+    assert [(each.operator, each.target.text) for each in command.redirects] == [
+        ("<", "in"),
+        (">", "out"),
+        (">>", "err"),
+    ]

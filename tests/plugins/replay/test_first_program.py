@@ -1,0 +1,193 @@
+"""A program before a planner: its calls have their places, and what it cannot do is handed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import hisa
+from hisa.actions import Click, parse
+from hisa.errors import ActionRefused, NotFound, UsageError
+from hisa.events import Event, Grounded, Noted
+from hisa.hooks import Hooks, Run, Step, StepAction
+from hisa.plugins.replay.leading import FirstProgram, Mender
+from hisa.plugins.replay.program_player import ProgramPlayer, program_name
+from hisa.plugins.replay.program_records import (
+    Parameter,
+    Program,
+    ProgramStep,
+    Target,
+    write_program,
+)
+from hisa.plugins.replay.target_ladder import target_of
+from hisa.protocols import GroundedCall, Planner, StateView, Task, ToolCall
+from hisa.runs.read import load_run
+from hisa.screen.observation import Observation
+from hisa.testing import FakeEnvironment, FunctionModel
+from tests.plugins.replay.order_looks import ANN, BO, CY, button_of, look, orders
+
+TASK = Task("ship", "Ship order 1022.")
+
+
+class Other:
+    """A planner that says that it is done; ``views`` holds what it was shown."""
+
+    def __init__(self, call: ToolCall | None = None) -> None:
+        self.call = call or ToolCall("", "termination", {"summary": "done"})
+        self.views: list[StateView] = []
+
+    async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+        self.views.append(view)
+        return self.call
+
+
+class Kept:
+    """A log that keeps events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event, /) -> None:
+        self.events.append(event)
+
+
+def stored(folder: Path, target: Target, *, proved: bool = True) -> Path:
+    """A folder with a program of one click."""
+    program = Program(
+        name="ship",
+        instruction="Ship order {{order}}.",
+        screen=(1280, 720),
+        task={},
+        parameters={"order": Parameter(value="1022")},
+        steps=(ProgramStep(action="pyautogui.click(740, 110)", targets=(target,)),),
+        proof={"run": "r", "by": "check", "at": "2026-11-26"} if proved else None,
+    )
+    write_program(program, folder / "ship")
+    return folder
+
+
+async def begun(planner: Planner) -> tuple[Run, Kept, Hooks]:
+    """A run with the planner as a hook of it."""
+    log, nothing = Kept(), cast(Any, None)
+    assert isinstance(planner, FirstProgram | ProgramPlayer)
+    hooks = Hooks([planner])
+    run = Run(TASK, nothing, nothing, cast(Any, log), hooks)
+    await hooks.call("on_start", run)
+    return run, log, hooks
+
+
+async def planned(planner: Planner, run: Run, seen: Observation, hooks: Hooks) -> Step:
+    """A step up to the moment before its call is grounded."""
+    step = Step(1, run, seen, StateView())
+    step.call = await planner.plan(run.task, seen, step.view)
+    await hooks.call("after_plan", step)
+    return step
+
+
+def ship(seen: Observation) -> Target:
+    return target_of(button_of(seen, BO), seen)
+
+
+async def test_a_programs_click_has_its_place_and_is_not_searched_for(tmp_path: Path) -> None:
+    seen, other = look(orders([ANN, BO, CY])), Other()
+    planner = FirstProgram(stored(tmp_path, ship(seen)), other)
+    run, log, hooks = await begun(planner)
+    step = await planned(planner, run, seen, hooks)
+    assert step.call is not None
+    assert step.call.by_program
+    assert step.grounded is not None
+    (action,) = step.grounded.actions
+    assert isinstance(action, Click)
+    assert action.at == seen.convert(button_of(seen, BO).box.centre, "image")
+    assert not other.views
+    assert [e for e in log.events if isinstance(e, Grounded)]
+    assert "the program ship goes first" in [e.text for e in log.events if isinstance(e, Noted)]
+
+
+async def test_the_planner_behind_a_program_goes_on_for_good_where_it_ends(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(stored(tmp_path, ship(seen)), other := Other())
+    run, _, hooks = await begun(planner)
+    gone = look(orders([ANN, CY]))
+    for _ in range(30):
+        step = await planned(planner, run, gone, hooks)
+        if other.views:
+            break
+    assert step.call is other.call
+    assert step.grounded is None, "the other planner's call is left to the run's grounder"
+    assert "a stored program did 0 steps and ends" in other.views[0].notice
+    await planned(planner, run, seen, hooks)
+    assert [bool(view.notice) for view in other.views] == [True, False]
+
+
+async def test_where_no_program_fits_the_planner_does_the_task(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(stored(tmp_path, ship(seen)), other := Other())
+    run, log, hooks = await begun(planner)
+    run.task = Task("other", "Do something else.")
+    step = await planned(planner, run, seen, hooks)
+    assert step.call is other.call
+    assert any("no program of" in e.text for e in log.events if isinstance(e, Noted))
+
+
+def test_a_program_without_a_proof_goes_before_no_planner(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    place = stored(tmp_path, ship(seen), proved=False) / "ship"
+    with pytest.raises(UsageError, match="no second run proved it"):
+        FirstProgram(place, Other())
+
+
+async def test_a_place_outside_the_picture_is_refused(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(stored(tmp_path, ship(seen)) / "ship", Other())
+    run, _, hooks = await begun(planner)
+    source = "pyautogui.click(5000, 10)"
+    call = ToolCall("", "gui_action", source, actions=parse(source), by_program=True)
+    with pytest.raises(NotFound, match="outside"):
+        await hooks.call("after_plan", Step(1, run, seen, StateView(), call=call))
+
+
+async def test_a_planners_click_for_a_programs_step_meets_no_look_alike(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    place = stored(tmp_path, ship(seen)) / "ship"
+    renamed = look(orders([ANN, BO, CY], button="Dispatch"))
+    at = button_of(renamed, CY, "Dispatch").box.centre
+    source = f"pyautogui.click({at.x:.0f}, {at.y:.0f})"
+    other = Other(ToolCall("", "gui_action", source, actions=parse(source)))
+    mender = Mender(program_name(place, {}), other, part=tmp_path / "part", emit=lambda _: None)
+    run, _, hooks = await begun(mender)
+    for _ in range(30):
+        step = await planned(mender, run, renamed, hooks)
+        if step.call is other.call:
+            break
+    assert step.grounded is None
+    step.grounded = GroundedCall(other.call, source, other.call.actions)
+    with pytest.raises(ActionRefused, match="is not what stood beside"):
+        await hooks.call(
+            "before_action", step, StepAction(step.grounded, renamed, 1, step.grounded)
+        )
+
+
+async def test_an_agent_plays_a_program_before_its_planner(tmp_path: Path) -> None:
+    form, state = FakeEnvironment(), FunctionModel(lambda _: "Succeeded. It did.")
+    seen = await form.observe(elements=True)
+    save = next(e for e in seen.elements or () if e.name == "Save")
+    planner = FirstProgram(stored(tmp_path, target_of(save, seen)), other := Other())
+    agent = hisa.Agent(
+        {"planner": state, "state": state},
+        planner=planner,
+        environment=form,
+        settings=hisa.Settings.model_validate(
+            {"run": {"folder": tmp_path / "runs"}, "patterns": {"enabled": False}}
+        ),
+    )
+    result = await agent.run(TASK)
+    assert (result.status, result.steps) == ("succeeded", 2)
+    assert form.acted, "the button was clicked"
+    assert not other.views, "the program does all of it"
+    assert not state.requests, "no model writes of what a program does"
+    run = load_run(result.folder)
+    (grounded,) = [event for event in run.events if isinstance(event, Grounded)]
+    assert grounded.places[0].source == "planner", "nothing was searched for"

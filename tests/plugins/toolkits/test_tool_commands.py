@@ -1,0 +1,402 @@
+"""``hisa tools`` from the shell: a plug-in from nothing to a run, checks, calls, and many tools."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.tool_tokens import APPS, look_at, made_tools, offered_texts
+from hisa.cli import cli
+from hisa.cli.tools import _lines
+from hisa.errors import InvalidReply, UsageError
+from hisa.events import Acted
+from hisa.models.tokens import estimate_tokens
+from hisa.plugins.toolkits.checking import check_tool, run_examples
+from hisa.plugins.toolkits.no_machine import NoMachine
+from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
+from hisa.runs.read import load_run
+from hisa.testing.form import FakeEnvironment
+from hisa.testing.model_server import FakeServer, Received
+from hisa.testing.scripted import tool_call
+from hisa.tools.base import Tool, ToolContext
+from hisa.tools.calling import call_tool, input_of_words
+from hisa.tools.offer import TOOLS_ESTIMATE
+from hisa.tools.registry import discover
+from hisa.tools.traits import Needs, tool
+from tests.cli.command import Command, endless
+
+TASK = """instruction: Say how many lines ~/list.txt has, in ~/answer.txt.
+setup:
+  - write: {path: ~/list.txt, text: "milk\\n\\nbread\\n"}
+check:
+  - {file: ~/answer.txt, equals: 2 lines}
+"""
+
+
+class Shell:
+    """A shell in a folder, with an environment of its own that needs no network."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        venv.create(folder / "venv", symlinks=True)
+        here = [path for path in sys.path if path.endswith("site-packages")]
+        (site,) = (folder / "venv").glob("lib/python*/site-packages")
+        root = str(Path(__file__).parents[3])
+        (site / "beside.pth").write_text("\n".join([*here, root]) + "\n")
+        self.python = folder / "venv" / "bin" / "python"
+        for name, module in (("hisa", "hisa"), ("pip", "pip")):
+            program = self.python.with_name(name)
+            program.write_text(f'#!/bin/sh\nexec {self.python} -m {module} "$@"\n')
+            program.chmod(0o755)
+        self.environ = {
+            **Command(folder, url=url).environ,
+            "PATH": f"{self.python.parent}:{os.environ['PATH']}",
+            "PIP_NO_INDEX": "1",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
+
+    def run(self, line: str) -> str:
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=self.folder,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+def planner(received: Received) -> str:
+    """A model that calls the plug-in, writes down what that said, and ends."""
+    if received.role != "planner":
+        return endless(received)
+    said = received.said_by("user")
+    if "answer.txt |" in said or "> ~/answer.txt" in said:
+        return tool_call("termination", "The answer is in ~/answer.txt.")
+    if "2 lines" in said:
+        return tool_call("bash_execution", "printf '2 lines' > ~/answer.txt")
+    return tool_call("word_count", {"path": "/home/user/list.txt", "blank": False})
+
+
+@pytest.mark.desktop
+def test_from_nothing_to_a_plugin_that_a_run_uses_in_five_commands(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(TASK)
+    with FakeServer(then=planner) as server:
+        shell = Shell(tmp_path, server.url)
+        said = shell.run("hisa tools new word-count")
+        install, check, *_ = [line.strip() for line in said.partition("next:\n")[2].splitlines()]
+        assert install == "pip install -e ./word-count --no-deps --no-build-isolation"
+        shell.run(install)
+        checked = shell.run(check)
+        assert '{"path": "/etc/os-release"}: ok:' in checked
+        assert "1 tools, 0 failed; examples: 2 ok" in checked
+        ran = shell.run('hisa tools run word_count path="~/list.txt" --task task.yaml')
+        assert ran == "3 lines\n"
+        result = json.loads(shell.run("hisa run task.yaml --model served --json"))
+    assert (result["status"], result["score"]) == ("succeeded", 1.0)
+    events = load_run("latest", tmp_path / "runs").events
+    acted = [event for event in events if isinstance(event, Acted)]
+    assert [(each.tool, each.ok) for each in acted] == [
+        ("word_count", True),
+        ("bash_execution", True),
+        ("termination", True),
+    ]
+    assert acted[0].output == "2 lines"
+    offered = [r for r in server.requests if r.role == "planner"]
+    assert "word_count" in offered[0].text, "with its arguments, or by name, as there is room"
+
+
+def test_the_page_says_the_commands_that_work_without_the_build_backend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "hatchling" else find(name)
+    )
+    page = (Path(__file__).parents[3] / "docs" / "tools.md").read_text("utf-8")
+    commands = page.partition("```console\n")[2].partition("```")[0].splitlines()
+    assert commands[0] == "$ hisa tools new word-count"
+    assert commands[1].endswith(install_command("./word-count").partition("pip ")[2])
+    assert len(commands) == 5
+
+
+@pytest.mark.process
+def test_the_package_that_is_written_passes_its_own_test(tmp_path: Path) -> None:
+    folder = write_plugin("word-count", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Word", "small letters"),
+        ("1word", "small letters"),
+        ("../up", "small letters"),
+        ("a b", "small letters"),
+        ("a--b", "small letters"),
+        ("x" * 60, "at most 40"),
+        ("", "small letters"),
+        ("json", "module 'json' is there already"),
+        ("class", "is there already"),
+        ("hisa", "is there already"),
+        ("wait", "a tool 'wait' is installed already"),
+    ],
+)
+def test_a_name_that_cannot_be_one_is_refused(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        check_name(name)
+
+
+def test_a_path_is_no_tools_name_and_the_command_meant_is_told() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_name("../my tools/up")
+    assert caught.value.fix == "hisa tools new up --dir '../my tools'"
+    for command in ("run", "show"):
+        with pytest.raises(UsageError, match="is a path and no tool's name") as caught:
+            CliRunner().invoke(cli, ["tools", command, "../x y"], catch_exceptions=False)
+        assert caught.value.fix.startswith("hisa tools check '../x y' ")
+
+
+def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "word-count").mkdir()
+    with pytest.raises(UsageError, match="is there already"):
+        write_plugin("word-count", tmp_path)
+    assert not list((tmp_path / "word-count").iterdir())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot be made"):
+        write_plugin("word-count", tmp_path / "file" / "below")
+
+
+# ---------------------------------------------------------------- check
+
+
+@tool(reads=True, effects=("delete",), needs=Needs(frozenset({"wings"}), ("Calc",)))
+def the_wrong(anything: Any, number: int = 0) -> str:
+    """The thing that this does is told in a great many more words than any of the prompts can show.
+
+    Examples:
+        {"anything": 1, "number": "many"}
+        plain
+    """
+    return f"{anything}{number}"
+
+
+def doubled(number: int) -> str:
+    """Double a number.
+
+    Examples:
+        {"number": 4}
+        5
+        {"number": 13}
+    """
+    if number == 13:
+        raise ValueError("thirteen is not doubled")
+    return str(2 * number)
+
+
+async def first_line(path: str, context: ToolContext) -> str:
+    """Read the first line of a file.
+
+    Examples:
+        /tmp/none
+    """
+    return (await context.environment.read_file(path)).decode().splitlines()[0]
+
+
+def test_all_that_is_wrong_with_a_description_is_told() -> None:
+    found = check_tool(Tool(the_wrong), ["the_wrong"])
+    assert not found.ok
+    told = "\n".join(found.problems)
+    for part in (
+        "another package's tool has it",
+        "characters: prompts show 90",
+        "begins with 'The'",
+        "argument 'anything': any value fits",
+        "needs 'wings'",
+        "application 'Calc'",
+        "only reads, and may delete",
+        'example {"anything": 1, "number": "many"}',
+        "example plain: 'plain' is not a JSON object",
+    ):
+        assert part in told, (part, told)
+    assert check_tool(Tool(doubled)).ok
+    assert check_tool(Tool(doubled)).line_tokens < check_tool(Tool(doubled)).whole_tokens
+
+
+async def prepared(_: object) -> None:
+    """Nothing is needed."""
+
+
+async def test_examples_are_executed_and_each_failure_says_why() -> None:
+    tools = [Tool(doubled), Tool(first_line)]
+    checks = [check_tool(each) for each in tools]
+    done = await run_examples(tools, checks, FakeEnvironment(), prepare=prepared)
+    assert [(e.state, e.said) for e in done[0].examples] == [
+        ("ok", "8"),
+        ("ok", "10"),
+        ("failed", "ValueError: thirteen is not doubled"),
+    ]
+    assert [(e.state, e.said) for e in done[1].examples] == [
+        ("failed", "FileNotFoundError: /tmp/none")
+    ]
+    assert not any(each.ok for each in done)
+
+
+async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
+    sheet = Tool(doubled, kit="calc", title="LibreOffice Calc", needs=Needs(apps=("calc",)))
+    there = Tool(doubled, kit="form", title="Form", needs=Needs(apps=("fake",)))
+    lacking = Tool(doubled, kit="off", needs=Needs(frozenset({"person"})))
+    sheet.uses_machine = there.uses_machine = lacking.uses_machine = True
+    tools = [sheet, there, lacking]
+    checks = [check_tool(each) for each in tools]
+    done = await run_examples(tools, checks, FakeEnvironment(), prepare=prepared)
+    assert {e.state for e in done[0].examples} == {"not run"}
+    assert "needs LibreOffice Calc open" in done[0].examples[0].said
+    assert [e.state for e in done[1].examples] == ["ok", "ok", "failed"]
+    assert "lacks person" in done[2].examples[0].said
+
+
+@pytest.mark.process
+def test_check_reads_a_folder_and_its_exit_status_tells(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    folder = write_plugin("word-count", tmp_path)
+    report = hisa.json("tools", "check", str(folder), "--no-run")
+    (row,) = report["tools"]
+    assert (row["name"], row["ok"], row["source"]) == ("word_count", True, "word-count")
+    assert [each["state"] for each in row["examples"]] == ["not run", "not run"]
+    source = folder / "word_count.py"
+    source.write_text(source.read_text().replace('"blank": false', '"blank": "never"'))
+    said = hisa.run("tools", "check", str(folder), code=1)
+    assert 'wrong: example {"path": "/etc/passwd", "blank": "never"}' in said
+    source.write_text("import nothing_of_that_name\n")
+    report = hisa.json("tools", "check", str(folder), code=1)
+    assert "nothing_of_that_name" in report["broken"][0]["traceback"]
+    (folder / "pyproject.toml").write_text("[project]\n")
+    assert "announces no tools" in hisa.refused("tools", "check", str(folder))
+    assert "no tool, toolkit or folder" in hisa.refused("tools", "check", "nothing")
+
+
+# ---------------------------------------------------------------- run
+
+
+@pytest.mark.process
+def test_a_tool_that_needs_no_machine_runs_without_one(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    assert hisa.run("tools", "run", "wait", "0") == ""
+    result = hisa.json("tools", "run", "wait", '{"seconds": 0}')
+    assert (result["ok"], result["error"]) == (True, "")
+    assert "seconds" in hisa.refused("tools", "run", "wait", "seconds=-1")
+    assert "hisa tools ls" in hisa.refused("tools", "run")
+    assert "there are wait" in hisa.refused("tools", "run", "wai")
+
+
+@pytest.mark.process
+def test_a_tools_help_is_its_own_description(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    said = hisa.run("tools", "run", "bash_execution", "--help")
+    assert "Usage: hisa tools run bash_execution" in said
+    assert "Run a bash command in the home folder" in said
+    assert "command  string (required)" in said
+    assert "[NAME]" in hisa.run("tools", "run", "--help")
+
+
+@pytest.mark.desktop
+def test_a_tool_acts_on_a_fresh_desktop(tmp_path: Path) -> None:
+    hisa = Command(tmp_path)
+    (tmp_path / "task.yaml").write_text(TASK)
+    task = ("--task", str(tmp_path / "task.yaml"))
+    assert hisa.run("tools", "run", "bash_execution", "cat ~/list.txt", *task) == "milk\n\nbread\n"
+    failed = hisa.json("tools", "run", "bash_execution", "cat ~/list.txt", code=1)
+    assert "No such file" in failed["error"]
+    assert "grounder" in hisa.refused(
+        "tools", "run", "gui_action", "pyautogui.click(X_COORD, Y_COORD)"
+    )
+    assert "pair" in hisa.refused("tools", "run", "gui_action", "pyautogui.click(X_COORD, 1)")
+
+
+def several(path: str, numbers: list[int], *, deep: bool = False, name: str | None = None) -> str:
+    """Take several values."""
+    return f"{path} {numbers} {deep} {name}"
+
+
+def test_words_of_a_command_line_become_an_input() -> None:
+    made = Tool(several)
+    words = ["path=a=b", "numbers=[1, 2]", "deep=true", "name=12"]
+    value = input_of_words(made, words)
+    assert value == {"path": "a=b", "numbers": [1, 2], "deep": True, "name": "12"}
+    assert made.arguments(value)
+    assert input_of_words(made, ['{"path": "x", "numbers": []}']) == {"path": "x", "numbers": []}
+    for wrong in (["plain"], ["path=a", "other=1"], ["[1]"]):
+        with pytest.raises(InvalidReply, match="NAME=VALUE with the names path, numbers"):
+            input_of_words(made, wrong)
+    assert input_of_words(Tool(doubled), ["4"]) == {"number": 4}
+
+
+async def test_a_plugin_without_a_machine_hears_that_there_is_none() -> None:
+    outcome = await call_tool(Tool(first_line), "/etc/passwd", NoMachine())
+    assert outcome.error == "this tool was called without a machine"
+
+
+# ---------------------------------------------------------------- many tools
+
+
+def test_three_hundred_tools_stay_within_the_limit_of_a_prompt() -> None:
+    tools = [*discover()[0], *made_tools(300)]
+    named = {tool.name: tool for tool in tools}
+    seen = set()
+    for app, parts in offered_texts(tools):
+        assert sum(map(estimate_tokens, parts)) <= TOOLS_ESTIMATE
+        assert "more are not listed" in parts[1]
+        seen.add(app)
+        if app:
+            line = parts[1].splitlines()[1].replace("_: ", "_")  # a toolkit's name stands once
+            first = named[line.partition("(")[0]]
+            assert first.traits.needs.in_front(look_at(app)), "what is in front comes first"
+    assert seen == {"", *APPS}
+
+
+def test_a_list_of_three_hundred_tools_is_read_at_a_glance() -> None:
+    tools = made_tools(300)
+    short = list(_lines(tools, whole=False))
+    assert len(short) == 2 * 7
+    assert short[0].startswith("general: ")
+    assert "made0: Libreoffice Calc (40, made-up; needs libreoffice-calc in front" in short[2]
+    assert len(list(_lines(tools, whole=True))) == 7 + 300
+
+
+@pytest.mark.process
+def test_ls_takes_a_pattern_and_a_toolkit(tmp_path: Path) -> None:
+    from hisa.cli import cli
+
+    def listed(*words: str) -> list[str]:
+        done = CliRunner().invoke(cli, ["tools", "ls", "--json", *words])
+        assert done.exit_code == 0, done.output
+        return [row["name"] for row in json.loads(done.stdout)["tools"]]
+
+    assert listed("*_action") == ["gui_action"]
+    assert listed("bash") == ["bash_execution"]
+    assert set(listed()) >= {"gui_action", "wait"}
+    hisa = Command(tmp_path)
+    assert "no tool fits 'nothing'" in hisa.refused("tools", "ls", "--kit", "nothing")
+    said = hisa.run("tools", "ls", "gui")
+    assert said.splitlines()[0] == "built in (1, hisa-agent)"
