@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from hisa.conclusion import write_end
-from hisa.config import Settings
+from hisa.config import PlannerSettings, Settings
 from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
@@ -286,7 +286,7 @@ class _Opening:
             points=kind.points,
             events=self._parts.events,
         )
-        marks = _marks(settings, environment, known, kind) if own is None else None
+        marks = _marks(settings.planner, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         programs = partial(installed_programs, environment, note_writer(emit))
@@ -319,16 +319,16 @@ class _Opening:
 
 
 def _marks(
-    settings: Settings, environment: Environment, planner: Profile, kind: PlannerKind
+    settings: PlannerSettings, environment: Environment, planner: Profile, kind: PlannerKind
 ) -> Marks | None:
     """The numbered list for a planner that gets one.
 
     Raises:
         ConfigError: there is nothing to list, or nobody who reads it.
     """
-    if settings.planner.sees == "picture":
+    if settings.sees == "picture":
         return None
-    told = f"planner.sees = {settings.planner.sees!r}"
+    told = f"planner.sees = {settings.sees!r}"
     if planner.reads_elements:
         raise ConfigError(
             f"{told}: {planner.name} reads the elements in a form of its own",
