@@ -253,7 +253,7 @@ class Agent:
         if self._parts.environment is None:
             open_environment(settings.environment)  # refuses what can be seen to be wrong
         if not self._parts.models:
-            require_models(settings)
+            require_models(settings.models, settings.planner)
         recorded = settings.model_dump(mode="json")
         with RunLog.create(settings.run.folder, chosen, settings=recorded, seed=seed) as log:
             with unless_refused(log):

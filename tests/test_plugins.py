@@ -86,7 +86,14 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
+    return open_models(
+        settings.models,
+        settings.planner,
+        events or Events(),
+        Budget(),
+        ledger or Ledger(),
+        environ={},
+    )
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -124,7 +131,8 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
         "from hisa.config import Settings; "
-        "from hisa.machine.plugins import announced_names; require_models(Settings()); "
+        "from hisa.machine.plugins import announced_names; "
+        "require_models(Settings().models, Settings().planner); "
         "print(announced_names('models')); "
         "print(any(name.startswith('hisa_example') for name in sys.modules))"
     )
@@ -560,7 +568,8 @@ def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
 
 
 async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
-    require_models(planner("modest"), environ={})
+    modest = planner("modest")
+    require_models(modest.models, modest.planner, environ={})
     events, ledger = Events(), Ledger()
     opened = models_of(planner("modest"), events, ledger)
     async with opened as models:
@@ -586,7 +595,7 @@ async def test_the_default_model_is_the_one_announced_as_default(
         nothing_installed.setattr(sys, "path", [])
         assert ModelSettings().model == ""
         with pytest.raises(ConfigError, match=r"models\.planner names no model, and no installed"):
-            require_models(Settings())
+            require_models(Settings().models, Settings().planner)
 
 
 # ---------------------------------------------------------------- tools of a run
@@ -598,7 +607,7 @@ async def test_servers_of_tools_take_a_package_that_opens_them(
     settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
-        await open_served_tools(settings, Events()).__aenter__()
+        await open_served_tools(settings.tools, Events()).__aenter__()
 
 
 # ---------------------------------------------------------------- commands

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from hisa.config import OFFERED_TOKENS, RAW_TOKENS, Settings
+from hisa.config import OFFERED_TOKENS, RAW_TOKENS, PlannerSettings, StateSettings
 from hisa.errors import ConfigError
 from hisa.events import PromptCut
 from hisa.models.tokens import estimate_tokens
@@ -123,13 +123,12 @@ class PromptRoom:
             )
 
 
-def prompt_budget(settings: Settings) -> PromptBudget:
-    """The shares that the settings ask for.
+def prompt_budget(planner: PlannerSettings, state: StateSettings, *, learns: bool) -> PromptBudget:
+    """The shares that the settings ask for; ``learns``: whether there are rules and lessons.
 
     Without ``planner.prompt_tokens`` the limit is 3,600 tokens for lines of up to five steps, and
     more for what the settings add: further lines, raw ones, sequences, a numbered list.
     """
-    state, planner = settings.state, settings.planner
     lines = state.window if state.refine == "window" else state.refine_every
     raw = state.steps == "raw"
     total = planner.prompt_tokens
@@ -140,8 +139,8 @@ def prompt_budget(settings: Settings) -> PromptBudget:
         total += LIST_TOKENS if planner.sees != "picture" else 0
     return PromptBudget(
         total,
-        rules=state.advice_tokens if settings.patterns.enabled else 0,
-        lessons=state.lesson_tokens if settings.patterns.enabled else 0,
+        rules=state.advice_tokens if learns else 0,
+        lessons=state.lesson_tokens if learns else 0,
         summary=state.refined_tokens if state.refine == "summary" else 0,
         lines=lines,
         line=RAW_TOKENS if raw else state.step_tokens,

@@ -33,11 +33,16 @@ LONG = "Copy this: " + " ".join(str(n * 7919 % 99991) for n in range(460))
 TASK_OF_ONE_LINE = Task("t", "Sort the rows by price and save the file.")
 
 
+def _budget_of(settings: Settings) -> PromptBudget:
+    learns = settings.patterns.enabled
+    return prompt_budget(settings.planner, settings.state, learns=learns)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("every", [1, 3, 5, 7, 9])
 def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     tree = {"state": {"refine_every": every}, "planner": FORMS[form]}
-    budget = prompt_budget(Settings.model_validate(tree))
+    budget = _budget_of(Settings.model_validate(tree))
     extra = {"sequence": 1000, "both": 110, "elements": 110}.get(form, 0)
     assert budget.total == 3600 + 180 * max(0, every - 5) + extra
     system = _system(form)
@@ -106,7 +111,7 @@ async def test_parts_that_are_more_than_the_whole_give_way_with_one_event(
     )
     (told,) = (e for e in load_run(result.run_id, tmp_path).events if isinstance(e, PromptCut))
     assert sum(told.parts.values()) > told.limit or told.tokens
-    limit = prompt_budget(settings).total
+    limit = _budget_of(settings).total
     assert len(model.requests) == 7
     assert all(estimate_tokens(request.text) <= limit for request in model.requests)
 
@@ -164,7 +169,7 @@ async def test_only_what_cannot_hold_prompt_task_and_a_step_is_refused(
     with pytest.raises(ConfigError) as caught:
         await run
     lifted = load(assignments=[caught.value.fix.removeprefix("--set ")], environ={})
-    room = PromptRoom(prompt_budget(lifted), _system("picture"), lambda event: None)
+    room = PromptRoom(_budget_of(lifted), _system("picture"), lambda event: None)
     assert room.for_task(Task("t", instruction)) > 0
 
 
@@ -238,4 +243,4 @@ async def test_a_cut_is_an_event_and_stands_in_the_report(tmp_path: Path) -> Non
 
 
 def test_the_default_budget_is_that_of_the_default_settings() -> None:
-    assert prompt_budget(Settings()) == PromptBudget()
+    assert _budget_of(Settings()) == PromptBudget()

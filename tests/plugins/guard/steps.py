@@ -16,9 +16,11 @@ from hisa.hooks import Hooks, Run, Step, StepAction
 from hisa.protocols import Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
-from hisa.wiring.hook_list import NEEDED, applied_hooks, open_hooks
-from hisa.wiring.tool_parts import open_registry
+        applied = applied_hooks(open_hooks(parts), settings, machine)
+        hooks = Hooks([hook for hook in applied if hook.name in NEEDED])
+        tools = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
 
 
 @dataclass
@@ -90,7 +92,7 @@ async def started(
         parts = HookParts(settings, log, events.append, ask)
         applied = applied_hooks(open_hooks(parts), settings, machine)
         hooks = Hooks([hook for hook in applied if hook.name in NEEDED])
-        tools = open_registry(settings, events.append, capabilities=machine.capabilities)
+        tools = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
         run = Run(task, machine, tools, log, hooks)
         await hooks.call("on_start", run)
     return HandMade(run, hooks, events)
