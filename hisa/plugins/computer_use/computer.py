@@ -87,6 +87,7 @@ class ComputerPlanner:
             sequence=1,
             teaching="",
             marks=False,
+            pointing="",
             picture=True,
             tools=toolbox.describe(),
         )
