@@ -40,6 +40,7 @@ class PromptBudget:
         summary: most tokens of it and of the notes, which take of its room.
         lines: steps that are told, at most.
         line: most tokens of one.
+        spare: what parts that are switched off leave to the task and the last output.
     """
 
     total: int | None = None
@@ -48,6 +49,7 @@ class PromptBudget:
     summary: int = 800
     lines: int = 5
     line: int = 180
+    spare: int = 0
 
     def parts(self, system: str) -> dict[str, int]:
         """The most tokens of each part, by the setting that limits it."""
@@ -77,7 +79,7 @@ class PromptRoom:
     def __init__(self, budget: PromptBudget, system: str, emit: Emit) -> None:
         self._budget, self._emit, self._is_told = budget, emit, False
         self._parts = budget.parts(system)
-        self._total = budget.total or sum(self._parts.values())
+        self._total = budget.total or sum(self._parts.values()) + budget.spare
         self._require(TASK_TOKENS)
 
     def for_task(self, task: Task) -> int:
@@ -114,13 +116,15 @@ class PromptRoom:
 
 def prompt_budget(settings: Settings) -> PromptBudget:
     """The shares that the settings ask for."""
-    state, patterns = settings.state, settings.patterns.enabled
-    raw = state.steps == "raw"
+    state, raw = settings.state, settings.state.steps == "raw"
+    learns, sums_up = settings.patterns.enabled, state.refine == "summary"
+    spare = 0 if learns else state.advice_tokens + state.lesson_tokens
     return PromptBudget(
         settings.planner.prompt_tokens,
-        rules=state.advice_tokens if patterns else 0,
-        lessons=state.lesson_tokens if patterns else 0,
-        summary=state.refined_tokens if state.refine == "summary" else 0,
-        lines=state.window if state.refine == "window" else state.refine_every,
+        rules=state.advice_tokens if learns else 0,
+        lessons=state.lesson_tokens if learns else 0,
+        summary=state.refined_tokens if sums_up else 0,
+        lines=state.refine_every if sums_up else state.window,
         line=RAW_TOKENS if raw else state.step_tokens,
+        spare=spare + (0 if sums_up else state.refined_tokens),
     )

@@ -11,8 +11,9 @@ import pytest
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.prompt_budget import PromptBudget
 from hisa.planner.view import element_lines, state_text
-from hisa.protocols import Advice, Outcome, StateView, Task
+from hisa.protocols import Advice, Outcome, StateView, Task, TextPart
 from hisa.screen.observation import Window
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
@@ -65,11 +66,14 @@ async def test_the_text_of_every_prompt_is_within_3600_tokens(kind: str) -> None
         await state.refine_if_due(task)
 
 
-async def test_a_prompt_that_has_to_give_way_fills_its_3600_tokens() -> None:
+async def test_a_prompt_that_has_to_give_way_fills_its_limit() -> None:
     view = StateView(output=WORST["english"])
     bench = Bench(GOOD)
     await bench.planner.plan(Task("t", "Sort."), observation(), view)
-    assert 3580 <= estimate_tokens(bench.model.requests[0].text) <= 3600
+    (system,) = bench.model.requests[0].messages[0].parts
+    assert isinstance(system, TextPart)
+    limit = sum(PromptBudget().parts(system.text).values())
+    assert limit - 20 <= estimate_tokens(bench.model.requests[0].text) <= limit
 
 
 async def test_a_long_task_is_never_cut_and_the_rest_gives_way() -> None:
