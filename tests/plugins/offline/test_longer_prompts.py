@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.api import RunResult
+from hisa.agent import RunResult
 from hisa.config import Settings
 from hisa.events import PromptCut
 from hisa.models.tokens import estimate_tokens
