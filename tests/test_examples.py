@@ -18,6 +18,11 @@ from hisa.screen.geometry import Point
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
 PAGES = (ROOT / "examples" / "README.md", ROOT / "docs" / "adding.md")
+CHANGES = re.findall(
+    r"^## (.+?)\n.*?^```python\n(.*?)^```$",
+    (ROOT / "docs" / "first_changes.md").read_text("utf-8"),
+    re.M | re.S,
+)
 _MOST = 10
 """Lines of a script, imports apart."""
 
@@ -105,3 +110,21 @@ def test_a_page_quotes_the_scripts_as_they_are(page: Path) -> None:
     assert blocks[:5] == [
         scripts[f"own_{part}"] for part in ("tool", "grounder", "environment", "model", "hook")
     ]
+
+
+@pytest.mark.parametrize(("title", "text"), CHANGES, ids=[title for title, _ in CHANGES])
+def test_a_first_change_prints_what_its_comment_says(
+    title: str,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "change.py"
+    script.write_text(text, "utf-8")
+    runpy.run_path(str(script))
+    expected = re.findall(r"^print\(.*\)  # (.+)$", text, re.M)
+    assert expected, title
+    assert capsys.readouterr().out.splitlines() == expected
+    assert not re.search(r"\._[a-z]", text), "a private name"
