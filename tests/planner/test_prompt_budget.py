@@ -18,7 +18,7 @@ from hisa.events import Event, PromptCut
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.prompt_budget import BETWEEN, PromptBudget, PromptRoom, prompt_budget
 from hisa.planner.view import state_text
-from hisa.protocols import ModelRequest, StateView, Task
+from hisa.protocols import ModelRequest, StateView, Task, TextPart
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -59,6 +59,12 @@ def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     )
     assert cut == []
     assert estimate_tokens(f"{system}\n{text}") <= limit
+
+
+def system_of(request: ModelRequest) -> str:
+    (system,) = request.messages[0].parts
+    assert isinstance(system, TextPart)
+    return system.text
 
 
 def _filled(tokens: int) -> str:
@@ -132,7 +138,7 @@ async def test_forty_more_sentences_take_of_the_state_only_where_a_limit_is_set(
     )
     assert len(model.requests) == 7
     assert all("Rule 39" in request.text for request in model.requests)
-    most = limit or 3600 + estimate_tokens(more)
+    most = limit or sum(PromptBudget().parts(system_of(model.requests[0])).values())
     assert all(estimate_tokens(request.text) <= most for request in model.requests)
     warnings = [line for line in shown.getvalue().splitlines() if "planner.prompt_tokens" in line]
     assert len(warnings) == (limit is not None)
