@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from hisa.cli import cli
 from hisa.cli.findings import prompts
 from hisa.config import PromptSettings, Settings
 from hisa.errors import ConfigError
+from hisa.events import Event, Noted
 from hisa.machine.agent_folders import remember
+from hisa.protocols import ModelRequest, Task
+from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.text.prompts import Prompts, data_folder, own_prompts, render
-from hisa.wiring.prompt_parts import open_prompts
+from hisa.wiring.prompt_parts import open_prompts, write_prompts
 
 SHIPPED = data_folder("prompts")
 
@@ -36,7 +40,7 @@ def edited(name: str, *changes: tuple[str, str]) -> str:
     return text
 
 
-def answer(request: hisa.ModelRequest) -> str:
+def answer(request: ModelRequest) -> str:
     done = tool_call("termination", "It is done.")
     return done if request.role == "planner" else "Succeeded. It did."
 
@@ -70,6 +74,34 @@ async def test_a_sentence_of_ones_own_reaches_the_planner_and_the_other_files_ar
     assert [n for n, h in manifest.prompts.items() if h != shipped[n]] == ["planner.md"]
     assert manifest.settings["prompts"] == {"folder": str(folder)}
     assert render("judge", picture=True, must_pick=True), "after the run, the files that ship"
+
+
+async def test_two_runs_at_once_have_each_their_own_prompts(tmp_path: Path) -> None:
+    folders = [
+        own(tmp_path / name, "planner.md", edited("planner.md", ("How to", f"{name}. How to")))
+        for name in ("quick", "slow")
+    ]
+    runs = (run_with(folder, tmp_path / "runs") for folder in folders)
+    texts = [model.requests[0].text for model, _ in await asyncio.gather(*runs)]
+    assert [("quick. How to" in text, "slow. How to" in text) for text in texts] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_a_run_that_goes_on_with_other_prompts_says_which(tmp_path: Path) -> None:
+    strict, mild = ("# Judge", "# Judge\nBe strict."), ("# Judge", "# Judge\nBe mild.")
+    folder = own(tmp_path / "own", "judge.md", edited("judge.md", strict))
+    events: list[Event] = []
+    with RunLog.create(tmp_path / "runs", Task("t", "Wait."), settings={}) as log:
+        for _ in range(2):
+            write_prompts(Prompts(folder), log, events.append)
+        assert events == []
+        own(folder, "judge.md", edited("judge.md", mild))
+        write_prompts(Prompts(folder), log, events.append)
+    (noted,) = events
+    assert isinstance(noted, Noted)
+    assert noted.text == "not as when the run began: judge.md"
 
 
 WRONG: dict[str, tuple[str, str | bytes, str, str]] = {
