@@ -73,7 +73,7 @@ class Prompts:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """What the files are, by name: the beginning of the SHA-256 of each."""
+        """The beginning of the SHA-256 of each file, by name."""
         files = {**self.shipped, **self.own}
         return {
             name: hashlib.sha256(text.encode()).hexdigest()[:_HASH] for name, text in files.items()
