@@ -20,6 +20,7 @@ from hisa.actions.calls import (
     ToolCall,
 )
 from hisa.actions.model_reply import ModelReply, TurnTokens, Usage
+from hisa.errors import EnvironmentFailed
 from hisa.events import Event
 from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
@@ -212,6 +213,9 @@ class FileRefused(OSError):
 class Environment(Protocol):
     """A computer with a screen; also an async context manager that starts and stops it.
 
+    A subclass needs a name, capabilities, `observe` and `act`; what it leaves out does nothing, or
+    says that the machine cannot do it.
+
     ``capabilities`` announces what not every environment has: "elements" (accessibility),
     "execute" (runs commands), "throw_away" (nothing done inside stays after a reset),
     "unchanged" (see `ActsWhereUnchanged`), "lies_at" (see `TellsWhatLies`), "hidden" (see
@@ -234,7 +238,7 @@ class Environment(Protocol):
         Raises:
             EnvironmentFailed: it cannot be brought up.
         """
-        ...
+        return
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Look. With ``settle`` > 0 wait at most so many seconds for the screen to stop changing.
@@ -268,7 +272,7 @@ class Environment(Protocol):
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
-        ...
+        raise EnvironmentFailed(f"{self.name} runs no commands")
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
         """A file of the machine.
@@ -283,7 +287,7 @@ class Environment(Protocol):
                 anything is transferred where the machine can tell.
             EnvironmentFailed: the machine does not answer.
         """
-        ...
+        raise EnvironmentFailed(f"{self.name} has no files")
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Put a file there, folders made as needed.
@@ -291,15 +295,15 @@ class Environment(Protocol):
         Raises:
             EnvironmentFailed: the machine does not answer.
         """
-        ...
+        raise EnvironmentFailed(f"{self.name} has no files")
 
     async def __aenter__(self) -> Environment:
         """Start."""
-        ...
+        return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Stop and leave nothing behind."""
-        ...
+        return
 
 
 @runtime_checkable

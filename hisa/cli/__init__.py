@@ -88,12 +88,14 @@ def cli(
 
     from hisa.config import Settings, load
     from hisa.errors import ConfigError
+    from hisa.text.prompts import Prompts, own_prompts
 
     file = Path(config) if config else None
     assignments = (*([f"preset={preset}"] if preset else ()), *assignments)
     ctx.meta["hisa.settings"] = (file, assignments)
     try:
         ctx.obj = load(file, assignments)
+        ctx.with_resource(own_prompts(Prompts(ctx.obj.prompts.folder)))
     except ConfigError as error:
         asks_help = not {"-h", "--help"}.isdisjoint(ctx.meta["hisa.words"])
         if ctx.invoked_subcommand != "settings" and not asks_help:

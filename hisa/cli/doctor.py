@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hisa.cli.findings import Finding, libraries, models, parts, places, store
+from hisa.cli.findings import Finding, libraries, models, parts, places, prompts, store
 from hisa.cli.open_group import announced
 from hisa.cli.out import json_option, print_json, say
 from hisa.errors import PluginFailed, UsageError
@@ -112,6 +112,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     hisa doctor --env guest=http://10.0.0.5:5000
     hisa doctor --grounder  # once for a model that nobody knows: 30 short requests
     hisa --set models.grounder.model=GTA1-7B doctor --grounder
+    hisa --set prompts.folder=DIR doctor  # which of your own prompts take the place of ours
 
     ok: it is here. NO: it is not, and the present settings need it. --: it is not, and only what
     it is named after needs it. Ends with 3 where something is needed and missing.
@@ -123,6 +124,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         *packages,
         *models(settings.models),
         places(settings.grounder, settings.models),
+        *prompts(settings.prompts),
         *_models_here(settings.models),
         *_plugins(),
         *_hooks(settings),

@@ -1,4 +1,4 @@
-"""What ``hisa doctor`` looks at besides the machine: libraries, parts, models, pattern store."""
+"""What ``hisa doctor`` looks at besides the machine: libraries, models, prompts, patterns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx
 
-    from hisa.config import GrounderSettings, ModelSettings, ModelsSettings, PatternSettings
+    from hisa.config import (
+        GrounderSettings,
+        ModelSettings,
+        ModelsSettings,
+        PatternSettings,
+        PromptSettings,
+    )
     from hisa.models.endpoint import Endpoint
 
-__all__ = ["Finding", "libraries", "models", "parts", "places", "store"]
+__all__ = ["Finding", "libraries", "models", "parts", "places", "prompts", "store"]
 
 _ANSWER_SECONDS = 5.0
 """A server on the way answers its list of models in milliseconds; a person waits for this."""
@@ -172,6 +178,27 @@ def _served(answer: httpx.Response) -> set[str]:
         return {str(row["id"]) for row in rows}
     except (ValueError, KeyError, TypeError):
         return set()
+
+
+def prompts(settings: PromptSettings) -> Iterator[Finding]:
+    """Yields where the prompts that ship lie, and a finding for each file of the user's own."""
+    from hisa.errors import ConfigError
+    from hisa.models.tokens import estimate_tokens
+    from hisa.text.prompts import Prompts, data_folder
+
+    files = Prompts(settings.folder)
+    place = f"{len(files.shipped)} files in {data_folder('prompts')}"
+    yield Finding("prompts", "that ship", True, True, place)
+    try:
+        own = files.own
+    except ConfigError as error:
+        yield Finding("prompts", "your own", False, True, str(error), error.fix)
+        return
+    for name, text in own.items():
+        more = estimate_tokens(text) - estimate_tokens(files.shipped[name])
+        differs = f"{abs(more)} tokens {'more' if more >= 0 else 'fewer'} than the one that ships"
+        detail = "as it ships" if text == files.shipped[name] else differs
+        yield Finding("prompts", name, True, True, f"{settings.folder}: {detail}")
 
 
 def store(settings: PatternSettings) -> Iterator[Finding]:

@@ -19,7 +19,13 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hisa.config.presets import preset_file, preset_sources
 from hisa.config.sources import source_of
-from hisa.config.tool_settings import PolicySettings, SecretSettings, Section, ToolSettings
+from hisa.config.tool_settings import (
+    PolicySettings,
+    PromptSettings,
+    SecretSettings,
+    Section,
+    ToolSettings,
+)
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
 from hisa.machine.plugins import default_name
@@ -40,6 +46,7 @@ __all__ = [
     "PatternSettings",
     "PlannerSettings",
     "PolicySettings",
+    "PromptSettings",
     "RemoteSettings",
     "RunSettings",
     "SecretSettings",
@@ -224,10 +231,9 @@ class PlannerSettings(Section):
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
     prompt_tokens: int | None = Field(None, ge=1000)
-    """Most tokens of a prompt's text; none: 3,600, and more for what other settings add to it: 180
-    for each line over five that stands before a refinement, 1,000 for sequences. With less than
-    its parts may take, sections give way, with a warning; what cannot hold the system prompt, the
-    task and one step is refused."""
+    """Most tokens of a prompt's text; none: what its parts may take, about 3,600 with these
+    settings and the prompt that ships. With less, sections give way, with a warning; what cannot
+    hold the system prompt, the task and one step is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""
@@ -463,6 +469,7 @@ class Settings(Section):
     run: RunSettings = RunSettings()
     models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
+    prompts: PromptSettings = PromptSettings()
     grounder: GrounderSettings = GrounderSettings()
     state: StateSettings = StateSettings()
     patterns: PatternSettings = PatternSettings()

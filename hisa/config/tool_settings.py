@@ -1,9 +1,10 @@
-"""Settings of what may be called and of what may run: tools, servers of tools, policy, secrets."""
+"""Settings of prompts, and of what may run: tools, servers of tools, policy, secrets."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,6 +14,7 @@ from hisa.actions.effects import Effect
 __all__ = [
     "McpServerSettings",
     "PolicySettings",
+    "PromptSettings",
     "RuleSettings",
     "SecretSettings",
     "Section",
@@ -27,6 +29,14 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
     )
+
+
+class PromptSettings(Section):
+    """What models are asked in."""
+
+    folder: Path | None = None
+    """A folder with prompt files of your own, each in place of the one of its name that ships;
+    ``hisa doctor`` says where those lie, and lists yours."""
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,30}")

@@ -38,7 +38,7 @@ async def resolve(
     observation: Observation,
     *,
     locate: Locate,
-    emit: Emit,
+    emit: Emit = lambda _: None,
     reader: ElementsReader | None = None,
 ) -> GroundedCall:
     """Find each slot's description and fill the actions in; a call without slots stays as it is.

@@ -12,13 +12,7 @@ from hisa.events import Planned, PlannedCall, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.planner.base import Form, NumberedList
 from hisa.planner.call_schema import Functions, Schema, reply_schema
-from hisa.planner.prompt_budget import (
-    LIST_TOKENS,
-    PROMPT_TOKENS,
-    SEQUENCE_TOKENS,
-    PromptBudget,
-    PromptRoom,
-)
+from hisa.planner.prompt_budget import PromptBudget, PromptRoom
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -143,10 +137,7 @@ class GlobalPlanner:
             computer=False,
             **dict(settings),
         )
-        if budget is None:
-            more = (SEQUENCE_TOKENS if sequence > 1 else 0) + (LIST_TOKENS if marks else 0)
-            budget = PromptBudget(PROMPT_TOKENS + more)
-        self._room = PromptRoom(budget, self._system, emit)
+        self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""

@@ -274,6 +274,7 @@ class RunLog:
         desktop: Mapping[str, Any] | None = None,
         results: ResultsRecord | None = None,
         settings: Mapping[str, Any] | None = None,
+        prompts: Mapping[str, str] | None = None,
     ) -> None:
         """Write what became known after the start, such as the handle of the desktop.
 
@@ -289,6 +290,8 @@ class RunLog:
             self.manifest.desktop = dict(desktop)
         if results is not None:
             self.manifest.results = results
+        if prompts is not None:
+            self.manifest.prompts = dict(prompts)
         self._write_manifest()
 
     def close(self) -> None:

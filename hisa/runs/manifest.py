@@ -209,6 +209,8 @@ class Manifest(_Record):
     settings: dict[str, Any] = {}
     """The effective settings."""
     versions: dict[str, str] = {}
+    prompts: dict[str, str] = {}
+    """The beginning of the SHA-256 of each prompt file; empty for a run of an older HiSA."""
     seed: int = 0
     models: dict[str, str] = {}
     """Role to model name."""

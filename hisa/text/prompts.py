@@ -1,15 +1,28 @@
-"""Prompts are files under ``prompts/``; an undefined name in one is an error."""
+"""Prompts are files: those that ship in ``prompts/``, and a user's own in ``prompts.folder``.
+
+A file there takes the place of the one of the same name; all others are those that ship. A run, and
+each command, has its `Prompts` for all that it calls: `own_prompts` sets them, `render` asks them.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from hisa.errors import ConfigError, close_names
 
-__all__ = ["data_folder", "render"]
+if TYPE_CHECKING:
+    from jinja2 import Environment, nodes
+
+__all__ = ["Prompts", "data_folder", "own_prompts", "render"]
+
+_HASH = 16
+"""Hexadecimal digits of a hash that are written down: enough to tell the versions of a file."""
 
 
 def data_folder(name: str) -> Path:
@@ -19,12 +32,120 @@ def data_folder(name: str) -> Path:
     return packed if packed.is_dir() else package.parent / name
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+class Prompts:
+    """The prompts of a run; files are read once, when the first one is asked for.
 
-    return Environment(
-        loader=FileSystemLoader(data_folder("prompts")),
+    Args:
+        folder: a user's own files; None: those that ship are taken.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder.expanduser() if folder else None
+
+    @cached_property
+    def shipped(self) -> Mapping[str, str]:
+        """The files that ship, by name."""
+        files = sorted(data_folder("prompts").glob("*.md"))
+        return {file.name: file.read_text("utf-8") for file in files}
+
+    @cached_property
+    def own(self) -> Mapping[str, str]:
+        """The user's files, by name.
+
+        Raises:
+            ConfigError: the folder or a file in it cannot be used; it names both.
+        """
+        if self._folder is None:
+            return {}
+        try:
+            paths = sorted(path for path in self._folder.iterdir() if path.name[0] != ".")
+        except OSError as error:
+            raise self._refused(f"{error.strerror}", "name a folder that holds prompts") from error
+        return {path.name: self._checked(path) for path in paths}
+
+    def check(self) -> None:
+        """Read the user's files, if there are any.
+
+        Raises:
+            ConfigError: as for ``own``.
+        """
+        len(self.own)
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The beginning of the SHA-256 of each file, by name."""
+        files = {**self.shipped, **self.own}
+        return {
+            name: hashlib.sha256(text.encode()).hexdigest()[:_HASH] for name, text in files.items()
+        }
+
+    def render(self, name: str, values: Mapping[str, object]) -> str:
+        """See `render`."""
+        from jinja2 import TemplateError
+
+        file = f"{name}.md"
+        try:
+            return self._templates.get_template(file).render(values).strip()
+        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if file not in self.own:
+                raise
+            raise self._refused(f"{file}: {error}", self._compare(file)) from error
+
+    @cached_property
+    def _templates(self) -> Environment:
+        from jinja2 import DictLoader
+
+        environment = _syntax()
+        environment.loader = DictLoader({**self.shipped, **self.own})
+        return environment
+
+    def _checked(self, path: Path) -> str:
+        """Returns the text of a file that can take the place of the one that ships."""
+        name, shipped = path.name, self.shipped.get(path.name)
+        if shipped is None:
+            near, names = close_names(name, list(self.shipped)), ", ".join(self.shipped)
+            raise self._refused(f"no prompt is called {name!r}{near}", f"rename it: {names}")
+        from jinja2 import TemplateSyntaxError
+
+        text = self._text(path)
+        try:
+            shown, _ = _printed(text)
+        except TemplateSyntaxError as error:
+            message = f"{name}, line {error.lineno}: {error.message}"
+            raise self._refused(message, self._compare(name)) from error
+        if not shown and not _has_words(text):
+            raise self._refused(f"{name} is empty", f"write a prompt, or rm {path}")
+        allowed, (_, needed) = _names(shipped), _printed(shipped)
+        if unknown := _names(text) - allowed:
+            known = f"it may use {_braces(allowed)}" if allowed else "it may use no values"
+            raise self._refused(f"{name} uses {_braces(unknown)}; {known}", self._compare(name))
+        if lacking := needed - shown:
+            message = f"{name} lacks {_braces(lacking)}; it may use {_braces(allowed)}"
+            raise self._refused(message, self._compare(name))
+        return text
+
+    def _text(self, path: Path) -> str:
+        try:
+            if not path.is_file():
+                raise self._refused(f"{path.name} is not a file", self._compare(path.name))
+            return path.read_bytes().decode("utf-8-sig")  # some editors begin a file with a mark
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"{path.name} cannot be read as UTF-8: {error}"
+            raise self._refused(message, f"save {path} as UTF-8") from error
+
+    def _refused(self, message: str, fix: str) -> ConfigError:
+        return ConfigError(f"prompts.folder = {str(self._folder)!r}: {message}", fix=fix)
+
+    def _compare(self, name: str) -> str:
+        return f"diff {data_folder('prompts') / name} {self._folder}/{name}"
+
+
+def _syntax() -> Environment:
+    """Returns what reads a prompt: a name that is not known is an error, and nothing is run."""
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         autoescape=False,
         auto_reload=False,
@@ -34,11 +155,71 @@ def _environment() -> Environment:
     )
 
 
+def _names(text: str) -> set[str]:
+    """Returns the values that a prompt uses."""
+    from jinja2.meta import find_undeclared_variables
+
+    return find_undeclared_variables(_syntax().parse(text))
+
+
+def _has_words(text: str) -> bool:
+    """Whether a prompt has text besides its comments."""
+    from jinja2.nodes import TemplateData
+
+    return any(part.data.strip() for part in _syntax().parse(text).find_all(TemplateData))
+
+
+def _printed(text: str) -> tuple[set[str], set[str]]:
+    """Returns the values that a prompt shows, and those of them that it cannot do without.
+
+    What is shown only where a condition asks about it, as ``{% if pointing %}``, explains a choice
+    of the settings, and a prompt may be silent about that.
+    """
+    from jinja2 import nodes
+
+    shown, needed = set[str](), set[str]()
+
+    def read(node: nodes.Node, asked: frozenset[str]) -> None:
+        parts = node.iter_child_nodes()
+        if isinstance(node, nodes.Name):
+            shown.add(node.name)
+            needed.update({node.name} - asked)
+        elif isinstance(node, nodes.If | nodes.CondExpr):
+            names = nodes.List([node.test]).find_all(nodes.Name)
+            asked |= {name.name for name in names}
+            parts = node.iter_child_nodes(exclude=("test",))
+        for part in parts:
+            read(part, asked)
+
+    read(_syntax().parse(text), frozenset())
+    names = _names(text)
+    return shown & names, needed & names
+
+
+def _braces(names: set[str]) -> str:
+    return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))
+
+
+_present: ContextVar[Prompts] = ContextVar("prompts", default=Prompts())  # noqa: B039 - immutable
+
+
+@contextmanager
+def own_prompts(prompts: Prompts) -> Iterator[Prompts]:
+    """Let `render` take these prompts in what is called within, and in the tasks made there."""
+    before = _present.get()
+    _present.set(prompts)
+    try:
+        yield prompts
+    finally:
+        _present.set(before)  # no token: a generator may be closed by another task
+
+
 def render(name: str, /, **values: object) -> str:
     """The prompt ``name`` (without ``.md``) with its values filled in.
 
     Raises:
+        ConfigError: a user's own file cannot be used.
         jinja2.UndefinedError: the prompt uses a name that was not given.
         jinja2.TemplateNotFound: there is no such prompt.
     """
-    return _environment().get_template(f"{name}.md").render(values).strip()
+    return _present.get().render(name, values)

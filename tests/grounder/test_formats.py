@@ -313,6 +313,6 @@ def test_the_prompt_asks_for_what_the_format_reads(name: str) -> None:
     shown, (system, _) = form.prepare(Screenshot(Image.new("RGB", (300, 200))), "the OK button")
     (text,) = system.parts
     assert isinstance(text, TextPart)
-    asked = text.text.partition("exactly in this form:\n")[2]
+    asked = text.text.partition("exactly in this form:\n")[2].partition("\n")[0]
     filled = asked.replace("…", "0.5").replace("(x,y)", "(0.5,0.5)")
     assert form.parse(filled, shown).x > 0

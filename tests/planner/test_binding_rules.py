@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Click, Write, parse
-from hisa.planner.prompt_budget import PromptBudget
-from hisa.protocols import StateView, Task, TextPart
+from hisa.protocols import StateView, Task
 from tests.planner.test_planner import GOOD, Bench, observation
 
 ROOT = Path(__file__).parents[2]
@@ -66,11 +65,3 @@ async def test_the_default_prompt_shows_a_click_and_its_typing_as_one_action() -
     assert "type into it in ONE action" in text
     (example,) = re.findall(r"^ *(pyautogui\.click\(X_COORD.*write\(.*\))$", text, re.M)
     assert [type(action) for action in parse(example)] == [Click, Write]
-
-
-async def test_the_binding_rules_leave_room_for_all_that_a_state_may_hold() -> None:
-    bench = Bench(GOOD)
-    await bench.planner.plan(Task("t", "Enter the name."), observation(), StateView())
-    system = bench.model.requests[0].messages[0].parts[0]
-    assert isinstance(system, TextPart)
-    assert sum(PromptBudget().parts(system.text).values()) <= PromptBudget().total

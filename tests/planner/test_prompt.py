@@ -11,8 +11,9 @@ import pytest
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.prompt_budget import PromptBudget
 from hisa.planner.view import element_lines, state_text
-from hisa.protocols import Advice, Outcome, StateView, Task
+from hisa.protocols import Advice, ModelRequest, Outcome, StateView, Task, TextPart
 from hisa.screen.observation import Window
 from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
@@ -45,7 +46,7 @@ class Notes:
 
 
 @pytest.mark.parametrize("kind", WORST)
-async def test_the_text_of_every_prompt_is_within_3600_tokens(kind: str) -> None:
+async def test_the_text_of_every_prompt_is_within_its_limit(kind: str) -> None:
     talk = WORST[kind]
     events: list[Event] = []
     model = FunctionModel(lambda request: f"Succeeded. {talk}")
@@ -56,7 +57,7 @@ async def test_the_text_of_every_prompt_is_within_3600_tokens(kind: str) -> None
     for number in range(1, 12):
         await bench.planner.plan(task, observation(), state.view())
         request = bench.model.requests[-1]
-        assert estimate_tokens(request.text) <= 3600
+        assert estimate_tokens(request.text) <= limit_of(request)
         assert task.instruction in request.text
         assert "MUST save" in request.text
         call = tool("bash_execution", talk, talk)
@@ -65,11 +66,18 @@ async def test_the_text_of_every_prompt_is_within_3600_tokens(kind: str) -> None
         await state.refine_if_due(task)
 
 
-async def test_a_prompt_that_has_to_give_way_fills_its_3600_tokens() -> None:
+async def test_a_prompt_that_has_to_give_way_fills_its_limit() -> None:
     view = StateView(output=WORST["english"])
     bench = Bench(GOOD)
     await bench.planner.plan(Task("t", "Sort."), observation(), view)
-    assert 3580 <= estimate_tokens(bench.model.requests[0].text) <= 3600
+    limit = limit_of(bench.model.requests[0])
+    assert limit - 20 <= estimate_tokens(bench.model.requests[0].text) <= limit
+
+
+def limit_of(request: ModelRequest) -> int:
+    (system,) = request.messages[0].parts
+    assert isinstance(system, TextPart)
+    return sum(PromptBudget().parts(system.text).values())
 
 
 async def test_a_long_task_is_never_cut_and_the_rest_gives_way() -> None:

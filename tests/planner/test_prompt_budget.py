@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,11 @@ from hisa.events import Event, PromptCut
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.prompt_budget import BETWEEN, PromptBudget, PromptRoom, prompt_budget
 from hisa.planner.view import state_text
-from hisa.protocols import ModelRequest, StateView, Task
+from hisa.protocols import ModelRequest, StateView, Task, TextPart
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.text import prompts
+from hisa.text.prompts import data_folder, render
 from tests.planner.test_planner import observation
 from tests.planner.test_whole_state import FORMS, LAST, TASK, Full, shortened, summary
 
@@ -43,13 +41,12 @@ def _budget_of(settings: Settings) -> PromptBudget:
 def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     tree = {"state": {"refine_every": every}, "planner": FORMS[form]}
     budget = _budget_of(Settings.model_validate(tree))
-    extra = {"sequence": 1000, "both": 110, "elements": 110}.get(form, 0)
-    assert budget.total == 3600 + 180 * max(0, every - 5) + extra
     system = _system(form)
+    limit = sum(budget.parts(system).values())
     events: list[Event] = []
     room = PromptRoom(budget, system, events.append).for_task(TASK_OF_ONE_LINE)
     assert events == []  # its parts fit
-    assert room == budget.total - estimate_tokens(system) - BETWEEN
+    assert room == limit - estimate_tokens(system) - BETWEEN
     view = StateView(
         advice=_filled(600),
         refined=_filled(800),
@@ -66,7 +63,13 @@ def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
         cut=cut.append,
     )
     assert cut == []
-    assert estimate_tokens(f"{system}\n{text}") <= budget.total
+    assert estimate_tokens(f"{system}\n{text}") <= limit
+
+
+def system_of(request: ModelRequest) -> str:
+    (system,) = request.messages[0].parts
+    assert isinstance(system, TextPart)
+    return system.text
 
 
 def _filled(tokens: int) -> str:
@@ -74,7 +77,6 @@ def _filled(tokens: int) -> str:
 
 
 def _system(form: str) -> str:
-    from hisa.text.prompts import render
     from hisa.tools.registry import ToolRegistry
 
     return render(
@@ -92,8 +94,8 @@ def _system(form: str) -> str:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"state": {"refined_tokens": 2000}},
-        {"state": {"step_tokens": 400}},
+        {"state": {"refined_tokens": 2000}, "planner": {"prompt_tokens": 3600}},
+        {"state": {"step_tokens": 400}, "planner": {"prompt_tokens": 3600}},
         {"planner": {"prompt_tokens": 2500}},
     ],
 )
@@ -111,42 +113,40 @@ async def test_parts_that_are_more_than_the_whole_give_way_with_one_event(
     )
     (told,) = (e for e in load_run(result.run_id, tmp_path).events if isinstance(e, PromptCut))
     assert sum(told.parts.values()) > told.limit or told.tokens
-    limit = _budget_of(settings).total
+    limit = changes["planner"]["prompt_tokens"]
     assert len(model.requests) == 7
     assert all(estimate_tokens(request.text) <= limit for request in model.requests)
 
 
-@pytest.fixture
-def longer_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Somebody wrote forty sentences more into ``prompts/planner.md``."""
-    folder = tmp_path / "longer"
-    shutil.copytree(prompts.data_folder("prompts"), folder)
+@pytest.mark.parametrize("limit", [None, 3600])
+async def test_forty_more_sentences_take_of_the_state_only_where_a_limit_is_set(
+    limit: int | None, tmp_path: Path
+) -> None:
     more = "\n".join(f"- Rule {n}: read the title of the window in front first." for n in range(40))
-    page = folder / "planner.md"
-    text = page.read_text("utf-8").replace("How to work:", f"How to work:\n{more}")
-    page.write_text(text, "utf-8")
-    monkeypatch.setattr(prompts, "data_folder", lambda name: folder)
-    prompts._environment.cache_clear()
-    yield
-    prompts._environment.cache_clear()
-
-
-@pytest.mark.usefixtures("longer_prompt")
-async def test_a_prompt_with_forty_more_sentences_runs_with_one_warning(tmp_path: Path) -> None:
+    text = (data_folder("prompts") / "planner.md").read_text("utf-8")
+    text = text.replace("How to work:", f"How to work:\n{more}")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "planner.md").write_text(text, "utf-8")
     model, shown = Full(), io.StringIO()
-    settings = Settings.model_validate({"run": {"folder": tmp_path, "max_steps": 7}})
+    tree = {
+        "run": {"folder": tmp_path / "runs", "max_steps": 7},
+        "prompts": {"folder": own},
+        "planner": {"prompt_tokens": limit},
+    }
     await hisa.run(
         Task("t", TASK),
-        settings=settings,
+        settings=Settings.model_validate(tree),
         model=FunctionModel(model),
         environment=FakeEnvironment(),
         on_event=Progress(Console(file=shown, width=400), 7),
     )
     assert len(model.requests) == 7
     assert all("Rule 39" in request.text for request in model.requests)
-    assert all(estimate_tokens(request.text) <= 3600 for request in model.requests)
+    most = limit or sum(PromptBudget().parts(system_of(model.requests[0])).values())
+    assert all(estimate_tokens(request.text) <= most for request in model.requests)
     warnings = [line for line in shown.getvalue().splitlines() if "planner.prompt_tokens" in line]
-    assert len(warnings) == 1
+    assert len(warnings) == (limit is not None)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ class ComputerPlanner:
             "planner",
             computer=True,
             marks=False,
+            pointing="",
             picture=True,
             tools=toolbox.describe(),
             **dict(settings or PlannerSettings()),

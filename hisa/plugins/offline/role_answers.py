@@ -23,7 +23,7 @@ _SECTIONS = {
     "# Pattern synthesis": ("task", "requirements", "lessons"),
     "# Best run": ("task", "common_steps", "attempts"),
 }
-"""The first line of each system prompt that is known, and the sections of its user message."""
+"""The heading of each system prompt that is known, and the sections of its user message."""
 _SEQUENCE = re.compile(r"^- `actions`: 1 to (\d)\b", re.M)
 """How a planner's system prompt says how many actions a reply may hold."""
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
@@ -49,10 +49,11 @@ def answer(turns: Sequence[Turn]) -> str:
         Unanswerable: no known job, or what the job needs is absent or broken.
     """
     system = next((turn.text for turn in turns if turn.role == "system"), "")
-    job = system.lstrip().split("\n", 1)[0].strip()
+    lines = [line.strip() for line in system.strip().split("\n")]
+    job = next((line for line in lines if line in _SECTIONS), lines[0])
     if job not in _SECTIONS:
         raise Unanswerable(
-            f"unknown job {job[:80]!r}: the first line of the system prompt must be one of "
+            f"unknown job {job[:80]!r}: a line of the system prompt must be one of "
             f"{', '.join(map(repr, _SECTIONS))}"
         )
     user = next((turn for turn in turns if turn.role == "user"), None)

@@ -25,8 +25,9 @@ from hisa.text.words import tokens
 
 __all__ = ["SHORT_TOKENS", "ShortForm"]
 
-SHORT_TOKENS = 700
-"""Most tokens of a prompt, unless its other parts leave less than `_LEAST_LIST` to the list."""
+SHORT_TOKENS = 374
+"""Most tokens of a turn, unless its other parts leave less than `_LEAST_LIST` to the list; 700 with
+the system prompt that ships."""
 _LEAST_LIST = 80
 _STEPS, _ADVICE, _REFINED, _TOOLS = 3, 60, 50, 90
 """Steps that are told, and most tokens of other parts: what leaves the list its room."""
@@ -75,11 +76,11 @@ class ShortForm:
             "notice": view.notice,
         }
         room = SHORT_TOKENS
-        excess = estimate_tokens(self.system + sections(parts))
+        excess = estimate_tokens(sections(parts))
         while excess > 0 and room > _LEAST_LIST:  # the list gives way, for it has the most
             room = max(_LEAST_LIST, room - excess)
             text = self._text(task, observation, view, parts=parts, done=done, room=room)
-            excess = estimate_tokens(self.system + text) - SHORT_TOKENS
+            excess = estimate_tokens(text) - SHORT_TOKENS
         schema = None
         if self._constrain:
             schema = short_schema(self._marks, functions, ends=not self._in_vain)

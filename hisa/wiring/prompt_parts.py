@@ -1,0 +1,44 @@
+"""The prompts of a run, and what its log says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hisa.config import PromptSettings
+from hisa.errors import ConfigError
+from hisa.events import Noted
+from hisa.machine.agent_folders import written_by_agents
+from hisa.protocols import Emit
+from hisa.runs.log import RunLog
+from hisa.text.prompts import Prompts, own_prompts
+
+__all__ = ["open_prompts", "write_prompts"]
+
+
+@contextmanager
+def open_prompts(settings: PromptSettings) -> Iterator[Prompts]:
+    """Take a run's prompts from a user's folder, where there is one, and check them all.
+
+    Raises:
+        ConfigError: the folder or a file in it cannot be used, or an agent may have written it.
+    """
+    folder = settings.folder
+    if folder is not None and written_by_agents(folder.expanduser()):
+        raise ConfigError(
+            f"prompts.folder = {str(folder)!r} lies where the commands of an agent may have "
+            "written it: prompts there are not taken",
+            fix="look at it, and copy it to another place",
+        )
+    prompts = Prompts(folder)
+    prompts.check()
+    with own_prompts(prompts):
+        yield prompts
+
+
+def write_prompts(prompts: Prompts, log: RunLog, emit: Emit) -> None:
+    """Write down which files a run has, and which are other ones than when it began."""
+    before, now = log.manifest.prompts, prompts.hashes
+    if changed := sorted(name for name in before if before[name] != now.get(name)):
+        emit(Noted(where="prompts", text=f"not as when the run began: {', '.join(changed)}"))
+    log.amend(prompts=now)
