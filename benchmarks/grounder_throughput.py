@@ -98,7 +98,7 @@ async def measured(address: str, concurrency: int, count: int) -> Row:
     """So many requests, so many at a time."""
     model = {"model": "gta1-tiny", "base_url": address, "timeout": 600}
     settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(settings, lambda _: None, Budget(), Ledger())
+    opened = open_models(settings.models, settings.planner, lambda _: None, Budget(), Ledger())
     async with opened as models, httpx.AsyncClient() as plain:
         seer = Seer(models["grounder"], GTA1Format())
         await seer.ask(pictures(1)[0], DESCRIPTION)  # connections, caches

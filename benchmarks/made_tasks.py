@@ -168,7 +168,7 @@ async def _measure(
         line: dict[str, str] = {}
         try:
             async with open_environment(settings.environment) as environment:
-                desktop = ProofDesktop(environment, candidate, exploration, settings)
+                desktop = ProofDesktop(environment, candidate, exploration, settings.tasks)
                 async for kind, result in _Trials(desktop, exploration, seed).run():
                     line[kind] = result
                     results[kind, result] += 1

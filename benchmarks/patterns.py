@@ -255,7 +255,9 @@ def memory(runs: int = 20) -> dict[str, Any]:
 
     async def run(number: int, folder: str) -> None:
         settings = load(overrides={"patterns": {"path": folder}}, environ={})
-        room = open_memory(settings, FunctionModel(answer), lambda event: None)
+        room = open_memory(
+            settings.patterns, settings.state, FunctionModel(answer), lambda event: None
+        )
         ids = [hit.pattern.id for hit in (await room.recall(task)).patterns]
         await room.induct(task, f"run-{number}", lines=(line,))
         await room.credit(ids, steps=[StepSummary("As [p1] says.", line)], won=True)

@@ -133,9 +133,10 @@ def _memory(folder: Path, settings: Settings, task: Task) -> PatternMemory:
         store,
         embedder,
         model=FunctionModel(lambda r: _lessons()),
-        settings=settings,
+        settings=settings.patterns,
+        state=settings.state,
         emit=lambda event: None,
-        sops=open_sops(settings),
+        sops=open_sops(settings.patterns),
     )
 
 
@@ -144,7 +145,9 @@ def _budget(settings: Settings) -> dict[str, Any]:
         from hisa.planner.prompt_budget import prompt_budget
     except ImportError:  # an older version, whose prompt had one limit for all settings
         return {}
-    return {"budget": prompt_budget(settings)}
+    return {
+        "budget": prompt_budget(settings.planner, settings.state, learns=settings.patterns.enabled)
+    }
 
 
 def variants(every: Sequence[int]) -> dict[str, Settings]:

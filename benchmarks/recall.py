@@ -76,7 +76,9 @@ def _limits(settings: Settings) -> dict[str, Any]:
         from hisa.planner.prompt_budget import prompt_budget
     except ImportError:  # an older version, whose prompt had one limit for all settings
         return {}
-    return {"budget": prompt_budget(settings)}
+    return {
+        "budget": prompt_budget(settings.planner, settings.state, learns=settings.patterns.enabled)
+    }
 
 
 def _opened(options: argparse.Namespace) -> OpenAIModel:

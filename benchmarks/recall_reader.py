@@ -224,7 +224,7 @@ async def play(split: Split, seed: int, *, every: int, notes: bool) -> list[dict
         ScriptedModel([]),
         ToolRegistry(),
         emit=events.append,
-        budget=prompt_budget(settings),
+        budget=prompt_budget(settings.planner, settings.state, learns=settings.patterns.enabled),
     )
     look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
     task = Task("recall", drawn.task)

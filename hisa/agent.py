@@ -14,7 +14,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -185,7 +193,7 @@ class Agent:
             )
         return run_in_thread(work)
 
-    async def stream(self, task: Task | str | Path) -> AsyncIterator[Event]:
+    async def stream(self, task: Task | str | Path) -> AsyncGenerator[Event, None]:
         """Do a task, and yield each event of the run as it is written.
 
         Leaving the loop early ends the run as "stopped".
@@ -245,7 +253,7 @@ class Agent:
         if self._parts.environment is None:
             open_environment(settings.environment)  # refuses what can be seen to be wrong
         if not self._parts.models:
-            require_models(settings)
+            require_models(settings.models, settings.planner)
         recorded = settings.model_dump(mode="json")
         with RunLog.create(settings.run.folder, chosen, settings=recorded, seed=seed) as log:
             with unless_refused(log):

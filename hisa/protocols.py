@@ -101,8 +101,6 @@ class Task:
     """Paths of the machine that are brought home at the end: absolute, or with ``~`` in front."""
     apps: tuple[str, ...] = ()
     """Applications that the task says it is about, in its own words."""
-    benchmark: str = ""
-    """Whose task file it is: "osworld" or "spider2v"; empty: nobody else's."""
     format: str = ""
     """Which entry point of the group ``hisa.tasks`` made it; empty: its data decide."""
 

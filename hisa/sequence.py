@@ -149,8 +149,8 @@ async def _make_call(step: Step, call: GroundedCall, look: Observation) -> Outco
     outcomes = []
     for part, following in zip(parts, [*parts[1:], ()], strict=True):
         piece = call if len(parts) == 1 else call.part(part)
-        # The pointer goes on to where it presses next, so that what opens under it is seen.
-        piece = replace(piece, way=tuple(arrival(following)[0][-1:]))
+        if following:  # the pointer goes on to where it presses next: what opens there is seen
+            piece = replace(piece, way=tuple(arrival(following)[0][-1:]))
         number = len(step.actions) + 1
         action = StepAction(piece, look, number, whole=call, done=done)
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hisa.config import StateSettings
+from hisa.config import PlannerSettings, StateSettings
 from hisa.events import Event
 from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
@@ -109,7 +109,10 @@ class Bench:
         held = [HeldActs(reader)] if guards else []
         self.agent = Loop(
             planner=GlobalPlanner(
-                AtStep(planner, lambda: self.log.step), tools, emit=emit, sequence=sequence
+                AtStep(planner, lambda: self.log.step),
+                tools,
+                emit=emit,
+                settings=PlannerSettings(sequence=sequence),
             ),
             grounder=ElementsGrounder(emit=emit, reader=reader if sequence > 1 else None),
             state=self.state,

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import hisa
-from hisa.environments.confirm import Answer, Question
 from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ConfigError, UsageError
 from hisa.events import Event
@@ -137,7 +136,6 @@ async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_pa
         ({"environment": "cloud"}, UsageError),
         ({"task": "no_such_task.yaml", "environment": FakeEnvironment()}, UsageError),
         ({"task": "  ", "environment": FakeEnvironment()}, UsageError),
-        ({"settings": {"confirm": "always"}, "environment": FakeEnvironment()}, UsageError),
         ({"settings": {"confirm": "never"}, "kind": "vision"}, ConfigError),
     ],
 )
@@ -159,24 +157,6 @@ async def test_what_is_refused_leaves_no_folder(
             environment=environment,
         )
     assert not (tmp_path / "runs").exists()
-
-
-async def test_a_person_is_asked_where_the_settings_want_it(tmp_path: Path) -> None:
-    asked: list[Question] = []
-
-    async def ask(question: Question) -> Answer:
-        asked.append(question)
-        return Answer("once")
-
-    result = await hisa.run(
-        'Enter "Ada".',
-        settings=settings(tmp_path, confirm="always"),
-        model=planner(),
-        environment=FakeEnvironment(),
-        ask=ask,
-    )
-    assert result.status == "succeeded"
-    assert len(asked) == 1
 
 
 async def test_run_sync_works_where_a_loop_runs(tmp_path: Path) -> None:

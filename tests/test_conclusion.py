@@ -154,7 +154,7 @@ async def test_who_judged_is_written_down_and_told(tmp_path: Path) -> None:
         "expected": {**words, "rules": {"expected": "yes"}},
     }
     bench = Bench(tmp_path, ScriptedModel(ADA))
-    bench.task = Task("t", "x", check=check, benchmark="osworld")
+    bench.task = Task("t", "x", check=check, format="osworld")
     result, run = await bench.run()
     assert result.score == 1.0
     assert one(run, Evaluated).judged_by == result.judged_by == judged_by(bench.task) != ""

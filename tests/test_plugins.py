@@ -86,7 +86,14 @@ def planner(name: str) -> Settings:
 def models_of(
     settings: Settings, events: Events | None = None, ledger: Ledger | None = None
 ) -> Models:
-    return open_models(settings, events or Events(), Budget(), ledger or Ledger(), environ={})
+    return open_models(
+        settings.models,
+        settings.planner,
+        events or Events(),
+        Budget(),
+        ledger or Ledger(),
+        environ={},
+    )
 
 
 def hisa(folder: Path, outside: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -125,7 +132,8 @@ def test_nothing_is_imported_before_it_is_asked_for(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
         "from hisa.config import Settings; "
-        "from hisa.machine.plugins import announced_names; require_models(Settings()); "
+        "from hisa.machine.plugins import announced_names; "
+        "require_models(Settings().models, Settings().planner); "
         "print(announced_names('models')); "
         "print(any(name.startswith('hisa_example') for name in sys.modules))"
     )
@@ -173,7 +181,7 @@ async def test_a_hook_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Pat
     }
 
     def stop(event: Event) -> None:
-        if event.type == "step_finished":
+        if event.type == "acted":
             (folder,) = tmp_path.iterdir()
             (folder / "STOP").touch()
 
@@ -247,6 +255,19 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
     assert [name_of(hook) for hook in hooks_of(tmp_path, Events())] == ["policy", "confirm"]
     with pytest.raises(ConfigError, match=r"policy\.defaults = 'auto' needs it"):
         applied_hooks(hooks_of(tmp_path, Events()), Settings(), KeptForm())
+
+
+def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = plugins.points
+    odd = tuple(EntryPoint(name, "builtins:repr", "hisa.hooks") for name in ("odd", "policy"))
+    monkeypatch.setattr(plugins, "points", lambda group: odd if group == "hooks" else every(group))
+    events = Events()
+    hooks_of(tmp_path, events, policy={"defaults": "never"}, run={"confirm": "never"})
+    assert any("is no hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
+    with pytest.raises(PluginFailed, match=r"is no hisa\.hooks\.Hook; policy\.rules needs it"):
+        hooks_of(tmp_path, Events(), **NO_REMOVAL)
 
 
 class KeptForm(FakeEnvironment):
@@ -548,7 +569,8 @@ def test_a_run_of_an_outside_task_is_scored_and_known_when_it_comes_back(
 
 
 async def test_a_model_is_found_and_has_ledger_and_log_around_it() -> None:
-    require_models(planner("modest"), environ={})
+    modest = planner("modest")
+    require_models(modest.models, modest.planner, environ={})
     events, ledger = Events(), Ledger()
     opened = models_of(planner("modest"), events, ledger)
     async with opened as models:
@@ -574,7 +596,7 @@ async def test_the_default_model_is_the_one_announced_as_default(
         nothing_installed.setattr(sys, "path", [])
         assert ModelSettings().model == ""
         with pytest.raises(ConfigError, match=r"models\.planner names no model, and no installed"):
-            require_models(Settings())
+            require_models(Settings().models, Settings().planner)
 
 
 # ---------------------------------------------------------------- tools of a run
@@ -586,7 +608,7 @@ async def test_servers_of_tools_take_a_package_that_opens_them(
     settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
-        await open_served_tools(settings, Events()).__aenter__()
+        await open_served_tools(settings.tools, Events()).__aenter__()
 
 
 # ---------------------------------------------------------------- commands

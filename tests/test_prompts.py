@@ -203,7 +203,7 @@ def test_a_prompt_runs_no_code(tmp_path: Path) -> None:
 def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     own(tmp_path, "judge.md", edited("judge.md", ("# Judge", "# Judge\nBe strict.")))
     own(tmp_path, "field_text.md", edited("field_text.md"))
-    settings = Settings(prompts=PromptSettings(folder=tmp_path))
+    settings = PromptSettings(folder=tmp_path)
     ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("field_text.md", "judge.md")

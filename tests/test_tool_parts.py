@@ -12,7 +12,7 @@ BUILT_IN = {"gui_action", "bash_execution", "wait", "termination", "infeasible"}
 
 def names(*allow: str) -> set[str]:
     settings = load(overrides={"tools": {"allow": allow}}, environ={})
-    return {tool.name for tool in allowed_tools(settings)}
+    return {tool.name for tool in allowed_tools(settings.tools)}
 
 
 @pytest.mark.process

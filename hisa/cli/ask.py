@@ -10,7 +10,7 @@ import time
 
 import click
 
-from hisa.config import Settings
+from hisa.config import RunSettings
 from hisa.environments.confirm import Answer, Ask, Question
 from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
@@ -57,9 +57,9 @@ def read_answer(text: str) -> Answer:
     return _ANSWERS.get(word.lower(), Answer("refuse", word))
 
 
-def person(settings: Settings) -> Ask | None:
+def person(settings: RunSettings) -> Ask | None:
     """Asks the person at the terminal; None where there is none, or ``run.confirm`` is "never"."""
-    return terminal_ask if settings.run.confirm != "never" and sys.stdin.isatty() else None
+    return terminal_ask if settings.confirm != "never" and sys.stdin.isatty() else None
 
 
 async def terminal_ask(question: Question) -> Answer:

@@ -18,7 +18,7 @@ from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_
 from hisa.machine.plugins import points as entry_points
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, ModelsSettings, Settings
 
 __all__ = ["doctor"]
 
@@ -63,20 +63,20 @@ def _hooks(settings: Settings) -> Iterator[Finding]:
             yield Finding("hooks", name, False, True, lacking, "pip install --upgrade hisa-agent")
 
 
-def _models_here(settings: Settings) -> Iterator[Finding]:
+def _models_here(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields what a package that runs models on this machine says of them."""
     point = plugins.find("commands", "doctor.models")
     if point is not None and not plugins.is_left_out(point):
         yield from load("commands", point)(settings)
 
 
-def _machine(settings: Settings) -> Iterator[Finding]:
+def _machine(settings: EnvironmentSettings) -> Iterator[Finding]:
     from hisa.environments.kinds import find_kind, probe_kinds
 
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("machine", "python", sys.version_info >= (3, 11), True, version)
     try:
-        find_kind(settings.environment)
+        find_kind(settings)
     except UsageError as error:
         yield Finding("machine", "environment", False, True, str(error), error.fix)
     except PluginFailed as error:
@@ -85,15 +85,15 @@ def _machine(settings: Settings) -> Iterator[Finding]:
         yield Finding("machine", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 
 
-def _guests(settings: Settings) -> Iterator[Finding]:
-    if settings.environment.family != "guest":
+def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
+    if settings.family != "guest":
         return
     import asyncio
 
     from hisa.environments.open_environment import open_environment
     from hisa.environments.remote import RemoteEnvironment
 
-    environment = open_environment(settings.environment)
+    environment = open_environment(settings)
     assert isinstance(environment, RemoteEnvironment)
     for probe in asyncio.run(environment.probe()):
         yield Finding("guests", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
@@ -117,21 +117,19 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     ok: it is here. NO: it is not, and the present settings need it. --: it is not, and only what
     it is named after needs it. Ends with 3 where something is needed and missing.
     """
-    if env is not None:
-        where = settings.environment.model_copy(update={"kind": env})
-        settings = settings.model_copy(update={"environment": where})
-    packages = [libraries(), *parts(settings), *store(settings)]
+    machine = settings.environment.model_copy(update={} if env is None else {"kind": env})
+    packages = [libraries(), *parts(settings.patterns), *store(settings.patterns)]
     findings = [
-        *_machine(settings),
+        *_machine(machine),
         *packages,
-        *models(settings),
-        places(settings),
-        *prompts(settings),
-        *_models_here(settings),
+        *models(settings.models),
+        places(settings.grounder, settings.models),
+        *prompts(settings.prompts),
+        *_models_here(settings.models),
         *_plugins(),
         *_hooks(settings),
         *_added(),
-        *_guests(settings),
+        *_guests(machine),
         *(announced("doctor.grounder", "--grounder")(settings) if points else []),
     ]
     broken = [f for f in findings if f.needed and not f.ok]

@@ -24,7 +24,7 @@ from hisa.cli.kept_memory import keep_freed_memory
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import RunDesktop, open_desktop, open_fresh
 from hisa.conclusion import is_learned_from
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, RunSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError, with_fix
 from hisa.events import Event
@@ -72,20 +72,20 @@ def exit_code(result: Result | Run, missed: Sequence[str] = ()) -> int:
     return 3 if broken or result.score_state == "score_failed" else 1
 
 
-def require_person(settings: Settings) -> None:
+def require_person(settings: EnvironmentSettings, run: RunSettings) -> None:
     """Refuse to start where a person has to answer and none can.
 
     Raises:
         UsageError: questions will come, standard input is no terminal, and HISA_LIVE_ASK does not
             say that they are answered elsewhere.
     """
-    kept = not settings.environment.throw_away
-    asks = settings.run.confirm == "always" or (settings.run.confirm == "auto" and kept)
+    kept = not settings.throw_away
+    asks = run.confirm == "always" or (run.confirm == "auto" and kept)
     if asks and not sys.stdin.isatty() and os.environ.get("HISA_LIVE_ASK") != "1":
-        guest = settings.environment.family == "guest"
+        guest = settings.family == "guest"
         revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(
-            f"environment {settings.environment.kind!r} asks a person before every act, and "
+            f"environment {settings.kind!r} asks a person before every act, and "
             "standard input is no terminal",
             fix=f"run it in a terminal, or give --confirm never{revert}",
         )
@@ -163,12 +163,12 @@ def check_possible_here(settings: Settings, task: Task) -> None:
     """
     open_environment(settings.environment)
     check_possible(task, settings.tasks)
-    require_models(settings)
+    require_models(settings.models, settings.planner)
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
     """Run a task in a new run folder; returns the exit code."""
-    require_person(settings)
+    require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     return run_task(settings, task, as_json=as_json, report=report).close()
 
@@ -221,7 +221,7 @@ def run_task(
         agent = Agent(
             settings=settings,
             environment=desktop.environment,
-            ask=person(settings),
+            ask=person(settings.run),
             inquire=inquirer(),
             progress=progress.answering if alone else None,
         )

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx
 
-    from hisa.config import ModelSettings, Settings
+    from hisa.config import (
+        GrounderSettings,
+        ModelSettings,
+        ModelsSettings,
+        PatternSettings,
+        PromptSettings,
+    )
     from hisa.models.endpoint import Endpoint
 
 __all__ = ["Finding", "libraries", "models", "parts", "places", "prompts", "store"]
@@ -49,12 +55,12 @@ def libraries() -> Finding:
     return Finding(*place, True, True, f"all that {DISTRIBUTION} declares, in {sys.prefix}")
 
 
-def parts(settings: Settings) -> Iterator[Finding]:
+def parts(settings: PatternSettings) -> Iterator[Finding]:
     """Yields a finding for each optional part of Python packages: installed or not."""
     from hisa.machine.parts import PARTS, install_command, missing
 
-    wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.patterns.embedder)
-    needed = wanted if settings.patterns.enabled else None
+    wanted = {"minilm": "minilm", "bge-m3": "bge"}.get(settings.embedder)
+    needed = wanted if settings.enabled else None
     for name, part in PARTS.items():
         if part.script:
             continue  # what they install is looked at one by one
@@ -64,14 +70,14 @@ def parts(settings: Settings) -> Iterator[Finding]:
         yield Finding("packages", name, not lacking, name == needed, detail, fix)
 
 
-def models(settings: Settings) -> Iterator[Finding]:
+def models(settings: ModelsSettings) -> Iterator[Finding]:
     """Yields a finding for each role with a model of its own, after asking the model's server."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.machine.plugins import find, source
     from hisa.models.announced import announced
 
     for role in ("planner", "state", "grounder", "judge"):
-        chosen: ModelSettings | None = getattr(settings.models, role)
+        chosen: ModelSettings | None = getattr(settings, role)
         if chosen is None:
             continue
         point = find("models", chosen.model)
@@ -99,21 +105,21 @@ _WAYS = {
 }
 
 
-def places(settings: Settings) -> Finding:
+def places(settings: GrounderSettings, models: ModelsSettings) -> Finding:
     """Say which grounder finds places with these settings; nobody is asked."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.models.announced import announced
     from hisa.models.profiles import find
     from hisa.wiring import grounder_kind
 
-    chosen = settings.models.grounder or settings.models.planner
+    chosen = models.grounder or models.planner
     try:
-        kind = grounder_kind(settings, find(chosen.model, chosen.profile))
+        kind = grounder_kind(settings, models, find(chosen.model, chosen.profile))
         brought = announced(chosen.model)
     except (OperatorError, PluginFailed) as error:
         return Finding("models", "places", False, True, str(error))
     able = brought is None or not brought.by_rules or kind in ("elements", "planner")
-    detail = f"{settings.grounder.kind}: {_WAYS[kind].format(model=chosen.model)}"
+    detail = f"{settings.kind}: {_WAYS[kind].format(model=chosen.model)}"
     fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
     if not able:
         return Finding("models", "places", False, True, f"{detail}, which sees nothing", fix)
@@ -174,13 +180,13 @@ def _served(answer: httpx.Response) -> set[str]:
         return set()
 
 
-def prompts(settings: Settings) -> Iterator[Finding]:
+def prompts(settings: PromptSettings) -> Iterator[Finding]:
     """Yields where the prompts that ship lie, and a finding for each file of the user's own."""
     from hisa.errors import ConfigError
     from hisa.models.tokens import estimate_tokens
     from hisa.text.prompts import Prompts, data_folder
 
-    files = Prompts(settings.prompts.folder)
+    files = Prompts(settings.folder)
     place = f"{len(files.shipped)} files in {data_folder('prompts')}"
     yield Finding("prompts", "that ship", True, True, place)
     try:
@@ -192,18 +198,18 @@ def prompts(settings: Settings) -> Iterator[Finding]:
         more = estimate_tokens(text) - estimate_tokens(files.shipped[name])
         differs = f"{abs(more)} tokens {'more' if more >= 0 else 'fewer'} than the one that ships"
         detail = "as it ships" if text == files.shipped[name] else differs
-        yield Finding("prompts", name, True, True, f"{settings.prompts.folder}: {detail}")
+        yield Finding("prompts", name, True, True, f"{settings.folder}: {detail}")
 
 
-def store(settings: Settings) -> Iterator[Finding]:
+def store(settings: PatternSettings) -> Iterator[Finding]:
     """Yields a finding for the server of patterns, where one is used."""
-    if not settings.patterns.enabled or settings.patterns.engine != "server":
+    if not settings.enabled or settings.engine != "server":
         return
     import httpx
 
     from hisa.machine.patience import patience
 
-    url = settings.patterns.url.rstrip("/")
+    url = settings.url.rstrip("/")
     fix = "start a Qdrant server there, or --set patterns.engine=edge"
     try:
         answer = httpx.get(f"{url}/collections", timeout=patience(_ANSWER_SECONDS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,7 @@ from hisa.machine.plugins import Command
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["PRESET", "OpenGroup", "announced"]
+__all__ = ["PRESET", "OpenGroup", "announced", "pass_sections"]
 
 PRESET = "A paper's settings: hisa-paper, gta1; hisa --preset NAME settings tells where it says so."
 
@@ -109,6 +110,19 @@ class OpenGroup(click.Group):
                 return record.help
             record = click.Command(None, help=record.help)
         return record.get_short_help_str(limit)
+
+
+def pass_sections(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Gives a command these sections of the settings as its first arguments, in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            settings = click.get_current_context().obj
+            return command(*(getattr(settings, n) for n in names), *arguments, **options)
+
+        return update_wrapper(call, command)
+
+    return decorate
 
 
 def announced(name: str, wish: str) -> Callable[..., Any]:

@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
+from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
 from hisa.cli.pattern_files import repair as mend
-from hisa.config import Settings
+from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
 from hisa.patterns.dedup import remember
@@ -68,12 +69,10 @@ def find_pattern(store: VectorStore, prefix: str) -> Pattern:
 
 
 def _as_dict(pattern: Pattern, **more: object) -> dict[str, Any]:
-
     return asdict(pattern) | more
 
 
 def _when(seconds: float) -> str:
-
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds else ""
 
 
@@ -134,9 +133,9 @@ def _past(pattern: Pattern) -> dict[str, object]:
 @_domain
 @click.option("--all", "everything", is_flag=True, help="Superseded and removed ones too.")
 @json_option
-@click.pass_obj
+@pass_sections("patterns")
 def list_patterns(
-    settings: Settings, domain: str | None, *, everything: bool, as_json: bool
+    settings: PatternSettings, domain: str | None, *, everything: bool, as_json: bool
 ) -> None:
     """List patterns, newest first."""
     with closing(open_store(settings)) as store:
@@ -158,9 +157,9 @@ def list_patterns(
 @click.option("--limit", type=click.IntRange(1, 1000), help="How many; default: patterns.top.")
 @click.option("--threshold", type=float, default=-1.0, help="Least similarity to print.")
 @json_option
-@click.pass_obj
+@pass_sections("patterns")
 def search(
-    settings: Settings,
+    settings: PatternSettings,
     text: str,
     *,
     domain: str | None,
@@ -174,14 +173,14 @@ def search(
     patterns.threshold), and of a page that it names. Those that a task of the pattern's domain
     would recall are marked "yes".
     """
-    embedder = open_embedder(settings.patterns.embedder)
-    count = limit or settings.patterns.top
+    embedder = open_embedder(settings.embedder)
+    count = limit or settings.top
     with closing(open_store(settings, embedder)) as store:
         hits = nearest(store, embedder, text, domain=domain, limit=count, threshold=threshold)
         recalled = {
             hit.pattern.id
             for name in {hit.pattern.domain for hit in hits}
-            for hit in retrieve(store, embedder, Task("", text, name), settings=settings.patterns)
+            for hit in retrieve(store, embedder, Task("", text, name), settings=settings)
         }
     if as_json:
         print_json(
@@ -198,8 +197,8 @@ def search(
 @patterns.command("show")
 @click.argument("pattern_id", metavar="ID")
 @json_option
-@click.pass_obj
-def show(settings: Settings, pattern_id: str, as_json: bool) -> None:
+@pass_sections("patterns")
+def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
     """Show all of one pattern."""
     with closing(open_store(settings)) as store:
         pattern = find_pattern(store, pattern_id)
@@ -232,9 +231,9 @@ def chain_of(every: Sequence[Pattern], one: Pattern) -> list[Pattern]:
 @click.argument("pattern_id", metavar="[ID]", required=False)
 @_domain
 @json_option
-@click.pass_obj
+@pass_sections("patterns")
 def history(
-    settings: Settings, pattern_id: str | None, *, domain: str | None, as_json: bool
+    settings: PatternSettings, pattern_id: str | None, *, domain: str | None, as_json: bool
 ) -> None:
     """Show what was superseded or removed; with an ID the chain it belongs to, oldest first."""
     with closing(open_store(settings)) as store, store.session():
@@ -254,17 +253,16 @@ def history(
 @patterns.command("stats")
 @_domain
 @json_option
-@click.pass_obj
-def stats(settings: Settings, domain: str | None, as_json: bool) -> None:
+@pass_sections("patterns")
+def stats(settings: PatternSettings, domain: str | None, as_json: bool) -> None:
     """Count patterns by domain, the runs that used them, those with a score, and wins."""
     with closing(open_store(settings)) as store, store.session():
         meta, found = store.meta(), store.list(domain=domain, status=None)
     rows = [_counted(name, found) for name in sorted({pattern.domain for pattern in found})]
-    place = settings.patterns
     about = {
-        "engine": place.engine,
-        "place": place.url if place.engine == "server" else str(place.path.expanduser()),
-        "embedder": meta.embedder if meta else place.embedder,
+        "engine": settings.engine,
+        "place": settings.url if settings.engine == "server" else str(settings.path.expanduser()),
+        "embedder": meta.embedder if meta else settings.embedder,
         "dimension": meta.dimension if meta else None,
         "schema": meta.schema if meta else None,
     }
@@ -295,11 +293,11 @@ def _counted(domain: str, found: Sequence[Pattern]) -> dict[str, object]:
 @patterns.command("rules", epilog=examples("hisa patterns rules calc"))
 @click.argument("domain", default="general")
 @json_option
-@click.pass_obj
-def rules(settings: Settings, domain: str, as_json: bool) -> None:
+@pass_sections("patterns", "state")
+def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json: bool) -> None:
     """List every rule that binds in DOMAIN, yours first, and whether the advice has room for it."""
     found = rules_for(open_sops(settings), domain)
-    limit = settings.state.advice_tokens
+    limit = state.advice_tokens
     left_out = render_rules(found, domain=domain, limit=limit).left_out
     if as_json:
         print_json([{"rule": rule, "told": rule not in left_out} for rule in found])
@@ -318,8 +316,8 @@ def rules(settings: Settings, domain: str, as_json: bool) -> None:
     "doctor", epilog=examples("hisa patterns doctor", "hisa patterns doctor --repair")
 )
 @click.option("--repair", is_flag=True, help="Make the index anew from all that is readable.")
-@click.pass_obj
-def doctor(settings: Settings, repair: bool) -> None:
+@pass_sections("patterns")
+def doctor(settings: PatternSettings, repair: bool) -> None:
     """Check that every stored pattern is readable; exit status 1 where one is not.
 
     The folder keeps each pattern twice, in the index and in patterns.jsonl. A repair joins both,
@@ -327,7 +325,7 @@ def doctor(settings: Settings, repair: bool) -> None:
     """
     from hisa.patterns.stores.edge import EdgeStore
 
-    embedder = open_embedder(settings.patterns.embedder)
+    embedder = open_embedder(settings.embedder)
     store = open_store(settings, embedder)
     if not isinstance(store, EdgeStore):
         say(f"{len(store.list(status=None))} patterns on the server are readable")
@@ -370,16 +368,16 @@ def doctor(settings: Settings, repair: bool) -> None:
 @click.option("--actions", default="", help="The steps, in order.")
 @click.option("--expected", default="", help="What is seen when it worked.")
 @json_option
-@click.pass_obj
-def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
+@pass_sections("patterns")
+def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
     """Add a pattern by hand; an older one that says nearly the same is superseded.
 
     Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
     same words again confirm the older pattern.
     """
     pattern = written(lesson, **fields)
-    embedder = open_embedder(settings.patterns.embedder)
-    dedup = thresholds_of(embedder.name, settings.patterns).same
+    embedder = open_embedder(settings.embedder)
+    dedup = thresholds_of(embedder.name, settings).same
     with closing(open_store(settings, embedder)) as store:
         (stored,) = remember(store, [pattern], embedder=embedder, threshold=dedup)
     superseded = [old.id for old in stored.superseded]
@@ -394,8 +392,8 @@ def add(settings: Settings, /, lesson: str, *, as_json: bool, **fields: str) -> 
 @patterns.command("rm")
 @click.argument("pattern_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--purge", is_flag=True, help="For good, not even kept in the history.")
-@click.pass_obj
-def remove(settings: Settings, pattern_ids: tuple[str, ...], purge: bool) -> None:
+@pass_sections("patterns")
+def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool) -> None:
     """Take patterns out of use; "history" still shows them."""
     with closing(open_store(settings)) as store, store.session():
         found = [find_pattern(store, pattern_id) for pattern_id in pattern_ids]
@@ -411,8 +409,8 @@ def remove(settings: Settings, pattern_ids: tuple[str, ...], purge: bool) -> Non
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
 @_domain
 @click.option("--vectors", is_flag=True, help="Vectors too, so that the same embedder needs none.")
-@click.pass_obj
-def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool) -> None:
+@pass_sections("patterns")
+def export(settings: PatternSettings, file: Path, *, domain: str | None, vectors: bool) -> None:
     """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
     with closing(open_store(settings)) as store:
         lines = export_lines(store, vectors=vectors, domain=domain)
@@ -427,13 +425,13 @@ def export(settings: Settings, file: Path, *, domain: str | None, vectors: bool)
 @patterns.command("import", epilog=examples("hisa patterns import backup.jsonl"))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @json_option
-@click.pass_obj
-def import_file(settings: Settings, file: Any, as_json: bool) -> None:
+@pass_sections("patterns")
+def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
     """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
 
     Patterns with a known id are replaced; vectors of another embedder are made anew.
     """
-    embedder = open_embedder(settings.patterns.embedder)
+    embedder = open_embedder(settings.embedder)
     with closing(open_store(settings, embedder)) as store:
         try:
             added, replaced = import_patterns(store, file, embedder=embedder, name=file.name)
@@ -447,12 +445,12 @@ def import_file(settings: Settings, file: Any, as_json: bool) -> None:
 
 @patterns.command("reembed", epilog=examples("hisa patterns reembed --embedder bge-m3"))
 @click.option("--embedder", metavar="NAME", help="minilm, bge-m3 or openai:MODEL.")
-@click.pass_obj
-def reembed_all(settings: Settings, embedder: str | None) -> None:
+@pass_sections("patterns")
+def reembed_all(settings: PatternSettings, embedder: str | None) -> None:
     """Give all patterns new vectors, after the embedder was changed."""
-    chosen = open_embedder(embedder or settings.patterns.embedder)
+    chosen = open_embedder(embedder or settings.embedder)
     with closing(open_store(settings, chosen)) as store:
         count = reembed(store, chosen)
     click.echo(f"{count} patterns embedded by {chosen.name!r}")
-    if chosen.name != settings.patterns.embedder:
+    if chosen.name != settings.embedder:
         click.echo(f'set patterns.embedder = "{chosen.name}" in hisa.toml from now on', err=True)

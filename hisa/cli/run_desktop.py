@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.kinds import find_kind
 from hisa.environments.open_environment import attach_environment, open_environment
 from hisa.errors import EnvironmentFailed, UsageError
@@ -16,7 +16,7 @@ from hisa.protocols import Detachable, Environment
 from hisa.runs.log import RunLog
 from hisa.runs.resume import ResumePoint, replay
 from hisa.tasks.scorer import TaskScorer
-from hisa.wiring import image_limit, note_writer
+from hisa.wiring import note_writer
 from hisa.wiring.border import border_of
 
 __all__ = [
@@ -87,7 +87,7 @@ class RunDesktop:
 async def open_desktop(settings: Settings, log: RunLog) -> Environment:
     """The environment of the settings, started; how to find it again is in the manifest."""
     note = note_writer(log.emit)
-    environment = open_environment(settings.environment, image_limit(settings), note)
+    environment = open_environment(settings.environment, settings.run.image_limit, note)
     await environment.__aenter__()
     if isinstance(environment, Detachable):
         log.amend(desktop=environment.belongs_to(log.id))
@@ -103,18 +103,18 @@ async def open_fresh(settings: Settings, log: RunLog) -> Environment:
     environment = await open_desktop(settings, log)
     if "throw_away" not in environment.capabilities:
         await environment.__aexit__(None, None, None)
-        raise not_thrown_away(settings)
+        raise not_thrown_away(settings.environment)
     return environment
 
 
-def not_thrown_away(settings: Settings) -> UsageError:
+def not_thrown_away(settings: EnvironmentSettings) -> UsageError:
     """Returns the error of several attempts on one machine that keeps what each does."""
-    guest = settings.environment.family == "guest"
+    guest = settings.family == "guest"
     revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
     return UsageError(
-        f"environment {settings.environment.kind!r} keeps what an attempt does to it, so that "
-        "the next one would not begin where the task begins: several attempts need a machine "
-        "that is thrown away",
+        f"environment {settings.kind!r} keeps what an attempt does to it, so that the next one "
+        "would not begin where the task begins: several attempts need a machine that is thrown "
+        "away",
         fix=f"--env desktop or --env vm:NAME, or leave --attempts out{revert}",
     )
 
@@ -134,7 +134,9 @@ async def reattach_or_replay(
     why = "the log names no desktop" if stays else "each run has a fresh machine"
     if point.desktop and stays:
         try:
-            found = attach_environment(settings.environment, point.desktop, image_limit(settings))
+            found = attach_environment(
+                settings.environment, point.desktop, settings.run.image_limit
+            )
             await found.__aenter__()
         except EnvironmentFailed as error:
             why = str(error)

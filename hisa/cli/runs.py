@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.open_group import OpenGroup, announced
+from hisa.cli.open_group import OpenGroup, announced, pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.runs_resume import resume
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from hisa.config import Settings
+    from hisa.config import RunSettings
     from hisa.runs.manifest import Manifest
     from hisa.runs.read import Run
 
@@ -53,8 +53,8 @@ runs.add_command(resume)
 @_ROOT
 @click.option("--limit", type=click.IntRange(1), default=20, help="Newest so many; 20.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: all that is in run.json.")
-@click.pass_obj
-def list_command(settings: Settings, root: Path | None, limit: int, as_json: bool) -> None:
+@pass_sections("run")
+def list_command(settings: RunSettings, root: Path | None, limit: int, as_json: bool) -> None:
     """List runs, newest first."""
     rows = _rows(_root(settings, root), limit)
     if as_json:
@@ -86,9 +86,9 @@ def list_command(settings: Settings, root: Path | None, limit: int, as_json: boo
 @click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
 @click.option("--turn", metavar="ID", help="All of one model call, as it was sent and answered.")
 @json_option
-@click.pass_obj
+@pass_sections("run")
 def show_command(
-    settings: Settings,
+    settings: RunSettings,
     run_id: str,
     root: Path | None,
     *,
@@ -134,8 +134,8 @@ def show_command(
 @_ID
 @_ROOT
 @json_option
-@click.pass_obj
-def audit_command(settings: Settings, run_id: str, root: Path | None, *, as_json: bool) -> None:
+@pass_sections("run")
+def audit_command(settings: RunSettings, run_id: str, root: Path | None, *, as_json: bool) -> None:
     """Print what the policy decided in one run: verdict, rule, and who allowed it."""
     from hisa.runs.audit_view import audit_json, audit_lines
 
@@ -156,9 +156,9 @@ def audit_command(settings: Settings, run_id: str, root: Path | None, *, as_json
 @_ROOT
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.")
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
-@click.pass_obj
+@pass_sections("run")
 def report_command(
-    settings: Settings, run_id: str, root: Path | None, output: Path | None, show: bool
+    settings: RunSettings, run_id: str, root: Path | None, output: Path | None, show: bool
 ) -> None:
     """Write one run as one HTML page that needs nothing else, and print its path."""
     from hisa.runs.report import write_report
@@ -193,9 +193,9 @@ def report_command(
 @click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
 @click.option("--whole", is_flag=True, help="Only calls with an answer, nothing redacted or cut.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
-@click.pass_obj
+@pass_sections("run")
 def export_command(
-    settings: Settings,
+    settings: RunSettings,
     /,
     run_ids: tuple[str, ...],
     root: Path | None,
@@ -220,11 +220,11 @@ def export_command(
     click.echo(export_runs(loaded, kind, output, **wanted))
 
 
-def _root(settings: Settings, root: Path | None) -> Path:
-    return root if root is not None else settings.run.folder.expanduser()
+def _root(settings: RunSettings, root: Path | None) -> Path:
+    return root if root is not None else settings.folder.expanduser()
 
 
-def _load(settings: Settings, run_id: str, root: Path | None) -> Run:
+def _load(settings: RunSettings, run_id: str, root: Path | None) -> Run:
     from hisa.runs.read import load_run
 
     return load_run(run_id, _root(settings, root))

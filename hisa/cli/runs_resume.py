@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from hisa.cli.episode import RunOutput
     from hisa.cli.progress import Progress
@@ -52,7 +53,7 @@ def resume(
 
         go_on = announced("runs.resume.best", f"run {run_id!r}")
         limits = (max_steps, budget_usd)
-        return int(go_on(run_id, settings, as_json=as_json, limits=limits))
+        return int(go_on(run_id, settings.run, as_json=as_json, limits=limits))
     from rich.console import Console
 
     from hisa.cli.episode import RunOutput
@@ -60,7 +61,7 @@ def resume(
     from hisa.runs.log import RunLog
     from hisa.runs.resume import resume_point, without_secrets
 
-    run = _unfinished(run_id, settings)
+    run = _unfinished(run_id, settings.run.folder)
     point = resume_point(run)
     without_secrets(point)
     earlier = _settings(point.settings, max_steps=max_steps, budget_usd=budget_usd)
@@ -76,12 +77,12 @@ def resume(
     return output.close()
 
 
-def _unfinished(run_id: str, settings: Settings) -> Run:
+def _unfinished(run_id: str, folder: Path) -> Run:
     from hisa.errors import UsageError
     from hisa.outcomes.endings import FINAL
     from hisa.runs.read import command_on, load_run
 
-    run = load_run(run_id, settings.run.folder)
+    run = load_run(run_id, folder)
     if run.status in FINAL:
         raise UsageError(
             f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
@@ -131,7 +132,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: 
     agent = Agent(
         settings=settings,
         environment=desktop.environment,
-        ask=person(settings),
+        ask=person(settings.run),
         inquire=inquirer(),
         progress=progress.answering,
     )

@@ -29,6 +29,7 @@ from hisa.config.tool_settings import (
 from hisa.errors import ConfigError
 from hisa.machine.agent_folders import written_by_agents
 from hisa.machine.plugins import default_name
+from hisa.screen.geometry import Size
 from hisa.text.validation import explain
 
 __all__ = [
@@ -36,10 +37,12 @@ __all__ = [
     "RAW_TOKENS",
     "Effort",
     "EnvironmentSettings",
+    "Family",
     "GrounderKind",
     "GrounderSettings",
     "LimitSettings",
     "ModelSettings",
+    "ModelsSettings",
     "PatternSettings",
     "PlannerSettings",
     "PolicySettings",
@@ -71,10 +74,16 @@ class RunSettings(Section):
     image_width: int = Field(1280, ge=64)
     """Largest width of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
+
+    @property
+    def image_limit(self) -> Size:
+        """The largest picture that models see."""
+        return Size(self.image_width, self.image_height)
+
     fetch_small: int = Field(0, ge=0)
     """Bytes of a made file that comes home unasked, eight files at most; --attempts takes 65536."""
     seed: int = Field(0, ge=0)
-    """Of what pages of MiniWoB++ draw; repeat R of a bench has this + R - 1."""
+    """Of what tasks draw; repeat R of a bench has this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"
     """Ask a person before each act and command; auto: on a display that is not thrown away; never:
     nobody is asked at the terminal, and what the policy would ask about is refused."""
@@ -357,7 +366,7 @@ class DisplaySettings(Section):
     ends. Refused where it holds settings, a virtual environment or .git."""
 
 
-Family = Literal["desktop", "display", "guest", "vm", "browsergym", "package"]
+Family = Literal["desktop", "display", "guest", "vm", "package"]
 _VALUED: dict[Family, str] = {
     "desktop": "desktop:",
     "display": "display=",
@@ -365,8 +374,6 @@ _VALUED: dict[Family, str] = {
     "vm": "vm:",
 }
 """Families of environments that take a value, and what stands before it."""
-_ALONE: tuple[Family, ...] = ("desktop", "browsergym")
-"""Those that need none."""
 
 
 class EnvironmentSettings(Section):
@@ -374,13 +381,13 @@ class EnvironmentSettings(Section):
 
     kind: str = "desktop"
     """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
-    or browsergym."""
+    or what a package or plugin announces."""
     remote: RemoteSettings = RemoteSettings()
     display: DisplaySettings = DisplaySettings()
     width: int | None = Field(None, ge=320)
-    """Pixels of the screen; none: 1280, or 1920 for the profiles osworld and spider2v."""
+    """Pixels of the screen; none: as its profile says, else 1280."""
     height: int | None = Field(None, ge=240)
-    """Likewise: 720, or 1080."""
+    """Likewise; else 720."""
     settle: float = Field(3.0, ge=0)
     """Longest wait, in seconds, for the screen to stop changing after an act; longer on a busy
     machine."""
@@ -400,7 +407,7 @@ class EnvironmentSettings(Section):
 
     @property
     def family(self) -> Family:
-        """The kind without its value; "package" for any name that is not HiSA's own."""
+        """The kind without its value; "package" for any other name that is announced."""
         return self._read[0]
 
     @property
@@ -410,9 +417,8 @@ class EnvironmentSettings(Section):
 
     @property
     def _read(self) -> tuple[Family, str]:
-        for alone in _ALONE:
-            if self.kind == alone:
-                return alone, ""
+        if self.kind == "desktop":
+            return "desktop", ""
         for family, mark in _VALUED.items():
             if self.kind.startswith(mark) and self.kind != mark:
                 return family, self.kind.removeprefix(mark)
@@ -434,7 +440,7 @@ class TaskSettings(Section):
     """What task files may do, which others write."""
 
     instructions: Literal["both", "abstract", "verbose"] = "both"
-    """Which form of Spider2-V's tasks a suite has: the aim alone, or a tutorial with it."""
+    """Which form of tasks that have two a suite has: the aim alone, or a tutorial with it."""
     allow_private_downloads: tuple[str, ...] = ()
     """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
     network and may be downloaded from; all others there are refused."""
@@ -442,10 +448,9 @@ class TaskSettings(Section):
     """Asked in place of every address: with https://m.example/files, https://HOST/PATH is
     downloaded from https://m.example/files/HOST/PATH."""
     proxy: str = ""
-    """For tasks of OSWorld-Verified that want a proxy. Empty: they are refused; none: they run
-    without one, as OSWorld does by default; http://HOST:PORT, as the machine reaches it: Chrome
-    gets it when the task starts it. No user and password: settings are part of each run's record.
-    """
+    """For tasks that want a proxy for their pages. Empty: they are refused; none: they run without
+    one; http://HOST:PORT, as the machine reaches it: Chrome gets it when the task starts it. No
+    user and password: settings are part of each run's record."""
 
     @field_validator("proxy")
     @classmethod

@@ -195,16 +195,17 @@ class GuestEnvironment(ABC):
         cannot compare.
         """
         self._touched, self._held = True, held_after(actions, self._held)
-        arriving, rest = arrival(actions)
         with self._asked(), self._suspected():
-            if "unchanged" in self._transport.capabilities:
+            compares = "unchanged" in self._transport.capabilities
+            if compares:
                 try:
                     await self._transport.act(actions, held=held)
                     return
                 except ScreenChanged:
                     if not held.own:
                         raise
-            elif arriving:
+            arriving, rest = arrival(actions)
+            if arriving and not compares:
                 await self._transport.act(arriving)
                 await asyncio.sleep(REACTION_SECONDS)
             now = await self.observe()

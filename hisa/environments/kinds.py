@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from hisa.config import EnvironmentSettings
+from hisa.config import EnvironmentSettings, Family
 from hisa.errors import OperatorError, PluginFailed, UsageError
 from hisa.machine import plugins
 from hisa.machine.probes import Probe
@@ -88,7 +88,9 @@ def find_kind(settings: EnvironmentSettings) -> tuple[EntryPoint, EnvironmentKin
     if foreign:
         name, _, value = settings.value.partition("=")
     point = plugins.find("environments", name)
-    if point is None or plugins.is_ours(point) is foreign:
+    ours = point is not None and plugins.is_ours(point)
+    misspelt = foreign and ours and (value or name in get_args(Family))
+    if point is None or misspelt or not (foreign or ours):
         raise UsageError(
             f"environment {settings.kind!r}: allowed are {', '.join(_allowed())}",
             fix="--env desktop",

@@ -1,42 +1,38 @@
-"""Planners of ``hisa.planners`` as far as models go: which one a model is asked by, its client."""
+"""Planners of ``hisa.planners`` as far as models go: which one a model is asked by."""
 
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 
-from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError
 from hisa.machine import plugins
-from hisa.models.base import ClientKind
 from hisa.models.profile import Profile
 
-__all__ = ["find_kind", "kind_name", "load_client_kind"]
+__all__ = ["find_kind", "kind_name"]
 
 
-def kind_name(settings: Settings, wanted: ModelSettings, profile: Profile) -> str:
+def kind_name(asked: str, profile: Profile) -> str:
     """The kind of planner that a model is asked as where it plans; "chat" for none of its own.
 
     Args:
-        settings: the effective settings.
-        wanted: the model's part of them.
+        asked: the setting ``planner.kind``, as far as it is about this model.
         profile: of the model.
     """
-    asked = settings.planner.kind
     if asked not in ("auto", "chat"):
-        return asked if wanted == settings.models.planner else "chat"
+        return asked
     taken = "computer" if profile.computer else "short" if profile.small else ""
     best = profile.planner or taken
     point = plugins.find("planners", best) if best and asked == "auto" else None
     return "chat" if point is None or plugins.is_left_out(point) else best
 
 
-def find_kind(settings: Settings, wanted: ModelSettings, profile: Profile) -> EntryPoint | None:
+def find_kind(asked: str, profile: Profile) -> EntryPoint | None:
     """Returns the entry point of the planner that a model is asked by; None: chat completions.
 
     Raises:
         ConfigError: the settings name one that nobody announces.
     """
-    name = kind_name(settings, wanted, profile)
+    name = kind_name(asked, profile)
     point = plugins.find("planners", name)
     if point is None and name != "chat":
         names = ", ".join(["auto", "chat", *plugins.announced_names("planners")])
@@ -44,17 +40,3 @@ def find_kind(settings: Settings, wanted: ModelSettings, profile: Profile) -> En
             f"planner.kind = {name!r}: allowed are {names}", fix="--set planner.kind=auto"
         )
     return None if name == "chat" else point
-
-
-def load_client_kind(
-    settings: Settings, wanted: ModelSettings, profile: Profile
-) -> ClientKind | None:
-    """Returns the kind of planner whose client a model may have; None: chat completions.
-
-    Raises:
-        ConfigError: as `find_kind`.
-        PluginFailed: it cannot be imported; names the package.
-    """
-    point = find_kind(settings, wanted, profile)
-    kind: ClientKind | None = plugins.load("planners", point) if point else None
-    return kind

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings, ModelsSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
@@ -15,7 +15,7 @@ from hisa.models.announced import Announced, PictureChanges, announced
 from hisa.models.base import ClientKind
 from hisa.models.budget import Budget, without_price
 from hisa.models.client import OpenAIModel
-from hisa.models.client_kinds import load_client_kind
+from hisa.models.client_kinds import find_kind
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import Price, Profile, find
 from hisa.models.reasoning import check_reasoning
@@ -55,9 +55,8 @@ class Models(dict[Role, Model]):
         await self.aclose()
 
 
-def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
+def _chosen(models: ModelsSettings, own: Collection[Role] = ()) -> dict[Role, ModelSettings]:
     """Settings by role; a planner by rules or ``own`` brings no grounder and no judge."""
-    models = settings.models
     planner = models.planner
     chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
     brought = None if "planner" in own else announced(planner.model)
@@ -70,7 +69,9 @@ def _chosen(settings: Settings, own: Collection[Role] = ()) -> dict[Role, ModelS
     return chosen
 
 
-def require_models(settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+def require_models(
+    settings: ModelsSettings, planner: PlannerSettings, environ: Mapping[str, str] | None = None
+) -> None:
     """Refuse what `open_models` would refuse, without loading a client: that takes half a second.
 
     Raises:
@@ -79,19 +80,20 @@ def require_models(settings: Settings, environ: Mapping[str, str] | None = None)
         PluginFailed: the package that has a model fails.
     """
     for role, wanted in _chosen(settings).items():
-        _fitting(settings, role, wanted)
+        _fitting(settings, planner, role, wanted)
         if announced(wanted.model) is None:
             for server in wanted.servers:
                 resolve(server, os.environ if environ is None else environ)
 
 
 def _fitting(
-    settings: Settings, role: Role, wanted: ModelSettings
+    settings: ModelsSettings, planner: PlannerSettings, role: Role, wanted: ModelSettings
 ) -> tuple[Profile, ClientKind | None]:
     """Returns a role's profile, and the kind of planner whose client its model may have.
 
     Raises:
         ConfigError: an unknown profile, or a setting that the model does not take.
+        PluginFailed: the kind cannot be imported; names the package.
     """
     if not wanted.model:
         raise ConfigError(
@@ -99,7 +101,9 @@ def _fitting(
             fix="--model NAME, or set models.planner.model",
         )
     profile = find(wanted.model, wanted.profile)
-    kind = load_client_kind(settings, wanted, profile)
+    asked = planner.kind if wanted == settings.planner or planner.kind == "auto" else "chat"
+    point = find_kind(asked, profile)
+    kind: ClientKind | None = plugins.load("planners", point) if point else None
     if kind is not None:
         profile = kind.adapted(profile)
     if _has_profile(announced(wanted.model)):
@@ -107,9 +111,9 @@ def _fitting(
     return profile, kind
 
 
-def _section(settings: Settings, role: Role) -> Role:
+def _section(settings: ModelsSettings, role: Role) -> Role:
     """The part of the settings that a role's model comes from."""
-    return role if getattr(settings.models, role) else "planner"
+    return role if getattr(settings, role) else "planner"
 
 
 def _has_profile(brought: Announced | None) -> bool:
@@ -141,7 +145,8 @@ def _client(
 
 
 def open_models(
-    settings: Settings,
+    settings: ModelsSettings,
+    planner: PlannerSettings,
     emit: Emit,
     budget: Budget,
     ledger: Ledger,
@@ -156,7 +161,8 @@ def open_models(
     are absent where that is one by rules. Roles with equal settings share one connection.
 
     Args:
-        settings: the effective settings.
+        settings: of every role.
+        planner: says by which kind of planner a model is asked.
         emit: takes `ModelCalled` and `ModelFailed`, and a `Noted` for each setting that has no
             effect.
         budget: checked before every try.
@@ -192,12 +198,16 @@ def open_models(
         )
         if changes := getattr(model, "picture_changes", None):
             models.picture_changes[role] = changes
-    _open_chosen(settings, models, context, variables)
+    _open_chosen(settings, planner, models, context, variables)
     return models
 
 
 def _open_chosen(
-    settings: Settings, models: Models, context: CallContext, environ: Mapping[str, str]
+    settings: ModelsSettings,
+    planner: PlannerSettings,
+    models: Models,
+    context: CallContext,
+    environ: Mapping[str, str],
 ) -> None:
     """Add the models that the settings name, for the roles that have none yet."""
     stacks: dict[ModelSettings, tuple[Model, Profile]] = {}
@@ -206,7 +216,7 @@ def _open_chosen(
             continue
         if wanted not in stacks:
             section = _section(settings, role)
-            profile, kind = _fitting(settings, role, wanted)
+            profile, kind = _fitting(settings, planner, role, wanted)
             profile = _at_home(profile, wanted, environ)
             client = _client(
                 wanted, profile, section=section, environ=environ, kind=kind, context=context

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from hisa.config import Settings
+from hisa.config import PatternSettings, StateSettings
 from hisa.errors import InvalidReply, LogFailed, with_fix
 from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.patterns.briefing import render_rules
@@ -53,7 +53,8 @@ class PatternMemory:
         store: where patterns are.
         embedder: the one that filled it.
         model: the state role's.
-        settings: its ``patterns``, ``state.advice_tokens`` and ``state.lesson_tokens``.
+        settings: what is stored and recalled.
+        state: its ``advice_tokens`` and ``lesson_tokens``.
         emit: takes events.
         sops: rules of all domains.
     """
@@ -64,17 +65,18 @@ class PatternMemory:
         embedder: Embedder,
         *,
         model: Model,
-        settings: Settings,
+        settings: PatternSettings,
+        state: StateSettings,
         emit: Emit,
         sops: Sequence[Sop] = (),
     ) -> None:
         self.store = store
         self.embedder = embedder
         self._model = model
-        self._patterns = settings.patterns
-        self._thresholds = thresholds_of(embedder.name, settings.patterns)
-        self._advice_tokens = settings.state.advice_tokens
-        self._lesson_tokens = settings.state.lesson_tokens
+        self._patterns = settings
+        self._thresholds = thresholds_of(embedder.name, settings)
+        self._advice_tokens = state.advice_tokens
+        self._lesson_tokens = state.lesson_tokens
         self._emit = emit
         self._sops = tuple(sops)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from hisa.config import Settings
+from hisa.config import PatternSettings, StateSettings
 from hisa.errors import ConfigError
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import render_rules
@@ -19,7 +19,7 @@ from hisa.text.prompts import data_folder
 __all__ = ["open_memory", "open_sops", "open_store"]
 
 
-def open_store(settings: Settings, embedder: Embedder | None = None) -> VectorStore:
+def open_store(settings: PatternSettings, embedder: Embedder | None = None) -> VectorStore:
     """The store of the settings; nothing is made or checked before its first operation.
 
     Args:
@@ -30,41 +30,43 @@ def open_store(settings: Settings, embedder: Embedder | None = None) -> VectorSt
         ConfigError: unknown embedder.
         StoreError: its package is missing, or the server's address is none.
     """
-    chosen = embedder or open_embedder(settings.patterns.embedder)
-    if settings.patterns.engine == "server":
+    chosen = embedder or open_embedder(settings.embedder)
+    if settings.engine == "server":
         from hisa.patterns.stores.qdrant_server import ServerStore
 
-        return ServerStore.connect(
-            settings.patterns.url, settings.patterns.collection, embedder=chosen
-        )
+        return ServerStore.connect(settings.url, settings.collection, embedder=chosen)
     from hisa.patterns.stores.edge import EdgeStore
 
-    return EdgeStore(settings.patterns.path, chosen)
+    return EdgeStore(settings.path, chosen)
 
 
-def open_sops(settings: Settings) -> tuple[Sop, ...]:
+def open_sops(settings: PatternSettings) -> tuple[Sop, ...]:
     """The rules that ship and those of ``patterns.sops``.
 
     Raises:
         ConfigError: a file is wrong, with file and line.
     """
-    own = settings.patterns.sops
+    own = settings.sops
     shipped = load_sops(data_folder("patterns_db"))
     return shipped + (load_sops(own.expanduser(), own=True) if own else ())
 
 
-def open_memory(settings: Settings, model: Model, emit: Emit) -> PatternMemory:
+def open_memory(
+    settings: PatternSettings, state: StateSettings, model: Model, emit: Emit
+) -> PatternMemory:
     """Store, embedder and rules of the settings.
 
     Raises:
         ConfigError: also where the rules that a user marked MUST have no room.
         StoreError: see `open_store`.
     """
-    embedder = open_embedder(settings.patterns.embedder)
+    embedder = open_embedder(settings.embedder)
     store = open_store(settings, embedder)
     sops = open_sops(settings)
-    _check_binding(sops, settings.state.advice_tokens)
-    return PatternMemory(store, embedder, model=model, settings=settings, emit=emit, sops=sops)
+    _check_binding(sops, state.advice_tokens)
+    return PatternMemory(
+        store, embedder, model=model, settings=settings, state=state, emit=emit, sops=sops
+    )
 
 
 def _check_binding(sops: Sequence[Sop], limit: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hisa.config import Settings
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
 from hisa.planner.judging import Judge
@@ -16,7 +16,8 @@ __all__ = ["open_scaling"]
 
 
 def open_scaling(
-    settings: Settings,
+    settings: PlannerSettings,
+    model: ModelSettings,
     planner: Planner,
     ground: Ground,
     judge: Model,
@@ -27,7 +28,8 @@ def open_scaling(
     """The planner, asked up to ``planner.samples`` times a step.
 
     Args:
-        settings: the effective settings.
+        settings: how often it is asked.
+        model: the settings of its model.
         planner: asks once.
         ground: finds candidates' targets. With constant scaling they are found once one of them is
             chosen (GTA1, section 3.1), by the agent.
@@ -38,24 +40,23 @@ def open_scaling(
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.
     """
-    chosen = settings.planner
-    told = f"planner.samples = {chosen.samples}"
+    told = f"planner.samples = {settings.samples}"
     if not isinstance(planner, GlobalPlanner):
         raise ConfigError(
             f"{told}: a planner with a computer tool is asked once a step",
             fix="--set planner.samples=1, or --set planner.kind=chat",
         )
-    if alike := _alike(settings, profile):
+    if alike := _alike(model, profile):
         raise ConfigError(f"{told}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
-    ground = _find_later if chosen.scaling == "constant" else ground
-    sampler = Sampler(planner, ground, temperature=chosen.sample_temperature, emit=emit)
+    ground = _find_later if settings.scaling == "constant" else ground
+    sampler = Sampler(planner, ground, temperature=settings.sample_temperature, emit=emit)
     return ScaledPlanner(
         planner,
         sampler,
         Judge(judge, emit=emit),
         emit=emit,
-        samples=chosen.samples,
-        scaling=chosen.scaling,
+        samples=settings.samples,
+        scaling=settings.scaling,
     )
 
 
@@ -63,9 +64,8 @@ async def _find_later(call: ToolCall, look: Observation) -> GroundedCall:
     return GroundedCall(call, call.input, call.actions)
 
 
-def _alike(settings: Settings, profile: Profile) -> tuple[str, str] | None:
+def _alike(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
     """Returns why all samples would be alike, and what mends it; None where they vary."""
-    model = settings.models.planner
     if profile.reads_elements:
         return f"{profile.name} always answers the same", "give --model"
     if model.temperature == 0 and profile.temperature:

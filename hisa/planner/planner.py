@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from hisa.config import Teaching
+from hisa.config import PlannerSettings
 from hisa.errors import InvalidReply
 from hisa.events import Planned, PlannedCall, PlanRejected
 from hisa.models.correction import with_correction
@@ -87,9 +87,8 @@ class GlobalPlanner:
             describes places, and the grounder finds them.
         programs: tells what is installed, for the first step; None: nothing is told.
         marks: add its numbered list of the screen, whose numbers a reply may give for places.
-        picture: send the screenshot; False needs ``marks``.
-        sequence: the longest sequence of calls that a reply may hold (OS-Catalyst, section 3.1).
-        teaching: how much the prompt says about sequences.
+        settings: how it is asked; the prompt's file may name each of them. Where it sees the
+            elements alone, ``marks`` is needed.
         budget: of the prompt; None: that of the default settings.
         functions: the tools of a step, where the server is to hold replies to them; None: it is
             held to a reply's form alone.
@@ -110,9 +109,7 @@ class GlobalPlanner:
         pointing: str = "",
         programs: Programs | None = None,
         marks: NumberedList | None = None,
-        picture: bool = True,
-        sequence: int = 1,
-        teaching: Teaching = "examples",
+        settings: PlannerSettings | None = None,
         budget: PromptBudget | None = None,
         functions: Functions | None = None,
         form: Form | None = None,
@@ -123,8 +120,9 @@ class GlobalPlanner:
         self._reads_elements = reads_elements
         self._max_tokens = max_tokens
         self._programs = programs
-        self._marks, self._picture = marks, picture
-        self._sequence = sequence
+        settings = settings or PlannerSettings()
+        self._marks, self._picture = marks, settings.sees != "elements"
+        self._sequence = sequence = settings.sequence
         self._functions, self._form = functions, form
         self._schema: Schema | None = REPLY_SCHEMA if sequence == 1 else sequence_schema(sequence)
         if form is not None:
@@ -135,10 +133,9 @@ class GlobalPlanner:
             tools=toolbox.describe(),
             pointing=pointing,
             marks=marks is not None,
-            picture=picture,
+            picture=self._picture,
             computer=False,
-            sequence=sequence,
-            teaching=teaching,
+            **dict(settings),
         )
         self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 

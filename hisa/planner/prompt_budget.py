@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from hisa.config import OFFERED_TOKENS, RAW_TOKENS, Settings
+from hisa.config import OFFERED_TOKENS, RAW_TOKENS, PlannerSettings, StateSettings
 from hisa.errors import ConfigError
 from hisa.events import PromptCut
 from hisa.models.tokens import estimate_tokens
@@ -114,13 +114,12 @@ class PromptRoom:
             )
 
 
-def prompt_budget(settings: Settings) -> PromptBudget:
-    """The shares that the settings ask for."""
-    state, raw = settings.state, settings.state.steps == "raw"
-    learns, sums_up = settings.patterns.enabled, state.refine == "summary"
+def prompt_budget(planner: PlannerSettings, state: StateSettings, *, learns: bool) -> PromptBudget:
+    """The shares that the settings ask for; ``learns``: whether there are rules and lessons."""
+    raw, sums_up = state.steps == "raw", state.refine == "summary"
     spare = 0 if learns else state.advice_tokens + state.lesson_tokens
     return PromptBudget(
-        settings.planner.prompt_tokens,
+        planner.prompt_tokens,
         rules=state.advice_tokens if learns else 0,
         lessons=state.lesson_tokens if learns else 0,
         summary=state.refined_tokens if sums_up else 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,15 @@ class TaskRecord(_Record):
     check: dict[str, Any] | None = None
     folder: str = ""
     results: list[str] = []
-    benchmark: str = ""
     format: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_name(cls, tree: Any) -> Any:
+        """Earlier versions had the format of some tasks in a field of its own."""
+        if isinstance(tree, Mapping) and tree.get("benchmark"):
+            return {**tree, "format": tree["benchmark"]}
+        return tree
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:

@@ -114,7 +114,8 @@ def task_of_file(path: Path, tree: Mapping[str, Any]) -> Task:
             known = _loaded(point)
             with plugins.blaming_package("tasks", point):
                 if known.reads(tree):
-                    return replace(known.read(path, tree), format=point.name)
+                    task = known.read(path, tree)
+                    return task if task.format else replace(task, format=point.name)
         except PluginFailed as error:
             failed.append(error)
     try:

@@ -76,7 +76,7 @@ class TaskFormat:
         return False
 
     def read(self, path: Path, tree: Mapping[str, Any]) -> Task:
-        """Make the task of a file that it reads.
+        """Make the task of a file that it reads; it may say of which of several formats it is.
 
         Raises:
             UsageError: what is wrong with which key.

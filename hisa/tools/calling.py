@@ -8,7 +8,6 @@ from typing import Any
 
 from hisa.actions import parse, slots
 from hisa.errors import InvalidReply
-from hisa.events import Event
 from hisa.protocols import Environment, GroundedCall, Outcome, ToolCall
 from hisa.tools.base import BaseTool
 from hisa.tools.registry import ToolRegistry
@@ -29,10 +28,6 @@ async def call_tool(tool: BaseTool, value: Input, environment: Environment) -> O
     call = grounded(tool, value)
     registry.check(call.call)
     return await registry.execute(call, await environment.observe(), environment)
-
-
-def _tell_nobody(_: Event, /) -> None:
-    """Take no note: a call from the command line is no step of a run."""
 
 
 def grounded(tool: BaseTool, value: Input) -> GroundedCall:

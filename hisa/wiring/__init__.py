@@ -15,12 +15,13 @@ from dataclasses import replace
 from functools import partial
 
 from hisa.conclusion import write_end
-from hisa.config import Settings
+from hisa.config import PlannerSettings, Settings
 from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.environments.programs import installed_programs
 from hisa.errors import ActionRefused, ConfigError, LogFailed, with_fix
 from hisa.events import Noted, RunFinished, RunStarted
 from hisa.grounder.marks import MarkGrounder, Marks
+from hisa.grounder.pointing import written_as
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
@@ -30,6 +31,7 @@ from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.patterns.open_memory import open_memory
+from hisa.planner.prompt_budget import prompt_budget
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -42,12 +44,12 @@ from hisa.protocols import (
 )
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results
-from hisa.screen.geometry import Size
 from hisa.state.base import Memory
 from hisa.state.guards import HeldActs
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
+from hisa.tools.person import Person
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts, Listener, RunParts
 from hisa.wiring.border import scrubber_of, with_border
@@ -61,22 +63,16 @@ from hisa.wiring.planner_kind import (
     find_leading,
 )
 from hisa.wiring.prompt_parts import open_prompts, write_prompts
-from hisa.wiring.tool_parts import open_registry, open_served_tools
+from hisa.wiring.tool_parts import allowed_tools, open_served_tools
 
 __all__ = [
     "Listener",
     "RunParts",
     "build_grounder",
     "grounder_kind",
-    "image_limit",
     "note_writer",
     "open_loop",
 ]
-
-
-def image_limit(settings: Settings) -> Size:
-    """The largest picture that models see."""
-    return Size(settings.run.image_width, settings.run.image_height)
 
 
 def note_writer(emit: Emit) -> Callable[[str], None]:
@@ -139,7 +135,7 @@ class _Opening:
         self._emit = log.emit
         log.listen(*parts.listeners)
         self._resumed = bool(parts.events)
-        self._leading = None if self._resumed else find_leading(settings)
+        self._leading = None if self._resumed else find_leading(settings.planner)
 
     async def loop(self) -> Loop:
         """The loop with its parts."""
@@ -149,7 +145,7 @@ class _Opening:
         announced = open_hooks(hooking)
         hooks = [*self._parts.hooks, *announced]
         models = await self._models(CallContext(secrets=scrubber_of(hooks)))
-        served = await self._stack.enter_async_context(open_served_tools(settings, emit))
+        served = await self._stack.enter_async_context(open_served_tools(settings.tools, emit))
         machine = await self._machine()
         hooks = applied_hooks(hooks, settings, machine)
         environment = with_border(machine, hooks)
@@ -163,12 +159,10 @@ class _Opening:
         )
         write_prompts(prompts, log, emit)
         own = state if isinstance(state, HierarchicalState) else None
-        registry = open_registry(
-            settings,
-            emit,
+        registry = ToolRegistry(
+            allowed_tools(settings.tools, (*self._parts.tools, *served)),
             capabilities=environment.capabilities,
-            inquire=hooking.inquire,
-            more=(*self._parts.tools, *served),
+            person=Person(hooking.inquire, emit=emit) if hooking.inquire else None,
             withdrawn=own.withdrawn if own else lambda: None,
         )
         planner, grounder, deciding = self._deciders(
@@ -230,10 +224,9 @@ class _Opening:
             used_seconds=log.manifest.totals.seconds,
         )
         ledger = Ledger.from_events(self._parts.calls)
+        models, planner, own = settings.models, settings.planner, self._parts.models
         return await self._stack.enter_async_context(
-            open_models(
-                settings, self._emit, budget, ledger, own=self._parts.models, context=context
-            )
+            open_models(models, planner, self._emit, budget, ledger, own=own, context=context)
         )
 
     async def _machine(self) -> Environment:
@@ -244,7 +237,7 @@ class _Opening:
             from hisa.environments.open_environment import open_environment
 
             settings, note = self._settings, note_writer(self._emit)
-            opened = open_environment(settings.environment, image_limit(settings), note)
+            opened = open_environment(settings.environment, settings.run.image_limit, note)
             machine = await self._stack.enter_async_context(opened)
         if isinstance(machine, Detachable):
             self._log.amend(desktop=machine.belongs_to(self._log.id))
@@ -267,7 +260,7 @@ class _Opening:
     def _memory(self, model: Model) -> Memory | None:
         if not self._settings.patterns.enabled:
             return None
-        memory = open_memory(self._settings, model, self._emit)
+        memory = open_memory(self._settings.patterns, self._settings.state, model, self._emit)
         self._stack.callback(memory.close)
         return memory
 
@@ -286,7 +279,8 @@ class _Opening:
         memo = GroundingMemo(emit) if settings.planner.samples > 1 and own is None else None
         finding = memo.emit if memo is not None else emit
         grounder = self._parts.grounder or open_grounder(
-            settings,
+            settings.grounder,
+            settings.models,
             models,
             reader,
             finding,
@@ -295,12 +289,13 @@ class _Opening:
             points=kind.points,
             events=self._parts.events,
         )
-        marks = _marks(settings, environment, known, kind) if own is None else None
+        marks = _marks(settings.planner, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
         programs = partial(installed_programs, environment, note_writer(emit))
         parts = PlannerParts(
-            settings,
+            settings.planner,
+            settings.models.planner,
             models["planner"],
             known,
             registry,
@@ -308,28 +303,35 @@ class _Opening:
             marks=marks,
             programs=None if _fills_screen(self._task) else programs,
             confirm=_confirming(ask, emit),
+            budget=prompt_budget(
+                settings.planner, settings.state, learns=settings.patterns.enabled
+            ),
+            pointing=written_as(known.coordinates) if settings.grounder.kind == "planner" else "",
             ask=ask,
             environment=environment,
         )
         planner = kind.open(parts) if own is None else own
         if memo is not None:
-            planner = open_sampling(settings, planner, grounder, models, memo, profile=known)
+            model = settings.models.planner
+            planner = open_sampling(
+                settings.planner, model, planner, grounder, models, memo, profile=known
+            )
         if self._leading is not None:
             planner = self._leading.lead(parts, planner, settings.planner.leads)
         return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
 
 
 def _marks(
-    settings: Settings, environment: Environment, planner: Profile, kind: PlannerKind
+    settings: PlannerSettings, environment: Environment, planner: Profile, kind: PlannerKind
 ) -> Marks | None:
     """The numbered list for a planner that gets one.
 
     Raises:
         ConfigError: there is nothing to list, or nobody who reads it.
     """
-    if settings.planner.sees == "picture":
+    if settings.sees == "picture":
         return None
-    told = f"planner.sees = {settings.planner.sees!r}"
+    told = f"planner.sees = {settings.sees!r}"
     if planner.reads_elements:
         raise ConfigError(
             f"{told}: {planner.name} reads the elements in a form of its own",

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 
-from hisa.config import GrounderKind, ModelSettings, Settings
+from hisa.config import GrounderKind, GrounderSettings, ModelSettings, ModelsSettings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.grounder.base import SelfTest
@@ -26,7 +26,8 @@ __all__ = ["build_grounder", "grounder_kind", "open_grounder"]
 
 
 def build_grounder(
-    settings: Settings,
+    settings: GrounderSettings,
+    chosen: ModelsSettings,
     models: Mapping[Role, Model],
     emit: Emit,
     *,
@@ -39,7 +40,8 @@ def build_grounder(
     """The grounder that the settings ask for.
 
     Args:
-        settings: the effective settings.
+        settings: of the grounder.
+        chosen: settings of every role's model.
         models: by role; ``grounder`` is used where the settings want eyes, ``planner`` in its place
             where they leave that open.
         emit: gets the grounder's events.
@@ -52,8 +54,8 @@ def build_grounder(
     Raises:
         ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
     """
-    kind, model = grounder_kind(settings, seer), models.get("grounder")
-    if model is None and (kind == "choice" or settings.grounder.kind == "auto"):
+    kind, model = grounder_kind(settings, chosen, seer), models.get("grounder")
+    if model is None and (kind == "choice" or settings.kind == "auto"):
         model = models.get("planner")
     if kind in ("cascade", "choice", "vision") and model is None:
         raise ConfigError(
@@ -66,19 +68,19 @@ def build_grounder(
             f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
             fix="--set grounder.kind=auto, or give --model",
         )
-    least = settings.grounder.min_score
+    least = settings.min_score
     if model is None or kind not in ("cascade", "choice", "vision"):
         return ElementsGrounder(emit=emit, min_score=least, read=read, reader=reader)
     from hisa.grounder.choice import ChoiceGrounder, Picker  # not every run has one that picks
 
-    wanted = settings.models.grounder or settings.models.planner
+    wanted = chosen.grounder or chosen.planner
     if kind == "choice":
-        trust = _pick_trust(settings, model, seer, emit, events)
+        trust = _pick_trust(settings, chosen, model, seer, emit, events)
         return ChoiceGrounder(
             model, emit=emit, min_score=least, read=read, trust=trust, reader=reader
         )
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
-    form = open_format(settings.grounder.format, *known)
+    form = open_format(settings.format, *known)
     if kind == "vision":
         return VisionGrounder(model, form, emit=emit)
     from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
@@ -86,7 +88,7 @@ def build_grounder(
     last, test = None, _self_test()
     trust = Trust(None)
     if picker is not None and not (picker.reads_elements or picker.grounding):
-        trust = _pick_trust(settings, models["planner"], picker, emit, events)
+        trust = _pick_trust(settings, chosen, models["planner"], picker, emit, events)
         last = Picker(models["planner"], emit=emit, trust=trust)
     key = key_of(model.name, wanted, seer)
     right = test.points_right(key, emit, events) if test else POINTS_RIGHT
@@ -107,30 +109,28 @@ def build_grounder(
 
 
 def _pick_trust(
-    settings: Settings, model: Model, known: Profile | None, emit: Emit, events: Sequence[Event]
+    settings: GrounderSettings,
+    chosen: ModelsSettings,
+    model: Model,
+    known: Profile | None,
+    emit: Emit,
+    events: Sequence[Event],
 ) -> Trust:
     """The trust in a model's picks, as its profile says, else as the self-test found."""
     if known is None or known.picks is not None:
         return Trust(known.picks if known else PICKS_RIGHT)
-    section, wanted = _picking(settings)
+    section: Role = "grounder" if settings.kind == "choice" and chosen.grounder else "planner"
+    wanted = getattr(chosen, section)
     if test := _self_test():
-        command = _measuring_command(settings, section, wanted)
+        command = _measuring_command(settings.kind, section, wanted)
         return test.picks(key_of(model.name, wanted, known), emit, events, command=command)
     emit(Noted(where="grounder", text=f"{model.name} is not asked to pick: nothing measures it"))
     return Trust(None, "nothing measures how well it picks")
 
 
-def _picking(settings: Settings) -> tuple[Role, ModelSettings]:
-    """The section of the model that picks, and what it says."""
-    grounder, planner = settings.models.grounder, settings.models.planner
-    if grounder is not None and settings.grounder.kind == "choice":
-        return "grounder", grounder
-    return "planner", planner
-
-
-def _measuring_command(settings: Settings, section: Role, wanted: ModelSettings) -> str:
+def _measuring_command(kind: GrounderKind, section: Role, wanted: ModelSettings) -> str:
     """The command that measures this model as it was chosen here, wherever that was set."""
-    address, kind = wanted.base_url, settings.grounder.kind
+    address = wanted.base_url
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
         f"models.{section}.model": wanted.model,
@@ -148,22 +148,26 @@ def _self_test() -> SelfTest | None:
     return next((part for _, part in reversed(announced()) if isinstance(part, SelfTest)), None)
 
 
-def grounder_kind(settings: Settings, seer: Profile | None) -> GrounderKind:
+def grounder_kind(
+    settings: GrounderSettings, chosen: ModelsSettings, seer: Profile | None
+) -> GrounderKind:
     """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
 
     Args:
-        settings: the effective settings.
+        settings: of the grounder.
+        chosen: settings of every role's model.
         seer: the profile of the model ``grounder``, the planner's where it has none of its own.
     """
-    if settings.grounder.kind != "auto":
-        return settings.grounder.kind
-    if settings.models.grounder is not None or (seer is not None and seer.grounding):
+    if settings.kind != "auto":
+        return settings.kind
+    if chosen.grounder is not None or (seer is not None and seer.grounding):
         return "cascade"
     return "elements" if seer is None or seer.reads_elements else "choice"
 
 
 def open_grounder(
-    settings: Settings,
+    settings: GrounderSettings,
+    chosen: ModelsSettings,
     models: Mapping[Role, Model],
     reader: ElementsReader,
     emit: Emit,
@@ -178,13 +182,13 @@ def open_grounder(
     Raises:
         ConfigError: as `build_grounder`.
     """
-    picker = planner if settings.models.grounder is not None else None
+    picker = planner if chosen.grounder is not None else None
     finder = build_grounder(
-        settings, models, emit, seer=seer, picker=picker, events=events, reader=reader
+        settings, chosen, models, emit, seer=seer, picker=picker, events=events, reader=reader
     )
-    if settings.grounder.kind != "planner" and not points:
+    if settings.kind != "planner" and not points:
         return finder
-    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.grounder.min_score)
+    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.min_score)
     return PointingGrounder(
         "" if points else planner.coordinates, finder, checker, reader, emit=emit
     )

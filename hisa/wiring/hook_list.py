@@ -115,6 +115,8 @@ def open_hooks(parts: HookParts) -> list[Hook]:
     for name in sorted(name for name, point in first.items() if not plugins.is_left_out(point)):
         try:
             hook = plugins.make("hooks", name, parts)
+            if not isinstance(hook, Hook | None):
+                raise PluginFailed(f"hook {name!r}: {hook!r:.80} is no hisa.hooks.Hook")
         except PluginFailed as error:
             errors[name] = error
             continue

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hisa.actions import Click, Slot, fill, points, slots, to_source
-from hisa.config import Settings
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
 from hisa.grounder.common import place_found
@@ -199,7 +199,8 @@ class GroundingMemo(Hook):
 
 
 def open_sampling(
-    settings: Settings,
+    settings: PlannerSettings,
+    model: ModelSettings,
     planner: Planner,
     grounder: Grounder,
     models: Mapping[Role, Model],
@@ -216,5 +217,6 @@ def open_sampling(
 
     judge = models.get("judge", models["planner"])
     ground = partial(ground_calls, grounder=MemoGrounder(grounder))
-    memo.planner = open_scaling(settings, planner, ground, judge, emit=memo.emit, profile=profile)
+    emit = memo.emit
+    memo.planner = open_scaling(settings, model, planner, ground, judge, emit=emit, profile=profile)
     return memo.planner

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings, Settings
 from hisa.environments.confirm import Ask
 from hisa.errors import ConfigError
 from hisa.grounder.marks import Marks
-from hisa.grounder.pointing import written_as
 from hisa.machine import plugins
 from hisa.models.client_kinds import find_kind
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile
 from hisa.planner.base import Form
 from hisa.planner.planner import GlobalPlanner, Programs
-from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.prompt_budget import PromptBudget
 from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
 
@@ -27,7 +26,9 @@ __all__ = ["PlannerKind", "PlannerParts", "choose_planner", "find_leading"]
 class PlannerParts:
     """What a planner of a run is made of."""
 
-    settings: Settings
+    settings: PlannerSettings
+    """How it is asked; a kind hands them on whole, so that a new one reaches every kind."""
+    model_settings: ModelSettings
     model: Model
     profile: Profile
     tools: ToolRegistry
@@ -39,6 +40,10 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+    budget: PromptBudget | None = None
+    """Of its prompt; None: that of the default settings."""
+    pointing: str = ""
+    """How it is to write coordinates of its own; empty: it describes places."""
     ask: Ask | None = None
     """Asks a person before an act; None: there is nobody to ask."""
     environment: Environment | None = None
@@ -47,7 +52,7 @@ class PlannerParts:
     @property
     def constrained(self) -> bool:
         """Whether the server is to hold replies to the tools of the step."""
-        asked = self.settings.models.planner.constrain
+        asked = self.model_settings.constrain
         return self.profile.constrains if asked is None else asked
 
 
@@ -60,14 +65,16 @@ class PlannerKind:
 
     points = False
     """Whether its calls hold pixels of the picture, which are checked and not searched for."""
+    grounder: GrounderKind | None = None
+    """The kind of grounder that it goes with; None: that of the settings."""
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings | None:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings | None:
         """The settings as this kind obeys them, above all what the planner sees.
 
         Args:
-            settings: the effective ones.
+            settings: the effective ones of the planner.
             profile: of the planner's model.
             lists: whether a numbered list of the screen can be made and read.
             asked: whether the settings name this kind, and not the profile.
@@ -78,7 +85,7 @@ class PlannerKind:
             ConfigError: it does not fit.
         """
         if lists and not profile.sees_pictures:
-            return with_sight(settings, "elements")
+            return settings.model_copy(update={"sees": "elements"})
         return settings
 
     def adapted(self, profile: Profile) -> Profile:
@@ -123,30 +130,20 @@ class PlannerKind:
             parts: of the run.
             form: of prompt and reply; None: HiSA's own, for capable models.
         """
-        settings, profile, tools = parts.settings, parts.profile, parts.tools
-        pointing = settings.grounder.kind == "planner"
         return GlobalPlanner(
             parts.model,
-            tools,
+            parts.tools,
             emit=parts.emit,
-            reads_elements=profile.reads_elements,
-            max_tokens=settings.models.planner.max_tokens,
+            settings=parts.settings,
+            reads_elements=parts.profile.reads_elements,
+            max_tokens=parts.model_settings.max_tokens,
             marks=parts.marks,
-            pointing=written_as(profile.coordinates) if pointing else "",
+            pointing=parts.pointing,
             programs=parts.programs,
-            picture=settings.planner.sees != "elements",
-            sequence=settings.planner.sequence,
-            teaching=settings.planner.teaching,
-            budget=prompt_budget(settings),
+            budget=parts.budget,
             form=form,
-            functions=tools.functions if parts.constrained else None,
+            functions=parts.tools.functions if parts.constrained else None,
         )
-
-
-def with_sight(settings: Settings, sees: str) -> Settings:
-    """The settings with another view of the screen for the planner."""
-    changed = settings.planner.model_copy(update={"sees": sees})
-    return settings.model_copy(update={"planner": changed})
 
 
 def choose_planner(
@@ -164,25 +161,26 @@ def choose_planner(
         PluginFailed: the package that has it fails.
     """
     lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"
-    point = find_kind(settings, settings.models.planner, profile)
+    point, planner, settled = find_kind(settings.planner.kind, profile), settings.planner, None
     if point is not None:
         kind: PlannerKind = plugins.load("planners", point)
         with plugins.blaming_package("planners", point):
-            asked = settings.planner.kind == point.name
-            settled = kind.settled(settings, profile, lists=lists, asked=asked)
-        if settled is not None:
-            return kind, settled
-    kind = PlannerKind()
-    return kind, kind.settled(settings, profile, lists=lists, asked=True) or settings
+            settled = kind.settled(planner, profile, lists=lists, asked=planner.kind == point.name)
+    if settled is None:
+        kind = PlannerKind()
+        settled = kind.settled(planner, profile, lists=lists, asked=True) or planner
+    grounder = {"kind": kind.grounder or settings.grounder.kind}
+    changed = settings.grounder.model_copy(update=grounder)
+    return kind, settings.model_copy(update={"planner": settled, "grounder": changed})
 
 
-def find_leading(settings: Settings) -> PlannerKind | None:
+def find_leading(settings: PlannerSettings) -> PlannerKind | None:
     """Returns the kind that `planner.leads` names; None where it names none.
 
     Raises:
         ConfigError: nobody announces it.
     """
-    text = settings.planner.leads
+    text = settings.leads
     if not text:
         return None
     name = text.partition(":")[0]

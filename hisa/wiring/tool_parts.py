@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
-from hisa.config import Settings
+from hisa.config import ToolSettings
 from hisa.errors import ConfigError
 from hisa.events import Noted
 from hisa.machine import plugins
-from hisa.protocols import Emit, ToolCall
+from hisa.protocols import Emit
 from hisa.tools.base import BaseTool
-from hisa.tools.person import Inquire, Person
-from hisa.tools.registry import ToolRegistry, discover
+from hisa.tools.registry import discover
 
-__all__ = ["allowed_tools", "open_registry", "open_served_tools"]
+__all__ = ["allowed_tools", "open_served_tools"]
 
 
-def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
+def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
     """Returns the built-ins, and of the others those that ``tools.allow`` names.
 
     Args:
-        settings: the effective settings.
+        settings: which are allowed.
         more: tools of this run alone, such as those of servers.
     """
     listed = (*discover()[0], *more)
-    patterns = settings.tools.allow
+    patterns = settings.allow
     return [
         tool
         for tool in listed
@@ -35,7 +34,9 @@ def allowed_tools(settings: Settings, more: Iterable[BaseTool] = ()) -> list[Bas
 
 
 @asynccontextmanager
-async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Sequence[BaseTool]]:
+async def open_served_tools(
+    settings: ToolSettings, emit: Emit
+) -> AsyncIterator[Sequence[BaseTool]]:
     """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
@@ -43,8 +44,8 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
         ConfigError: a server cannot be reached, or no package opens servers.
         PluginFailed: the package that does fails.
     """
-    servers = settings.tools.mcp
-    if not servers or not settings.tools.allow:
+    servers = settings.mcp
+    if not servers or not settings.allow:
         yield ()
         return
     point = plugins.find("tools", "mcp")
@@ -64,30 +65,3 @@ async def open_served_tools(settings: Settings, emit: Emit) -> AsyncIterator[Seq
         open_tools = announced.load()
     async with open_tools(servers, note, reserved=reserved) as tools:
         yield tools
-
-
-def open_registry(
-    settings: Settings,
-    emit: Emit,
-    *,
-    capabilities: Iterable[str],
-    inquire: Inquire | None = None,
-    more: Iterable[BaseTool] = (),
-    withdrawn: Callable[[], ToolCall | None] = lambda: None,
-) -> ToolRegistry:
-    """The tools of one run.
-
-    Args:
-        settings: the effective settings.
-        emit: gets the tools' events.
-        capabilities: of the run's environment.
-        inquire: asks a person; None: nobody can be asked.
-        more: tools of this run alone.
-        withdrawn: tells the call that is not offered for this step.
-    """
-    return ToolRegistry(
-        allowed_tools(settings, more),
-        capabilities=capabilities,
-        person=Person(inquire, emit=emit) if inquire else None,
-        withdrawn=withdrawn,
-    )

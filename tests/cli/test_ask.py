@@ -120,7 +120,7 @@ def test_a_safety_check_is_asked_for_itself() -> None:
 
 def test_nobody_is_at_a_standard_input_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("o\n"))
-    assert person(load(environ={})) is None
+    assert person(load(environ={}).run) is None
 
 
 def at_a_terminal(

@@ -182,6 +182,6 @@ def test_doctor_lists_every_part_that_can_be_installed(hisa: Command) -> None:
 )
 def test_doctor_says_which_grounder_finds_places(assignment: str, said: str) -> None:
     settings = load(None, [assignment], environ={})
-    found = places(settings)
+    found = places(settings.grounder, settings.models)
     assert found.detail.startswith(said)
     assert found.ok == ("nothing" not in said)

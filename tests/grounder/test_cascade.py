@@ -69,10 +69,14 @@ async def through(
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
+    opened = open_models(
+        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+    )
     async with opened as models:
         profile = models.profiles["grounder"]
-        grounder = build_grounder(settings, models, events.append, seer=profile, read=read)
+        grounder = build_grounder(
+            settings.grounder, settings.models, models, events.append, seer=profile, read=read
+        )
         assert isinstance(grounder, CascadeGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -181,11 +185,19 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
             "planner": {"model": "qwen-72b", "base_url": words.url, **own},
         }
         settings = Settings.model_validate({"models": models})
-        opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
+        opened = open_models(
+            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+        )
         async with opened as by_role:
             seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
             grounder = build_grounder(
-                settings, by_role, events.append, seer=seer, picker=picker, read=nothing_to_read
+                settings.grounder,
+                settings.models,
+                by_role,
+                events.append,
+                seer=seer,
+                picker=picker,
+                read=nothing_to_read,
             )
             asked = grounder.resolve(call("the Save button"), look())
             if found is None:
@@ -382,7 +394,7 @@ def test_the_default_is_what_the_model_can_do(
 ) -> None:
     own = {"grounder": {"model": grounder}} if grounder else {}
     settings = Settings.model_validate({"models": {"planner": {"model": planner}, **own}})
-    assert grounder_kind(settings, find(grounder or planner)) == kind
+    assert grounder_kind(settings.grounder, settings.models, find(grounder or planner)) == kind
 
 
 def test_a_whole_run_asks_the_model_only_where_the_elements_are_not_sure(tmp_path: Path) -> None:

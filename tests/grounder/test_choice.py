@@ -51,11 +51,18 @@ async def through(
     """The answer of the grounder that the settings open for a planner that does not point."""
     model = {"model": "qwen-72b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
     settings = Settings.model_validate({"models": {"planner": model}})
-    opened = open_models(settings, events.append, Budget(), Ledger(), environ={})
+    opened = open_models(
+        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+    )
     async with opened as models:
         profile = models.profiles["grounder"]
         grounder = build_grounder(
-            settings, models, events.append, seer=profile, read=nothing_to_read
+            settings.grounder,
+            settings.models,
+            models,
+            events.append,
+            seer=profile,
+            read=nothing_to_read,
         )
         assert isinstance(grounder, ChoiceGrounder)
         return await grounder.resolve(call(description), seen)

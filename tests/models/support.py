@@ -120,7 +120,8 @@ async def models_of_a_run(
     """The models as `hisa.wiring` gives them to the parts of a run that stands at step 7."""
 
     opened = open_models(
-        settings,
+        settings.models,
+        settings.planner,
         events,
         budget,
         Ledger(),

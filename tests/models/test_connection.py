@@ -120,7 +120,7 @@ async def test_a_server_on_this_machine_ignores_proxies(
     with FakeServer(then=lambda _: "fine") as server:
         assert await answer(server.url) == "fine"
         tree = {"models": {"planner": {"model": "fake", "base_url": server.url}}}
-        findings = list(model_findings(Settings.model_validate(tree)))
+        findings = list(model_findings(Settings.model_validate(tree).models))
     assert all(finding.ok for finding in findings if finding.name == "planner"), findings
 
 

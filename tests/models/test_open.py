@@ -34,7 +34,8 @@ def _open(
     waits: Waits | None = None,
 ) -> Models:
     return open_models(
-        settings,
+        settings.models,
+        settings.planner,
         events or Events(),
         budget or Budget(),
         ledger or Ledger(),
@@ -94,7 +95,9 @@ async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counte
         grounder={"model": "gta1-7b", "base_url": "http://127.0.0.1:1/v1"},
     )
     own: dict[Role, Model] = {"planner": FunctionModel(lambda request: request.role)}
-    opened = open_models(settings, events, Budget(), ledger, own=own, environ={})
+    opened = open_models(
+        settings.models, settings.planner, events, Budget(), ledger, own=own, environ={}
+    )
     async with opened as models:
         assert {role: model.name for role, model in models.items()} == {
             "planner": "function",
@@ -108,7 +111,9 @@ async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counte
 
 async def test_an_own_model_is_kept_to_the_budget() -> None:
     own: dict[Role, Model] = {"planner": FunctionModel(lambda _: "never asked")}
-    async with open_models(Settings(), Events(), Budget(tokens=1), Ledger(), own=own) as models:
+    async with open_models(
+        Settings().models, Settings().planner, Events(), Budget(tokens=1), Ledger(), own=own
+    ) as models:
         with pytest.raises(BudgetExceeded):
             await models["planner"].complete(ask())
 
@@ -193,9 +198,11 @@ def test_what_cannot_work_is_said_at_once(planner: dict[str, Any], message: str)
 
 
 def test_a_public_server_without_a_key() -> None:
+    settings = _settings(planner={"model": "gpt-5"})
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
         open_models(
-            _settings(planner={"model": "gpt-5"}),
+            settings.models,
+            settings.planner,
             Events(),
             Budget(),
             Ledger(),

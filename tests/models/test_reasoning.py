@@ -209,18 +209,18 @@ def _settings(**planner: object) -> Settings:
 def test_a_run_is_refused_before_anything_is_opened() -> None:
     wrong = _settings(model="gpt-4.1", base_url="http://127.0.0.1:9/v1", effort="low")
     with pytest.raises(ConfigError, match=r"models\.planner\.effort = 'low': 'gpt-4\.1'"):
-        require_models(wrong, {})
+        require_models(wrong.models, wrong.planner, {})
     with pytest.raises(ConfigError, match="neither"):
-        open_models(wrong, Events(), Budget(), Ledger(), environ={})
+        open_models(wrong.models, wrong.planner, Events(), Budget(), Ledger(), environ={})
 
 
 def test_the_responses_api_takes_no_number_of_thinking_tokens() -> None:
     tree = _settings(model="qwen3-8b", base_url="http://127.0.0.1:9/v1", thinking_tokens=5)
-    require_models(tree, {})
+    require_models(tree.models, tree.planner, {})
     kind = {"kind": "computer"}
     over = Settings.model_validate({**tree.model_dump(), "planner": kind})
     with pytest.raises(ConfigError, match=r"models\.planner\.thinking_tokens = 5"):
-        require_models(over, {})
+        require_models(over.models, over.planner, {})
 
 
 def _answer(request: Received) -> str:

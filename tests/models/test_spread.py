@@ -33,7 +33,9 @@ def _settings(*addresses: str, **more: Any) -> Settings:
 
 def _open(settings: Settings, events: Events, waits: Waits | None = None) -> Models:
     context = CallContext(sleep=waits or Waits())
-    return open_models(settings, events, Budget(), Ledger(), environ={}, context=context)
+    return open_models(
+        settings.models, settings.planner, events, Budget(), Ledger(), environ={}, context=context
+    )
 
 
 def _dead() -> str:

@@ -60,7 +60,8 @@ class Room:
             self.store,
             chosen,
             model=model,
-            settings=settings or Settings(),
+            settings=(settings or Settings()).patterns,
+            state=(settings or Settings()).state,
             emit=self.events.append,
             sops=sops,
         )
@@ -401,7 +402,7 @@ async def test_the_next_task_of_a_family_finds_the_lesson_whatever_the_model_cal
     said = family["condition"] if condition == "as the family says" else condition
     model = FunctionModel(lambda request: answering(request, said, family["lesson"]))
     settings = load(overrides={"patterns": {"path": tmp_path}}, environ={})
-    memory = open_memory(settings, model, lambda event: None)
+    memory = open_memory(settings.patterns, settings.state, model, lambda event: None)
     first = Task("a", family["first"], domain="text_editor")
     (learned,) = await memory.induct(first, "run-1", lines=LINES)
     again = await memory.recall(first)
@@ -419,7 +420,7 @@ async def test_a_condition_holds_the_skill_and_not_the_rest_of_the_first_task(
     lesson = "Press Ctrl+S, type the whole path and press Enter to save the file."
     model = FunctionModel(lambda request: answering(request, condition, lesson))
     settings = load(overrides={"patterns": {"path": tmp_path}}, environ={})
-    memory = open_memory(settings, model, lambda event: None)
+    memory = open_memory(settings.patterns, settings.state, model, lambda event: None)
     task = Task(
         "a",
         "Open the text editor. Write a poem on the migration of arctic terns. Save the file as "

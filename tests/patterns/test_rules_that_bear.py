@@ -51,9 +51,10 @@ def memory(tmp_path: Path, said: list[Event], *, own: Path | None = None) -> Pat
         store,
         embedder,
         model=FunctionModel(lambda request: told),
-        settings=settings,
+        settings=settings.patterns,
+        state=settings.state,
         emit=said.append,
-        sops=open_sops(settings),
+        sops=open_sops(settings.patterns),
     )
 
 
@@ -191,6 +192,11 @@ def test_binding_rules_that_have_no_room_are_refused_with_the_setting_that_helps
     (tmp_path / "browser.md").write_text("\n".join(rules))
     settings = load(overrides={"patterns": {"sops": tmp_path, "path": tmp_path / "p"}}, environ={})
     with pytest.raises(ConfigError, match="marked MUST take") as caught:
-        open_memory(settings, FunctionModel(lambda request: "x"), lambda event: event)
+        open_memory(
+            settings.patterns,
+            settings.state,
+            FunctionModel(lambda request: "x"),
+            lambda event: event,
+        )
     lifted = caught.value.fix.removeprefix("--set state.advice_tokens=")
     assert int(lifted) > 400

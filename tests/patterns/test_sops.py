@@ -148,14 +148,14 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
 def test_a_folder_of_ones_own_is_added(tmp_path: Path) -> None:
     (tmp_path / "calc.md").write_text("- House rule.\n")
     own = load(overrides={"patterns": {"sops": tmp_path}}, environ={})
-    rules = rules_for(open_sops(own), "calc")
+    rules = rules_for(open_sops(own.patterns), "calc")
     assert "House rule." in rules
     assert len(rules) > 5
     gone = load(overrides={"patterns": {"sops": tmp_path / "gone"}}, environ={})
     with pytest.raises(ConfigError) as caught:
-        open_sops(gone)
+        open_sops(gone.patterns)
     missing = tmp_path / "gone"
     assert str(caught.value) == f"patterns.sops = {str(missing)!r}: no such folder"
     assert caught.value.fix == f"mkdir -p {missing}"
-    (house,) = [sop for sop in open_sops(own) if sop.own]
+    (house,) = [sop for sop in open_sops(own.patterns) if sop.own]
     assert house.rules == ("House rule.",)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hisa.config import Settings, Teaching
+from hisa.config import PlannerSettings, Settings, Teaching
 from hisa.grounder.marks import Marks
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.computer_use.computer import ComputerPlanner
@@ -15,7 +15,8 @@ from hisa.protocols import ModelRequest, StateView, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from hisa.testing.scripted import FunctionModel
-from hisa.wiring.tool_parts import open_registry
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.tool_parts import allowed_tools
 from tests.planner.test_planner import GOOD, observation
 
 TASK = Task(
@@ -79,9 +80,7 @@ def sheet() -> Observation:
 async def request_of(form: str) -> ModelRequest:
     """The planner's request for a step in the middle of a run, with all that a state can hold."""
     settings = Settings()
-    tools = open_registry(
-        settings, lambda event: None, capabilities=("elements", "execute"), inquire=None
-    )
+    tools = ToolRegistry(allowed_tools(settings.tools), capabilities=("elements", "execute"))
     model = FunctionModel(lambda request: MESSAGE if request.tools else GOOD)
     if form == "computer":
         computer = ComputerPlanner(
@@ -103,9 +102,11 @@ async def request_of(form: str) -> ModelRequest:
         reads_elements=form == "words",
         pointing="as pixels of the screenshot" if form == "pointing" else "",
         marks=marks,
-        picture=form != "elements",
-        sequence=5 if form.startswith("sequence") else 1,
-        teaching=teaching.get(form, "examples"),
+        settings=PlannerSettings(
+            sees="elements" if form == "elements" else "picture",
+            sequence=5 if form.startswith("sequence") else 1,
+            teaching=teaching.get(form, "examples"),
+        ),
     )
     return await ask.question(TASK, sheet(), VIEW)
 

@@ -31,11 +31,16 @@ LONG = "Copy this: " + " ".join(str(n * 7919 % 99991) for n in range(460))
 TASK_OF_ONE_LINE = Task("t", "Sort the rows by price and save the file.")
 
 
+def _budget_of(settings: Settings) -> PromptBudget:
+    learns = settings.patterns.enabled
+    return prompt_budget(settings.planner, settings.state, learns=learns)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("every", [1, 3, 5, 7, 9])
 def test_the_parts_sum_to_the_limit(every: int, form: str) -> None:
     tree = {"state": {"refine_every": every}, "planner": FORMS[form]}
-    budget = prompt_budget(Settings.model_validate(tree))
+    budget = _budget_of(Settings.model_validate(tree))
     system = _system(form)
     limit = sum(budget.parts(system).values())
     events: list[Event] = []
@@ -164,7 +169,7 @@ async def test_only_what_cannot_hold_prompt_task_and_a_step_is_refused(
     with pytest.raises(ConfigError) as caught:
         await run
     lifted = load(assignments=[caught.value.fix.removeprefix("--set ")], environ={})
-    room = PromptRoom(prompt_budget(lifted), _system("picture"), lambda event: None)
+    room = PromptRoom(_budget_of(lifted), _system("picture"), lambda event: None)
     assert room.for_task(Task("t", instruction)) > 0
 
 
@@ -238,4 +243,4 @@ async def test_a_cut_is_an_event_and_stands_in_the_report(tmp_path: Path) -> Non
 
 
 def test_the_default_budget_is_that_of_the_default_settings() -> None:
-    assert prompt_budget(Settings()) == PromptBudget()
+    assert _budget_of(Settings()) == PromptBudget()

@@ -198,8 +198,10 @@ async def test_constant_grounds_only_what_is_chosen(scaling: Scaling, sought: li
     tools = [Tool(f) for f in (gui_action, bash_execution, wait, termination)]
     emit = bench.events.append
     tree = {"samples": 4, "scaling": scaling}
+    settings = Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}})
     planner = open_scaling(
-        Settings.model_validate({"planner": tree, "models": {"planner": {"model": "m"}}}),
+        settings.planner,
+        settings.models.planner,
         GlobalPlanner(bench.model, ToolRegistry(tools), emit=emit),
         bench.grounder.resolve,
         bench.judge,
@@ -525,7 +527,10 @@ def test_samples_that_would_all_be_alike_are_refused(
     settings = Settings.model_validate(tree)
     with pytest.raises(ConfigError) if refused else nullcontext():
         ground = Finder().resolve
-        open_scaling(settings, inner, ground, model, emit=lambda _: None, profile=find(name))
+        own = settings.models.planner
+        open_scaling(
+            settings.planner, own, inner, ground, model, emit=lambda _: None, profile=find(name)
+        )
 
 
 @pytest.mark.parametrize("words", [5000, 40])

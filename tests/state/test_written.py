@@ -85,12 +85,12 @@ async def test_a_file_that_is_written_a_moment_later_is_named() -> None:
     ("printed", "paths", "complete"),
     [
         (
-            "9.0 ./a b.ods\09.5 ./two\nlines\01.0 ./old\0end 0\010.0",
+            "9.0 ./a b.ods\x009.5 ./two\nlines\x001.0 ./old\0end 0\x0010.0",
             ("~/two\nlines", "~/a b.ods"),
             True,
         ),
-        ("9.0 ./a\0end 1\010.0", ("~/a",), False),
-        ("9.0 ./a\09.", (), False),
+        ("9.0 ./a\0end 1\x0010.0", ("~/a",), False),
+        ("9.0 ./a\x009.", (), False),
         ("", (), False),
     ],
 )

@@ -115,7 +115,7 @@ async def test_the_partial_score_of_a_benchmarks_task_is_its_score(
     rule = {"type": "rule", "rules": "yes"}
     expected = {"type": "rule", "rules": {"expected": wanted}}
     check = {"func": "exact_match", "result": rule, "expected": expected}
-    task = Task("t", "x", check=check, benchmark="osworld")
+    task = Task("t", "x", check=check, format="osworld")
     found = await TaskScorer().score(task, Host(tmp_path / "home"), "succeeded")
     assert (found.state, found.value, found.partial) == ("scored", score, score)
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from hisa.config import PlannerSettings
 from hisa.errors import InvalidReply
 from hisa.events import PlanRejected
 from hisa.planner.call_schema import Functions
@@ -55,6 +56,7 @@ class ComputerPlanner:
         confirm: asks a person about a safety check; raises `ActionRefused` where it is not allowed.
         max_tokens: limit of a reply.
         programs: tells what is installed, for the first step; None: nothing is told.
+        settings: of the planner; the prompt's file may name each of them.
         budget: of the prompt's text; None: that of the default settings. The tools are beside it.
 
     Raises:
@@ -72,6 +74,7 @@ class ComputerPlanner:
         confirm: Confirm,
         max_tokens: int = 4096,
         programs: Programs | None = None,
+        settings: PlannerSettings | None = None,
         budget: PromptBudget | None = None,
     ) -> None:
         self._model = model
@@ -84,12 +87,11 @@ class ComputerPlanner:
         self._system = render(
             "planner",
             computer=True,
-            sequence=1,
-            teaching="",
             marks=False,
             pointing="",
             picture=True,
             tools=toolbox.describe(),
+            **dict(settings or PlannerSettings()),
         )
         self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import ConfigError
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile
-from hisa.planner.prompt_budget import prompt_budget
 from hisa.plugins.computer_use.computer import ComputerPlanner
 from hisa.plugins.computer_use.responses_client import ResponsesModel
 from hisa.protocols import Role
@@ -21,25 +20,24 @@ class ComputerKind(PlannerKind):
     points = True
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: there is nothing to settle, and three things to refuse."""
-        planner = settings.planner
         if profile.reads_elements:
             raise ConfigError(
-                f"planner.kind = {planner.kind!r}: {profile.name} knows no computer tool",
+                f"planner.kind = {settings.kind!r}: {profile.name} knows no computer tool",
                 fix="--set planner.kind=auto, or give --model",
             )
-        if planner.sequence > 1:
+        if settings.sequence > 1:
             raise ConfigError(
-                f"planner.sequence = {planner.sequence}: {profile.name} has a computer tool, "
+                f"planner.sequence = {settings.sequence}: {profile.name} has a computer tool, "
                 "whose calls hold as many actions as it likes",
                 fix="--set planner.sequence=1, or --set planner.kind=chat",
             )
-        if planner.sees != "picture":
+        if settings.sees != "picture":
             raise ConfigError(
-                f"planner.sees = {planner.sees!r}: a planner with a computer tool sees the picture "
-                "and nothing else",
+                f"planner.sees = {settings.sees!r}: a planner with a computer tool sees the "
+                "picture and nothing else",
                 fix="--set planner.sees=picture, or --set planner.kind=chat",
             )
         return settings
@@ -63,9 +61,10 @@ class ComputerKind(PlannerKind):
             functions=parts.tools.functions,
             tool=parts.profile.computer or "computer",
             confirm=parts.confirm,
-            max_tokens=parts.settings.models.planner.max_tokens,
+            max_tokens=parts.model_settings.max_tokens,
             programs=parts.programs,
-            budget=prompt_budget(parts.settings),
+            budget=parts.budget,
+            settings=parts.settings,
         )
 
 

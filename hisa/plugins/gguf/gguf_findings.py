@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 
 from hisa.cli.findings import Finding
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings, ModelsSettings
 from hisa.errors import OperatorError
 from hisa.machine.patience import patience
 from hisa.models.endpoint import Endpoint
@@ -24,9 +24,8 @@ _FIRST, _MOST = 24, 1024
 """Words of the first prompt, by which the second is chosen, and of the longest."""
 
 
-def models(settings: Settings) -> Iterator[Finding]:
+def models(roles: ModelsSettings) -> Iterator[Finding]:
     """Yields what each model of the settings takes, measured; or which models are here."""
-    roles = settings.models
     chosen = (roles.planner, roles.state, roles.grounder, roles.judge)
     ours = dict.fromkeys(role for role in chosen if role and role.model.startswith(PREFIX))
     yield from map(_measured, ours)

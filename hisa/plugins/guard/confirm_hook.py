@@ -83,7 +83,8 @@ def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | No
         there = to_space(call.actions, "screen", screen=look.screen, image=look.image)
         return "acts", to_source(there)
     asks_itself = tool.traits.needs.capabilities >= {"person"}
-    if not tool.uses_machine or tool.traits.reads or asks_itself:
+    only_looks = tool.traits.reads and tool.trusted  # of a stranger's tool that is not believed
+    if not tool.uses_machine or only_looks or asks_itself:
         return None
     if tool.always and tool.name == "bash_execution":
         line = call.input if isinstance(call.input, str) else call.input.get("command", call.input)

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings
 from hisa.environments.screen import screen_of
 from hisa.plugins.machines.console import attach_console
 from hisa.plugins.machines.profiles import store
@@ -54,8 +55,8 @@ def vm() -> None:
 
 @vm.command(epilog=examples("hisa vm build minimal", "hisa vm build office"))
 @click.argument("profile")
-@click.pass_obj
-def build(settings: Settings, profile: str) -> None:
+@pass_sections("environment")
+def build(settings: EnvironmentSettings, profile: str) -> None:
     """Build the image of PROFILE, boot it once and freeze the ready desktop.
 
     Takes minutes the first time; does nothing where all of it is there.
@@ -104,8 +105,8 @@ def _line(row: dict[str, Any]) -> str:
 @vm.command(epilog=examples("hisa vm start minimal", "hisa vm start with-data"))
 @click.argument("name")
 @json_option
-@click.pass_obj
-def start(settings: Settings, name: str, as_json: bool) -> None:
+@pass_sections("environment")
+def start(settings: EnvironmentSettings, name: str, as_json: bool) -> None:
     """Start a machine that stays up, and say how it is reached."""
     size = _screen(settings, name)
     runtime = VmRuntime(name, size, stays=True)
@@ -113,8 +114,8 @@ def start(settings: Settings, name: str, as_json: bool) -> None:
     _say_where(runtime, as_json)
 
 
-def _screen(settings: Settings, name: str) -> Size:
-    return screen_of(name, settings.environment.width, settings.environment.height)
+def _screen(settings: EnvironmentSettings, name: str) -> Size:
+    return screen_of(name, settings.width, settings.height)
 
 
 def _say_where(runtime: VmRuntime, as_json: bool) -> None:
@@ -156,8 +157,8 @@ def snapshot(ident: str, name: str) -> None:
 @click.argument("ident", metavar="ID")
 @click.argument("name")
 @json_option
-@click.pass_obj
-def restore(settings: Settings, ident: str, name: str, as_json: bool) -> None:
+@pass_sections("environment")
+def restore(settings: EnvironmentSettings, ident: str, name: str, as_json: bool) -> None:
     """Put a machine back to NAME; it keeps its id and gets a new port."""
     folder, manifest = find_machine(ident)
     size = _screen(settings, name)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import Settings, ToolSettings
     from hisa.plugins.mcp.client.mcp_tool import McpTool
 
 __all__ = ["mcp"]
@@ -74,22 +75,23 @@ def serve(
     from hisa.plugins.mcp.client.open_tools import require_mcp
 
     require_mcp()
-    from hisa.plugins.mcp.mcp_transport import serve_forever  # imports the whole protocol
+    from hisa.plugins.mcp.mcp_offer import Offer  # imports the whole protocol
+    from hisa.plugins.mcp.mcp_transport import serve_forever
 
-    serve_forever(settings, allow_env, tasks=tasks, port=port, token_env=token_env or "")
+    serve_forever(Offer(settings, allow_env, tasks), port=port, token_env=token_env or "")
 
 
 @mcp.command("tools", epilog=examples("hisa mcp tools", "hisa mcp tools time --json"))
 @click.argument("name", default="")
 @json_option
-@click.pass_obj
-def list_tools(settings: Settings, name: str, *, as_json: bool) -> None:
+@pass_sections("tools")
+def list_tools(settings: ToolSettings, name: str, *, as_json: bool) -> None:
     """Connect to the server NAME of the settings, or to all, and show the tools it offers a run."""
     import asyncio
 
     from hisa.errors import UsageError
 
-    servers = settings.tools.mcp
+    servers = settings.mcp
     if name and name not in servers:
         known = ", ".join(servers) or "none"
         usable = re.fullmatch(r"[\w-]+", name, re.ASCII)
@@ -112,11 +114,11 @@ def list_tools(settings: Settings, name: str, *, as_json: bool) -> None:
         say(f"note: {note}", err=True)
 
 
-async def _looked_at(settings: Settings, names: list[str]) -> tuple[list[McpTool], list[str]]:
+async def _looked_at(settings: ToolSettings, names: list[str]) -> tuple[list[McpTool], list[str]]:
     from hisa.plugins.mcp.client.open_tools import open_mcp_tools
 
     notes: list[str] = []
-    servers = {name: settings.tools.mcp[name] for name in names}
+    servers = {name: settings.mcp[name] for name in names}
     async with open_mcp_tools(servers, notes.append) as tools:
         return list(tools), notes
 

@@ -7,7 +7,7 @@ import base64
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -23,17 +23,17 @@ from hisa.errors import ActionRefused, EnvironmentFailed, NotFound
 from hisa.events import Acted, Observed, RunFinished, RunStarted, StepFinished
 from hisa.grounder.marks import Marks
 from hisa.hooks import Hooks, Run, Step, name_of
-from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
+from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
 from hisa.state.guards import HeldActs
-from hisa.wiring import image_limit
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
 from hisa.wiring.border import with_border
 from hisa.wiring.hook_list import NEEDED, applied_hooks, in_order, open_hooks
-from hisa.wiring.tool_parts import open_registry
+from hisa.wiring.tool_parts import allowed_tools
 
 __all__ = ["ActOutcome", "KeptDesktops", "OpenedDesktop"]
 
@@ -112,13 +112,11 @@ class KeptDesktops:
     """The desktops that clients have open.
 
     Args:
-        settings: of the server.
-        allow_env: patterns of environments besides private desktops.
+        choose: gives the settings of one, as `hisa.plugins.mcp.mcp_allowed.chosen`.
     """
 
-    def __init__(self, settings: Settings, allow_env: Sequence[str]) -> None:
-        self._settings = settings
-        self._allow_env = allow_env
+    def __init__(self, choose: Callable[..., Settings]) -> None:
+        self._choose = choose
         self._open: dict[str, _Desktop] = {}
 
     async def open_desktop(
@@ -128,7 +126,7 @@ class KeptDesktops:
         ] = "",
     ) -> OpenedDesktop:
         """Open a desktop to look and act on. It stays until close_desktop."""
-        settings = chosen(self._settings, self._allow_env, env=env)
+        settings = self._choose(env=env)
         if len(self._open) >= _MOST:
             raise ToolError(f"{_MOST} desktops are open; close one")
         name = secrets.token_hex(8)  # who was not told it cannot guess it
@@ -219,7 +217,7 @@ async def _opened(settings: Settings) -> _Desktop:
         ToolError: each act on it is to be asked for, and nobody can be.
         OperatorError: it cannot be started.
     """
-    environment = open_environment(settings.environment, image_limit(settings))
+    environment = open_environment(settings.environment, settings.run.image_limit)
     await environment.__aenter__()
     try:
         asks = "throw_away" not in environment.capabilities and settings.run.confirm == "auto"
@@ -254,7 +252,7 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
         announced = open_hooks(HookParts(settings, log, emit))
         applied = applied_hooks(announced, settings, environment)
         machine = with_border(environment, applied)
-        registry = open_registry(settings, emit, capabilities=machine.capabilities)
+        registry = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
         settle = settings.environment.settle
         needed = [hook for hook in applied if name_of(hook) in NEEDED]
         hooks = Hooks(in_order([*needed, HeldActs(None, settle=settle)]), emit=emit)

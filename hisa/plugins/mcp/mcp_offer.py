@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from hisa.config import Settings
+from hisa.plugins.mcp.mcp_allowed import chosen
 from hisa.plugins.mcp.mcp_desktops import KeptDesktops
 from hisa.plugins.mcp.mcp_reading import Records
 from hisa.plugins.mcp.mcp_tasks import TaskRuns
@@ -38,9 +40,9 @@ class Offer:
     def __init__(
         self, settings: Settings, allow_env: Sequence[str] = (), tasks: Path | None = None
     ) -> None:
-        self._runs = TaskRuns(settings, allow_env, tasks)
-        self._desktops = KeptDesktops(settings, allow_env)
-        records = Records(settings)
+        choose = partial(chosen, settings, allow_env)
+        self._runs, self._desktops = TaskRuns(choose, tasks), KeptDesktops(choose)
+        records = Records(settings.run.folder, settings.patterns)
         self.server: MCPServer[object] = MCPServer(
             "hisa", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
         )

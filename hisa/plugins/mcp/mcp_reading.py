@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hisa.config import Settings
+from hisa.config import PatternSettings
 from hisa.errors import UsageError
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.open_memory import open_store
@@ -89,11 +89,12 @@ class Records:
     """Reads runs and patterns of the settings' folders.
 
     Args:
-        settings: of the server.
+        folder: of the runs.
+        patterns: where they are stored.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, folder: Path, patterns: PatternSettings) -> None:
+        self._root, self._patterns = folder, patterns
 
     async def list_runs(self, limit: Limit = 20) -> list[RunLine]:
         """List the newest runs, those under way included."""
@@ -133,14 +134,10 @@ class Records:
         return _whole(load_run(name, self._root), step)
 
     def _found(self, text: str, domain: str | None, limit: int) -> list[FoundPattern]:
-        embedder = open_embedder(self._settings.patterns.embedder)
-        with closing(open_store(self._settings, embedder)) as store:
+        embedder = open_embedder(self._patterns.embedder)
+        with closing(open_store(self._patterns, embedder)) as store:
             hits = search(store, embedder, text, domain=domain, limit=limit, threshold=-1.0)
         return [_pattern(hit) for hit in hits]
-
-    @property
-    def _root(self) -> Path:
-        return self._settings.run.folder
 
 
 def _line(run: Run) -> RunLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from hisa import agent
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.events import Abstracted, Event, RunStarted
-from hisa.plugins.mcp.mcp_allowed import chosen, said, to_client
+from hisa.plugins.mcp.mcp_allowed import said, to_client
 from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task, task_from_text
 from hisa.text.safe_text import safe_line
@@ -59,17 +59,13 @@ class TaskRuns:
     """The runs that clients ask for.
 
     Args:
-        settings: of the server.
-        allow_env: patterns of environments besides private desktops.
+        choose: gives the settings of a client's run, as `hisa.plugins.mcp.mcp_allowed.chosen`.
         tasks: the folder of the task files that clients may name; None: they may name none.
     """
 
-    def __init__(
-        self, settings: Settings, allow_env: Sequence[str], tasks: Path | None = None
-    ) -> None:
+    def __init__(self, choose: Callable[..., Settings], tasks: Path | None = None) -> None:
         self._tasks = tasks
-        self._settings = settings
-        self._allow_env = allow_env
+        self._choose = choose
         self._under_way: set[asyncio.Task[agent.RunResult]] = set()
 
     async def run_task(
@@ -92,7 +88,7 @@ class TaskRuns:
         Takes minutes. Each step is told as progress; a cancellation stops the run, which stays and
         can be read.
         """
-        settings = chosen(self._settings, self._allow_env, env=env, model=model, steps=max_steps)
+        settings = self._choose(env=env, model=model, steps=max_steps)
         with to_client():
             task = _task(instruction, task_file, self._tasks)
         if len(self._under_way) >= _MOST:

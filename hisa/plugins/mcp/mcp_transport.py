@@ -8,13 +8,11 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from hisa.cli.out import say
-from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.plugins.mcp.mcp_offer import Offer
 
@@ -25,20 +23,11 @@ _GRACE = 5
 """Seconds that open connections have at the end; a client that listens never closes its own."""
 
 
-def serve_forever(
-    settings: Settings,
-    allow_env: Sequence[str],
-    *,
-    tasks: Path | None,
-    port: int | None,
-    token_env: str,
-) -> None:
+def serve_forever(offer: Offer, *, port: int | None, token_env: str) -> None:
     """Serve until the client has gone, or a signal comes.
 
     Args:
-        settings: the effective settings.
-        allow_env: patterns of environments, besides private desktops.
-        tasks: the folder of the task files that clients may name; None: they may name none.
+        offer: what it serves.
         port: of HTTP; None: standard input and output.
         token_env: the variable that holds the token of HTTP clients; empty: one is made, and told.
 
@@ -46,7 +35,6 @@ def serve_forever(
         UsageError: the port is taken, or the variable is not set.
     """
     token = _token(token_env, port)
-    offer = Offer(settings, allow_env, tasks)
     if port is None:
         asyncio.run(_stdio(offer))
     else:

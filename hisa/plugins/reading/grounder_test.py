@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 
 from hisa.cli.findings import Finding
 from hisa.cli.out import say
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, ModelsSettings, Settings
 from hisa.errors import NotFound, OperatorError, UsageError
 from hisa.grounder.base import GroundingFormat
 from hisa.grounder.choice import Picker
@@ -106,7 +106,8 @@ class _Convention:
 
 def grounder(settings: Settings) -> Iterator[Finding]:
     """Ask the model that points for eight places, and the one that picks for thirty things."""
-    pointing, picking = _pointing_model(settings), _picking_model(settings)
+    pointing = _pointing_model(settings.models)
+    picking = _picking_model(settings.models, settings.grounder.kind)
     points, picks = ("models", "grounder's points"), ("models", "grounder's picks")
     if pointing is None and picking is None:
         fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
@@ -120,34 +121,27 @@ def grounder(settings: Settings) -> Iterator[Finding]:
             yield Finding(*area, False, True, str(error), error.fix)
 
 
-def _pointing_model(settings: Settings) -> ModelSettings | None:
+def _pointing_model(models: ModelsSettings) -> ModelSettings | None:
     """The grounder's model, else the planner's where that was trained to point."""
-    planner = settings.models.planner
+    planner = models.planner
     trained = find(planner.model, planner.profile).grounding
-    return settings.models.grounder or (planner if trained else None)
+    return models.grounder or (planner if trained else None)
 
 
-def _picking_model(settings: Settings) -> ModelSettings | None:
+def _picking_model(models: ModelsSettings, kind: GrounderKind) -> ModelSettings | None:
     """The model that picks from lists, where the settings want one and it is no model by rules."""
-    kind, planner = settings.grounder.kind, settings.models.planner
-    wanted = settings.models.grounder or planner if kind == "choice" else planner
+    planner = models.planner
+    wanted = models.grounder or planner if kind == "choice" else planner
     profile, brought = find(wanted.model, wanted.profile), announced(wanted.model)
     picks = kind in ("auto", "cascade", "choice") and not (brought and brought.by_rules)
     points = profile.grounding and kind != "choice"
     return wanted if picks and not (profile.reads_elements or points) else None
 
 
-def _alone(settings: Settings, model: ModelSettings) -> Settings:
-    """The settings with this model in every role."""
-    none = {"state": None, "grounder": None, "judge": None}
-    models = settings.models.model_copy(update={**none, "planner": model})
-    return settings.model_copy(update={"models": models})
-
-
 async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[str, str]) -> Finding:
     """Measure how well a model picks, unless its profile says so, and keep that for runs."""
-    only = _alone(settings, picking)
-    async with open_models(only, lambda _: None, Budget(), Ledger()) as models:
+    alone = ModelsSettings(planner=picking)
+    async with open_models(alone, settings.planner, lambda _: None, Budget(), Ledger()) as models:
         model, profile = models["planner"], models.profiles["planner"]
         if profile.picks is not None:
             detail = f"{model.name}: right by {profile.picks:g}, says its profile {profile.name!r}"
@@ -168,7 +162,7 @@ async def _self_test(settings: Settings, pointing: ModelSettings, area: tuple[st
             "a model that follows rules points at nothing", fix="--set models.grounder.model=NAME"
         )
     async with open_models(
-        _alone(settings, pointing), lambda _: None, Budget(), Ledger()
+        ModelsSettings(planner=pointing), settings.planner, lambda _: None, Budget(), Ledger()
     ) as models:
         profile = models.profiles["grounder"]
         size = Size(settings.run.image_width, settings.run.image_height)

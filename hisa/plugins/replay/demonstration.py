@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hisa.actions import Action, Click, parse
 from hisa.actions.action_records import split
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ModelUnavailable
 from hisa.events import Event, Observed, PersonActed
 from hisa.models.profile import Price, Profile
@@ -22,7 +22,7 @@ from hisa.plugins.synthesis.data.trajectories import Look, look_of
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.runs.read import Run
 from hisa.screen.observation import Observation
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PERSON", "PersonModel", "demonstrated", "has_person"]
 
@@ -134,12 +134,13 @@ class _Watcher:
 class PersonKind(PlannerKind):
     """``planner.kind = "person"``: the machine waits to be taken over on the live page."""
 
+    grounder: GrounderKind | None = "elements"
+
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a watcher for one run."""

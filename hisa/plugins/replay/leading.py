@@ -58,8 +58,12 @@ class FirstProgram(Hook):
         self._environment: Environment | None = None
         self._begun = False
         self._player: player.ProgramPlayer | None = None
-        if (self._folder / "program.yaml").exists():
-            self._player = self._open(f"program:{self._text}")
+        if self._is_one:
+            self._open(f"program:{self._text}")
+
+    @property
+    def _is_one(self) -> bool:
+        return (self._folder / "program.yaml").exists()
 
     def _open(self, model: str) -> player.ProgramPlayer:
         program, folder = player.open_program(model)
@@ -71,13 +75,12 @@ class FirstProgram(Hook):
     async def on_start(self, run: Run) -> None:
         """See `Hook`: the log gets its notes, and the machine tells what does not show."""
         self._emit, self._environment = run.log.emit, run.environment
-        if self._player is not None:
-            await self._player.on_start(run)
+        self._begun, self._player = False, None
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the other planner's."""
         if not self._begun:
-            self._begin(task)
+            self._begin(task, view)
         if self._player is None:
             return await self._planner.plan(task, observation, view)
         call = self._player.decide(await self._player.looked_through(observation), view)
@@ -90,18 +93,22 @@ class FirstProgram(Hook):
         return await self._planner.plan(task, observation, replace(view, notice=notice))
 
     async def after_plan(self, step: Step) -> None:
-        """See `Hook`."""
-        if self._player is not None:
-            await self._player.after_plan(step)
+        """See `Hook`: a program's calls have their places."""
+        player.give_places(step, self._emit)
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self, task: Task, view: StateView) -> None:
         self._begun = True
-        if self._player is None:
+        if view.lines:
+            self._note("steps were done before, so that no program goes first")
+            return
+        model = f"program:{self._text}"
+        if not self._is_one:
             fit = fitting_program(task, self._folder)
             if isinstance(fit, str):
                 self._note(f"no program of {self._folder} fits, the planner does the task: {fit}")
                 return
-            self._player = self._open(player.program_name(*fit))
+            model = player.program_name(*fit)
+        self._player = self._open(model)
         self._note(f"the program {self._player.name_of_program} goes first")
 
     def _note(self, text: str) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.models.profile import Price, Profile
 from hisa.plugins.replay.leading import FirstProgram, Mender
 from hisa.plugins.replay.program_player import ProgramPlayer, open_program
 from hisa.protocols import ModelReply, ModelRequest, Planner
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PROGRAM", "ProgramModel"]
 
@@ -47,19 +47,20 @@ class ProgramModel:
 class ProgramKind(PlannerKind):
     """``planner.kind = "program"``: needs a screen that tells its elements."""
 
+    grounder: GrounderKind | None = "elements"
+
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             message = "a program needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
-        program, folder = open_program(parts.settings.models.planner.model)
+        program, folder = open_program(parts.model_settings.model)
         return ProgramPlayer(parts.emit, program, folder, parts.environment)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:

@@ -45,7 +45,15 @@ from hisa.text.counts import all_of
 from hisa.text.prompt_text import one_line
 
 __all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
-__all__ += ["holds", "lacking", "loosened", "open_program", "program_name", "values_of"]
+__all__ += [
+    "give_places",
+    "holds",
+    "lacking",
+    "loosened",
+    "open_program",
+    "program_name",
+    "values_of",
+]
 
 HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
@@ -139,8 +147,7 @@ class ProgramPlayer(Hook):
         Raises:
             NotFound: one lies outside the picture.
         """
-        if step.call is not None and step.call.by_program:
-            step.grounded = take_pixels(step.call, step.look, emit=self._emit)
+        give_places(step, self._emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next act, a wait, or the end.
@@ -257,6 +264,16 @@ class ProgramPlayer(Hook):
         of = len(self._program.steps)
         words = f"{outcome}: step {step} of {of}: {reason}"
         return ToolCall(words, "infeasible", {"reason": words})
+
+
+def give_places(step: Step, emit: Emit) -> None:
+    """Give a program's call its places, so that nothing is searched for; others are left alone.
+
+    Raises:
+        NotFound: one lies outside the picture.
+    """
+    if step.call is not None and step.call.by_program:
+        step.grounded = take_pixels(step.call, step.look, emit=emit)
 
 
 def _moved(actions: tuple[Action, ...], places: list[Point]) -> tuple[Action, ...]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hisa.config import Settings
+from hisa.config import Settings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
 from hisa.plugins.replay.compiling import compile_run
@@ -108,13 +108,13 @@ async def _by_effects(
             "check": list(checks),
         }
         checked = OWN.read(Path(task.folder or ".") / "task.yaml", tree)
-        await _require_score(checked, settings, environment)
+        await _require_score(checked, settings.tasks, environment)
     record = TaskRecord.of(checked).model_dump(mode="json", exclude_defaults=True)
     return program.model_copy(update={"task": record}), played
 
 
-async def _require_score(task: Any, settings: Settings, environment: Environment) -> None:
-    scoring = await TaskScorer(settings=settings.tasks).score(task, environment, "succeeded")
+async def _require_score(task: Any, settings: TaskSettings, environment: Environment) -> None:
+    scoring = await TaskScorer(settings=settings).score(task, environment, "succeeded")
     if scoring.value != 1:
         raise UsageError(
             f"the check made of its effects does not hold: {scoring.detail}", fix="--yes"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from hisa.config import PlannerSettings
 from hisa.errors import InvalidReply
 from hisa.models.tokens import estimate_tokens, prefix_within
 from hisa.planner.call_schema import Functions, Schema
@@ -41,16 +42,19 @@ class ShortForm:
     """Asks in the short form, and reads what is answered.
 
     Args:
-        listing: the numbered list that replies name places by.
+        marks: the numbered list that replies name places by.
         functions: the tools that fit a step, a few at most.
+        settings: of the planner; the prompt's file may name each of them.
         constrain: whether the server is to hold replies to a schema of what is possible now.
     """
 
-    def __init__(self, listing: BriefMarks, functions: Functions, *, constrain: bool) -> None:
-        self._listing, self._functions, self._constrain = listing, functions, constrain
+    def __init__(
+        self, marks: BriefMarks, functions: Functions, settings: PlannerSettings, *, constrain: bool
+    ) -> None:
+        self._listing, self._functions, self._constrain = marks, functions, constrain
         self._marks: tuple[Mark, ...] = ()
         self._in_vain = False
-        self.system = render("planner_short", actions="\n".join(action_lines()))
+        self.system = render("planner_short", actions="\n".join(action_lines()), **dict(settings))
 
     def ask(
         self, task: Task, observation: Observation, view: StateView

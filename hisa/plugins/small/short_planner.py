@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hisa.config import Settings
+from hisa.config import PlannerSettings
 from hisa.errors import ConfigError
 from hisa.models.profiles import Profile
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.plugins.small.short_form import ShortForm
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["SHORT", "ShortPlanner"]
 
@@ -17,10 +17,10 @@ class ShortPlanner(PlannerKind):
     """Shows what bears on this screen and task, and takes one action by a number of the list."""
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings | None:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings | None:
         """See `PlannerKind`: the list is always shown."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             if not asked:
                 return None
             raise ConfigError(
@@ -30,8 +30,9 @@ class ShortPlanner(PlannerKind):
                 fix="--set planner.kind=chat, or --set planner.sequence=1",
             )
         if not profile.sees_pictures:
-            return with_sight(settings, "elements")
-        return with_sight(settings, "both") if settings.planner.sees == "picture" else settings
+            return settings.model_copy(update={"sees": "elements"})
+        sees = "both" if settings.sees == "picture" else settings.sees
+        return settings.model_copy(update={"sees": sees})
 
     def marks(self) -> BriefMarks:
         """The list of at most 30 lines."""
@@ -41,7 +42,7 @@ class ShortPlanner(PlannerKind):
         """Returns a planner that asks in the short form."""
         assert isinstance(parts.marks, BriefMarks)
         offered = parts.tools.fitting if parts.programs is not None else lambda task, look: ()
-        form = ShortForm(parts.marks, offered, constrain=parts.constrained)
+        form = ShortForm(parts.marks, offered, parts.settings, constrain=parts.constrained)
         return self.chat(parts, form)
 
 

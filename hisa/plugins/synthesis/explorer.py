@@ -11,7 +11,7 @@ import asyncio
 import time
 from typing import Any
 
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import (
     ActionRefused,
@@ -56,7 +56,8 @@ class Session:
 
     Args:
         exploration: made by `Exploration.create`; what it knows already is built on.
-        settings: name the environment, and how tasks are set up.
+        machine: where it explores.
+        tasks: how they are set up.
         minutes: of wall time; a desktop that is being brought up is not cut short.
         most: new transitions to end after; None: only time ends it, or that nothing is left.
     """
@@ -65,10 +66,15 @@ class Session:
     """Thinks of what is typed into fields; without one, the subject's words are."""
 
     def __init__(
-        self, exploration: Exploration, settings: Settings, minutes: float, most: int | None = None
+        self,
+        exploration: Exploration,
+        machine: EnvironmentSettings,
+        tasks: TaskSettings,
+        minutes: float,
+        most: int | None = None,
     ) -> None:
         triples = exploration.triples
-        self.exploration, self.settings = exploration, settings
+        self.exploration, self.machine, self.tasks = exploration, machine, tasks
         self.frontier, self.noise = restored(exploration), Noise()
         self.transitions = self.desktops = self._repeated = self._idle = self._thought_of = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
@@ -146,7 +152,7 @@ class Session:
         while not self.over:
             done = self.transitions
             try:
-                async with open_environment(self.settings.environment) as environment:
+                async with open_environment(self.machine) as environment:
                     if "throw_away" not in environment.capabilities:
                         raise UsageError(f"{environment.name} keeps what exploring does to it")
                     while not self.over:
@@ -191,7 +197,7 @@ class _Desktop:
 
     async def _start(self) -> None:
         """Set the subject up, and wait until its window is filled."""
-        scorer = TaskScorer(settings=self._session.settings.tasks)
+        scorer = TaskScorer(settings=self._session.tasks)
         await scorer.prepare(self._subject.task(), self._environment)
         screen = ""
         for _ in range(7):

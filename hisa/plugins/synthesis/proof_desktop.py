@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Literal
 
-from hisa.config import Settings
+from hisa.config import TaskSettings
 from hisa.errors import ToolFailed, UsageError
 from hisa.machine.patience import Deadline, patience
 from hisa.plugins.synthesis.doing import SETTLE, alike
@@ -46,13 +46,13 @@ class ProofDesktop:
     """
 
     def __init__(
-        self, environment: Environment, candidate: Candidate, past: Exploration, settings: Settings
+        self, environment: Environment, candidate: Candidate, past: Exploration, tasks: TaskSettings
     ) -> None:
         self.environment, self._past = environment, past
         self.detail = ""
         self.take(candidate)
         self._late = 0.0  # the longest that the right end ever took to show, in seconds
-        self._scorer = TaskScorer(settings=settings.tasks)
+        self._scorer = TaskScorer(settings=tasks)
         self._start: tuple[Facts, Observation]
         self._noise = Noise()
         for triple in past.triples:

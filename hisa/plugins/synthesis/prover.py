@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Literal
 
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import LimitPassed, ModelFacingError, ToolFailed, UsageError
 from hisa.plugins.synthesis.checks import check_of
@@ -39,15 +39,20 @@ _WAYS_OUT = (("esc",), ("esc",), ("alt", "left"), ("f5",), ("ctrl", "w"))
 _PARTS: tuple[Literal["start", "end", "undone", "fresh"], ...] = ("start", "end", "undone", "fresh")
 
 
-async def prove(candidate: Candidate, exploration: Exploration, settings: Settings) -> Proof:
+async def prove(
+    candidate: Candidate,
+    exploration: Exploration,
+    machine: EnvironmentSettings,
+    tasks: TaskSettings,
+) -> Proof:
     """Try everything with a candidate, on desktops of its own.
 
     Raises:
         EnvironmentFailed: a desktop broke; nothing is known of the candidate.
         UsageError: the subject cannot be set up here, or the environment has a network.
     """
-    check_possible(exploration.subject.task(), settings.tasks)
-    return await _Trial(candidate, exploration).run(settings)
+    check_possible(exploration.subject.task(), tasks)
+    return await _Trial(candidate, exploration).run(machine, tasks)
 
 
 class _Trial:
@@ -68,15 +73,13 @@ class _Trial:
         self._completed: Candidate | None = None
         self._clean = False  # whether the desktop is as at the start
 
-    async def run(self, settings: Settings) -> Proof:
+    async def run(self, machine: EnvironmentSettings, tasks: TaskSettings) -> Proof:
         """All parts in order, up to the first that refuses; a hopeless one starts no desktop."""
         began, reason, detail = time.monotonic(), "", ""
         try:
-            self._require_hope(settings)
-            async with open_environment(settings.environment) as environment:
-                self._desktop = ProofDesktop(
-                    environment, self._candidate, self._exploration, settings
-                )
+            self._require_hope(tasks)
+            async with open_environment(machine) as environment:
+                self._desktop = ProofDesktop(environment, self._candidate, self._exploration, tasks)
                 await self._first_desktop()
                 await self._without_each_act()
                 await self._near_misses()
@@ -101,9 +104,9 @@ class _Trial:
             desktops=self._desktops,
         )
 
-    def _require_hope(self, settings: Settings) -> None:
+    def _require_hope(self, tasks: TaskSettings) -> None:
         try:
-            check_possible(task_of(self._exploration, self._candidate), settings.tasks)
+            check_possible(task_of(self._exploration, self._candidate), tasks)
         except UsageError as error:
             raise Refused("the check has no score", str(error)) from error
         if len(self._mutants) < WANTED_MUTANTS:

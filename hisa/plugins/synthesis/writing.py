@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from hisa.config import Settings
+from hisa.config import ModelsSettings, PlannerSettings, RunSettings
 from hisa.errors import BudgetExceeded, InvalidReply, ModelUnavailable, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.budget import Budget
@@ -36,7 +36,7 @@ from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.protocols import Role
 from hisa.text.redact import redact
 
-__all__ = ["ELSEWHERE", "Wish", "Written", "add_longer_way", "write_all"]
+__all__ = ["ELSEWHERE", "Wish", "WriterSettings", "Written", "add_longer_way", "write_all"]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
@@ -58,7 +58,7 @@ class Wish:
 
 
 async def write_all(
-    settings: Settings | None, folder: Path, wish: Wish, tell: Callable[[str], object]
+    settings: WriterSettings | None, folder: Path, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Write instructions and candidates into the folder of an exploration.
 
@@ -208,24 +208,35 @@ def _by_rules(exploration: Exploration, wish: Wish) -> Written:
     return written
 
 
+@dataclass(frozen=True)
+class WriterSettings:
+    """The settings of a model that writes: which it is, and how much it may cost."""
+
+    models: ModelsSettings
+    planner: PlannerSettings
+    run: RunSettings
+
+
 @asynccontextmanager
 async def open_writer(
-    settings: Settings, folder: Path, ledger: Ledger, role: Role = "planner"
+    settings: WriterSettings, folder: Path, ledger: Ledger, role: Role = "planner"
 ) -> AsyncIterator[Writer]:
     """The model of a role as a writer, within the budget; its calls go to ``calls.jsonl``.
 
     Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
     """
-    require_models(settings)
+    require_models(settings.models, settings.planner)
     run, calls = settings.run, folder / "calls.jsonl"
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
-    async with open_models(settings, lambda call: _append(calls, call), budget, ledger) as models:
+    async with open_models(
+        settings.models, settings.planner, lambda call: _append(calls, call), budget, ledger
+    ) as models:
         sees = models.profiles[role].sees_pictures and role not in models.picture_changes
         yield Writer(models[role], sees, role)
 
 
 async def _by_model(
-    settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
+    settings: WriterSettings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> Written:
     """Ask for what is left until it is there, or a model or a budget ends."""
     ledger = Ledger()

@@ -83,7 +83,7 @@ def build_tools(ctx: click.Context, /, app: str, **how: Any) -> None:
     from hisa.models.open_models import require_models
     from hisa.plugins.toolkits.scaffold import new_folder
 
-    require_models(settings)
+    require_models(settings.models, settings.planner)
     folder = new_folder(Path(how["out"] or f"{app}-review"))
     quiet = bool(how["as_json"])
     build, spent = asyncio.run(_built(settings, request, task, folder, quiet=quiet))
@@ -208,7 +208,7 @@ async def _built(
     budget = Budget(run.budget_usd, run.budget_tokens, seconds=run.budget_seconds)
     scorer = TaskScorer(settings=settings.tasks)
     async with (
-        open_models(settings, emit, budget, ledger) as models,
+        open_models(settings.models, settings.planner, emit, budget, ledger) as models,
         open_environment(settings.environment) as environment,
     ):
         builder = ToolBuilder(

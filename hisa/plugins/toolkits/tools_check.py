@@ -13,7 +13,7 @@ from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, TaskSettings
     from hisa.plugins.toolkits.checking import ToolCheck
     from hisa.protocols import Task
     from hisa.tools.base import BaseTool
@@ -47,12 +47,11 @@ def check_tools(
     from hisa.plugins.toolkits.tools_chosen import chosen_tools, initial_task
 
     tools, others, broken = chosen_tools(which)
-    settings: Settings = ctx.obj
-    if env:
-        kind = settings.environment.model_copy(update={"kind": env})
-        settings = settings.model_copy(update={"environment": kind})
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
     task = initial_task(task_file) if task_file else None
-    checks = asyncio.run(_checked(tools, others, settings, task, execute=how["execute"]))
+    checks = asyncio.run(
+        _checked(tools, others, machine, ctx.obj.tasks, task, execute=how["execute"])
+    )
     if how["as_json"]:
         print_json(
             {
@@ -71,7 +70,8 @@ def check_tools(
 async def _checked(
     tools: Sequence[BaseTool],
     others: Sequence[BaseTool],
-    settings: Settings,
+    machine: EnvironmentSettings,
+    tasks: TaskSettings,
     task: Task | None,
     *,
     execute: bool,
@@ -93,13 +93,13 @@ async def _checked(
     from hisa.environments.open_environment import open_environment
     from hisa.tasks.scorer import TaskScorer
 
-    async with open_environment(settings.environment) as environment:
+    async with open_environment(machine) as environment:
         if "throw_away" not in environment.capabilities:
             raise UsageError(
                 f"environment {environment.name!r} keeps what an example does to it",
                 fix="leave --env out, or give --no-run",
             )
-        scorer = TaskScorer(settings=settings.tasks)
+        scorer = TaskScorer(settings=tasks)
 
         async def prepare(_: object) -> None:
             if task is not None:

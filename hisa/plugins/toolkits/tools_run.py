@@ -84,9 +84,8 @@ async def _outcome(
         return await call_tool(tool, value, NoMachine())
     from hisa.environments.open_environment import open_environment
     from hisa.tasks.scorer import TaskScorer
-    from hisa.wiring import image_limit
 
-    async with open_environment(settings.environment, image_limit(settings)) as environment:
+    async with open_environment(settings.environment, settings.run.image_limit) as environment:
         if task is not None:
             await TaskScorer(settings=settings.tasks).prepare(task, environment)
         return await call_tool(tool, value, environment)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.actions import Action, Click, Press, Write, to_source
-from hisa.config import Settings
+from hisa.config import GrounderKind, PlannerSettings
 from hisa.errors import ConfigError, InvalidReply, UsageError
 from hisa.models.profiles import Profile
 from hisa.planner.call_schema import Schema
@@ -19,7 +19,7 @@ from hisa.protocols import StateView, Task, ToolCall
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import printable
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["POINTER", "ActReply", "PointerForm"]
 
@@ -91,18 +91,18 @@ class PointerPlanner(PlannerKind):
     """Shows the look that policies are trained on, and takes one act on one of its elements."""
 
     points = True
+    grounder: GrounderKind | None = "elements"
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it sees elements and points by itself."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             raise ConfigError(
                 "planner.kind = 'pointer' takes one act a reply, and a screen's elements",
                 fix="--set planner.sequence=1 --env desktop",
             )
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> GlobalPlanner:
         """Returns a planner that asks by `PointerForm`."""

@@ -209,7 +209,8 @@ class Redactor:
         view = _view(joined) if hinted else ""
         finders = [f for f in hinted if not f.shape or next(iter(f.spans(view)), None)]
         known = any(secret in joined for secret in self._exact)
-        if not finders and not known and encodable(joined) is joined:
+        whole = joined.isascii() or encodable(joined) is joined
+        if not finders and not known and whole:
             self._remember(self._clean, fresh)
             return value
         return _Walk(self, finders).value(value, 0)

@@ -89,8 +89,8 @@ async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path
     (called,) = (e for e in read_events(group.folder) if isinstance(e, ModelCalled))
     assert (called.role, called.images) == ("judge", 0)
     own = load(environ={}, overrides={"models": {"judge": {"model": "j"}}})
-    assert with_judge(own).models.judge == own.models.judge
-    assert with_judge(load(environ={})).models.judge == load(environ={}).models.planner
+    assert with_judge(own.models).judge == own.models.judge
+    assert with_judge(load(environ={}).models).judge == load(environ={}).models.planner
 
 
 async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:

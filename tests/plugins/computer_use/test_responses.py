@@ -231,7 +231,9 @@ async def test_a_model_with_the_tool_has_retries_limits_and_ledger_like_any_othe
         planner = {"model": "computer-use-preview", "base_url": server.url}
         chosen = load(environ={}, overrides={"models": {"planner": planner}})
         context = CallContext(sleep=Waits())
-        opened = open_models(chosen, events, Budget(), ledger, environ={}, context=context)
+        opened = open_models(
+            chosen.models, chosen.planner, events, Budget(), ledger, environ={}, context=context
+        )
         async with opened as models:
             request = ask(image=picture(), tools=(TOOL,))
             assert "computer_call" in (await models["planner"].complete(request)).text
@@ -256,8 +258,10 @@ async def test_a_seed_is_said_not_to_be_sent() -> None:
     planner = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1", "seed": 4}
     tree = {"models": {"planner": planner}, "planner": {"kind": "computer"}}
     events = Events()
+    chosen = load(environ={}, overrides=tree)
     opened = open_models(
-        load(environ={}, overrides=tree),
+        chosen.models,
+        chosen.planner,
         events,
         Budget(),
         Ledger(),
@@ -269,17 +273,25 @@ async def test_a_seed_is_said_not_to_be_sent() -> None:
 
 
 def test_who_is_asked_over_it() -> None:
-    def asked(name: str, **planner: str) -> bool:
-        tree = {"models": {"planner": {"model": name}}, "planner": planner}
-        chosen = load(environ={}, overrides=tree)
-        return kind_name(chosen, chosen.models.planner, find(name)) == "computer"
+    def asked(name: str, kind: str = "auto") -> bool:
+        return kind_name(kind, find(name)) == "computer"
 
     assert asked("computer-use-preview")
     assert not asked("computer-use-preview", kind="chat")
     assert not asked("gpt-5.4")
     assert asked("gpt-5.4", kind="computer")
-    own = load(environ={}, overrides={"planner": {"kind": "computer"}})
-    assert kind_name(own, ModelSettings(model="gpt-4o"), find("gpt-4o")) == "chat"
+
+
+async def test_only_the_planners_model_is_asked_as_the_settings_say() -> None:
+    url = "http://127.0.0.1:9/v1"
+    roles = {name: {"model": "gpt-4o", "base_url": url} for name in ("planner", "state")}
+    roles["state"]["profile"] = "gpt-4o"
+    tree = {"models": roles, "planner": {"kind": "computer"}}
+    chosen = load(environ={}, overrides=tree)
+    opened = open_models(chosen.models, chosen.planner, Events(), Budget(), Ledger(), environ={})
+    async with opened as models:
+        assert not models.profiles["planner"].seed
+        assert models.profiles["state"].seed
 
 
 async def test_a_cassette_tells_tools_apart(tmp_path: Path) -> None:

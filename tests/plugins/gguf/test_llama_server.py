@@ -59,7 +59,9 @@ async def opened(
     }
     settings = Settings.model_validate({"models": named})
     emit = (events if events is not None else []).append
-    async with open_models(settings, emit, Budget(None, None), Ledger(), environ={}) as models:
+    async with open_models(
+        settings.models, settings.planner, emit, Budget(None, None), Ledger(), environ={}
+    ) as models:
         yield models
     for server in list(llama_server._servers.values()):
         llama_server.release(server, linger=0.0)
@@ -210,7 +212,7 @@ def test_without_llama_the_error_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     settings = Settings.model_validate({"models": {"planner": {"model": f"gguf:{random_model}"}}})
-    require_models(settings, {})
+    require_models(settings.models, settings.planner, {})
     with pytest.raises(LibraryLacking) as caught:
         GgufModel(settings.models.planner)
     assert caught.value.fix == "hisa install gguf"

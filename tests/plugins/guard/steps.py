@@ -16,9 +16,11 @@ from hisa.hooks import Hooks, Run, Step, StepAction
 from hisa.protocols import Environment, GroundedCall, Outcome, StateView, Task, ToolCall
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
-from hisa.wiring.hook_list import applied_hooks, open_hooks
-from hisa.wiring.tool_parts import open_registry
+        applied = applied_hooks(open_hooks(parts), settings, machine)
+        hooks = Hooks([hook for hook in applied if hook.name in NEEDED])
+        tools = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
 
 
 @dataclass
@@ -82,14 +84,15 @@ def settings_of(**sections: Any) -> Settings:
 async def started(
     folder: Path, machine: Environment, *, ask: Ask | None = None, **sections: Any
 ) -> HandMade:
-    """A run with the announced hooks that its settings and its machine need."""
+    """A run with the hooks that its settings and its machine need."""
     settings, task = settings_of(**sections), Task("t", "Do it.")
     events: list[Event] = []
     log = RunLog.create(folder, task)
     with log:
         parts = HookParts(settings, log, events.append, ask)
-        hooks = Hooks(applied_hooks(open_hooks(parts), settings, machine))
-        tools = open_registry(settings, events.append, capabilities=machine.capabilities)
+        applied = applied_hooks(open_hooks(parts), settings, machine)
+        hooks = Hooks([hook for hook in applied if hook.name in NEEDED])
+        tools = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
         run = Run(task, machine, tools, log, hooks)
         await hooks.call("on_start", run)
     return HandMade(run, hooks, events)

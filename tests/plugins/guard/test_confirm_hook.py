@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+import hisa
 from hisa.actions import Click, Move, Write
 from hisa.environments.confirm import Answer, Question
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Confirmed
-from hisa.protocols import CommandResult
+from hisa.protocols import CommandResult, Task
 from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment
+from hisa.testing.scripted import ScriptedModel, tool_call
+from hisa.tools.base import ToolContext
+from hisa.tools.traits import tool
 from hisa.wiring.hook_list import scorer_on
 from tests.plugins.guard.steps import HandMade, Person, answers, names, started
 from tests.plugins.guard.test_runs import Kept
@@ -67,8 +71,8 @@ async def test_acts_and_commands_are_shown_as_they_are(tmp_path: Path) -> None:
 async def test_what_changes_nothing_on_the_machine_is_not_asked_about(tmp_path: Path) -> None:
     person = answers()
     run = await started(tmp_path, Kept(), ask=person, **ALWAYS)
-    for tool in ("wait", "termination", "infeasible", "person_ask", "person_hand_over"):
-        assert await run.call(tool, "1") == []
+    for name in ("wait", "termination", "infeasible", "person_ask", "person_hand_over"):
+        assert await run.call(name, "1") == []
     assert person.questions == []
 
 
@@ -162,3 +166,72 @@ async def test_without_questions_a_set_up_gets_the_machine_itself(tmp_path: Path
     run = await started(tmp_path, inner)
     inside: object = Writing()
     assert scorer_on(inside, run.hooks, inner) is inside  # type: ignore[arg-type]
+
+
+def settings(folder: Path, **run: str) -> hisa.Settings:
+    tree = {"run": {"folder": folder, **run}, "patterns": {"enabled": False}}
+    return hisa.Settings.model_validate({**tree, "state": {"steps": "raw"}})
+
+
+async def test_a_run_whose_person_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
+    chosen = settings(tmp_path / "runs", confirm="always")
+    with pytest.raises(UsageError, match="nobody can be asked"):
+        await hisa.run(
+            "Go.", settings=chosen, model=ScriptedModel([]), environment=FakeEnvironment()
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_run_on_a_persons_own_machine_asks_about_its_set_up_and_its_acts(
+    tmp_path: Path,
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append((question.action, question.what))
+        return Answer("refuse" if "260" in question.what else "once")
+
+    task = Task("t", "Type.", setup=({"write": {"path": "/tmp/a.txt", "text": "hi"}},))
+    machine = Kept()
+    source = "pyautogui.click(400, 136); pyautogui.click(260, 184)"
+    result = await hisa.run(
+        task,
+        settings=settings(tmp_path),
+        model=ScriptedModel([tool_call("gui_action", source), tool_call("termination", "Done.")]),
+        environment=machine,
+        ask=ask,
+    )
+    assert result.status == "succeeded"
+    assert ("files", "write 2 bytes to /tmp/a.txt") in asked[:-2]
+    assert asked[-2:] == [
+        ("acts", "pyautogui.click(400, 136)"),
+        ("acts", "pyautogui.click(260, 184)"),
+    ]
+    assert not machine.agreed, "the second press was refused"
+    answered = [e for e in hisa.load_run(result.folder).events if isinstance(e, Confirmed)]
+    assert [event.allowed for event in answered[-2:]] == [True, False]
+
+
+@tool(reads=True)
+async def count_files(folder: str, context: ToolContext) -> str:
+    """Say how many files a folder has."""
+    return (await context.environment.execute(f"ls {folder}")).output
+
+
+async def test_a_strangers_tool_is_asked_about_though_it_says_that_it_only_looks(
+    tmp_path: Path,
+) -> None:
+    person = answers("refuse")
+    machine = Kept()
+    call = tool_call("count_files", "~; rm -r ~")
+    result = await hisa.run(
+        "Count.",
+        settings=settings(tmp_path),
+        model=ScriptedModel([call, tool_call("termination", "Done.")]),
+        environment=machine,
+        tools=[count_files],
+        ask=person,
+    )
+    assert result.status == "succeeded"
+    assert person.questions[-1] == Question("commands", "count_files ~; rm -r ~")
+    assert not [line for line in machine.ran if "rm -r" in line]

@@ -381,6 +381,6 @@ def test_a_suite_that_is_not_installed_is_refused_with_the_command() -> None:
 def test_a_suite_is_not_run_on_another_machine() -> None:
     suite = Suite("browsergym:miniwob", ())
     with pytest.raises(UsageError, match="do not run on 'desktop'") as caught:
-        _require_its_browser(suite, load(None, environ={}))
+        _require_its_browser(suite, load(None, environ={}).environment)
     assert caught.value.fix == "--env browsergym"
-    _require_its_browser(suite, load(None, ["environment.kind=browsergym"], environ={}))
+    _require_its_browser(suite, EnvironmentSettings(kind="browsergym"))

@@ -165,7 +165,7 @@ def test_a_page_that_is_over_ends_the_episode_without_a_reward() -> None:
 
 
 def test_an_infeasible_task_rewards_the_report_alone() -> None:
-    task = Task(id="i", instruction="x", check={"func": "infeasible"}, benchmark="osworld")
+    task = Task(id="i", instruction="x", check={"func": "infeasible"}, format="osworld")
     with opened(Breaks(), task) as env:
         for action, reward in (("send_msg_to_user('x')", 0.0), ("report_infeasible('x')", 1.0)):
             env.reset()

@@ -155,7 +155,9 @@ class Run:
         settings = Settings()
         task = Task("t", text)
         async with (
-            open_models(settings, self.emit, Budget(), Ledger(), environ={}) as models,
+            open_models(
+                settings.models, settings.planner, self.emit, Budget(), Ledger(), environ={}
+            ) as models,
             self.environment,
         ):
             tools = ToolRegistry()

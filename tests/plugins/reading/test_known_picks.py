@@ -115,9 +115,12 @@ async def in_a_run(
     """What comes of searches at one time, by the grounder that a run opens."""
     chosen = {"model": SMALL, "base_url": server.url, "timeout": 2, "max_retries": 0, **model}
     settings = Settings.model_validate({"models": {"planner": chosen}})
-    async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
+    async with open_models(
+        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+    ) as models:
         opened: Grounder = build_grounder(
-            settings,
+            settings.grounder,
+            settings.models,
             models,
             events.append,
             seer=models.profiles["grounder"],
@@ -311,7 +314,9 @@ async def test_an_unknown_model_at_home_is_not_taken_for_a_strong_one(
     chosen = {"planner": {"model": "mine", "base_url": address}}
     settings = Settings.model_validate({"models": chosen})
     environ = {"OPENAI_API_KEY": "x"}
-    async with open_models(settings, lambda _: None, Budget(), Ledger(), environ=environ) as models:
+    async with open_models(
+        settings.models, settings.planner, lambda _: None, Budget(), Ledger(), environ=environ
+    ) as models:
         assert models.profiles["planner"].picks == picks
 
 
@@ -325,9 +330,12 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
         assert settings.models.grounder is not None
         key = key_of("gta1-7b", settings.models.grounder, find("gta1-7b"))
         remember("points", key, Counts(there=8, right=hits, enough=hits >= 6))
-        async with open_models(settings, events.append, Budget(), Ledger(), environ={}) as models:
+        async with open_models(
+            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+        ) as models:
             opened = build_grounder(
-                settings,
+                settings.grounder,
+                settings.models,
                 models,
                 events.append,
                 seer=models.profiles["grounder"],

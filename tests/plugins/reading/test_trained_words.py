@@ -133,7 +133,9 @@ async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str,
     with recording_server(reply) as (url, bodies):
         tree = {"models": {"grounder": {"model": model, "base_url": url, "max_retries": 0}}}
         settings = Settings.model_validate(tree)
-        opened = open_models(settings, lambda _: None, Budget(), Ledger(), environ={})
+        opened = open_models(
+            settings.models, settings.planner, lambda _: None, Budget(), Ledger(), environ={}
+        )
         async with opened as models:
             profile = models.profiles["grounder"]
             form = open_format("auto", profile.coordinates, profile.grounding)

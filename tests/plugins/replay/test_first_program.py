@@ -132,6 +132,25 @@ async def test_where_no_program_fits_the_planner_does_the_task(tmp_path: Path) -
     assert any("no program of" in e.text for e in log.events if isinstance(e, Noted))
 
 
+async def test_a_run_that_goes_on_begins_no_program(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(stored(tmp_path, ship(seen)), other := Other())
+    await begun(planner)
+    view = StateView(lines=("Step 1: gui_action | Result: Succeeded.",))
+    call = await planner.plan(TASK, seen, view)
+    assert call is other.call, "what a program did is not done twice"
+
+
+async def test_a_planner_plays_its_program_in_each_of_two_runs(tmp_path: Path) -> None:
+    seen = look(orders([ANN, BO, CY]))
+    planner = FirstProgram(stored(tmp_path, ship(seen)) / "ship", other := Other())
+    for _ in range(2):
+        run, _, hooks = await begun(planner)
+        step = await planned(planner, run, seen, hooks)
+        assert step.grounded is not None
+    assert not other.views
+
+
 def test_a_program_without_a_proof_goes_before_no_planner(tmp_path: Path) -> None:
     seen = look(orders([ANN, BO, CY]))
     place = stored(tmp_path, ship(seen), proved=False) / "ship"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hisa.actions import Click, Hotkey, Press, Slot, Write
-from hisa.config import Settings
+from hisa.config import PlannerSettings, Settings
 from hisa.errors import ConfigError, InvalidReply
 from hisa.events import Event, Planned, PlanRejected
 from hisa.models.families import BUILT_IN
@@ -29,8 +29,9 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
+from hisa.tools.registry import ToolRegistry
 from hisa.wiring.planner_kind import PlannerKind, choose_planner
-from hisa.wiring.tool_parts import open_registry
+from hisa.wiring.tool_parts import allowed_tools
 from tests.grounder.scenes import element, scene
 
 TASK = Task("t", 'Enter "Ada" as the name and press Save.')
@@ -50,7 +51,7 @@ LINE = (
 
 
 def form(*, constrain: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ShortForm:
-    return ShortForm(BriefMarks(), lambda task, look: tools, constrain=constrain)
+    return ShortForm(BriefMarks(), lambda task, look: tools, PlannerSettings(), constrain=constrain)
 
 
 def crowded() -> Observation:
@@ -187,11 +188,16 @@ async def planned(replies: Sequence[str], short: ShortForm) -> tuple[list[Event]
     events: list[Event] = []
     left = iter(replies)
     model = FunctionModel(lambda request: next(left))
-    tools = open_registry(Settings(), events.append, capabilities=("elements",), inquire=None)
+    tools = ToolRegistry(allowed_tools(Settings().tools), capabilities=("elements",))
     marks = short._listing
     assert isinstance(marks, BriefMarks)
     planner = GlobalPlanner(
-        model, tools, emit=events.append, marks=marks, picture=False, form=short
+        model,
+        tools,
+        emit=events.append,
+        marks=marks,
+        settings=PlannerSettings(sees="elements"),
+        form=short,
     )
     async with FakeEnvironment() as machine:
         look = await machine.observe(elements=True)

@@ -55,7 +55,7 @@ def copied(pads: Exploration, folder: Path, candidates: list[Candidate]) -> Expl
 
 @on_one_loop
 async def test_good_candidate_is_proved(pads: Exploration) -> None:
-    proof = await prove(line_numbers(pads), pads, Settings())
+    proof = await prove(line_numbers(pads), pads, Settings().environment, Settings().tasks)
     assert proof.proved, proof
     assert [(one.name, one.score) for one in proof.stages] == [
         ("start", 0),
@@ -88,7 +88,12 @@ async def test_a_check_asks_for_all_that_the_end_changed(pads: Exploration) -> N
     lines = line_numbers(pads)
     wrap = lines.acts[-1].model_copy(update={"name": "Word Wrap", "within": ("Document",)})
     menu = lines.acts[0].model_copy(update={"name": "Document"})
-    proof = await prove(line_numbers(pads, acts=(menu, wrap, *lines.acts)), pads, Settings())
+    proof = await prove(
+        line_numbers(pads, acts=(menu, wrap, *lines.acts)),
+        pads,
+        Settings().environment,
+        Settings().tasks,
+    )
     assert proof.completed is not None, proof
     asked = [check["command"].split()[-1] for check in proof.completed.check]
     assert asked == ["show-line-numbers", "word-wrap"]
@@ -102,7 +107,7 @@ async def test_a_check_asks_for_all_that_the_end_changed(pads: Exploration) -> N
 @on_one_loop
 async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     weak = {"file": "~/Documents/notes.txt", "contains": "Call An"}
-    proof = await prove(typed(pads, check=(weak,)), pads, Settings())
+    proof = await prove(typed(pads, check=(weak,)), pads, Settings().environment, Settings().tasks)
     assert (proof.proved, proof.reason) == (False, "a mutant passes")
     assert all(one.held for one in proof.stages)
     assert proof.undone_by == "ctrl z"
@@ -119,7 +124,9 @@ async def test_check_without_a_score_is_no_pass(
     (tmp_path / "broken.py").write_text("def check():\n    raise OSError('no such place')\n")
     folder = pads.subject.model_copy(update={"folder": str(tmp_path)})
     exploration = Exploration(pads.folder, folder)
-    proof = await prove(line_numbers(pads, check=(check,)), exploration, Settings())
+    proof = await prove(
+        line_numbers(pads, check=(check,)), exploration, Settings().environment, Settings().tasks
+    )
     assert (proof.proved, proof.reason) == (False, "the check has no score")
     assert proof.stages[0].score is None
     assert proof.stages[0].detail
@@ -144,7 +151,7 @@ async def test_broken_desktop_refuses_nothing(
 
     monkeypatch.setattr(prover, "replay", cut_off)
     exploration = copied(pads, tmp_path / "own", [line_numbers(pads, acts=acts)])
-    queue = Queue(exploration, Settings(), quiet=False)
+    queue = Queue(exploration, Settings().environment, Settings().tasks, quiet=False)
     await queue.run()
     assert queue.left == 0
     assert "a desktop broke" in capsys.readouterr().err
@@ -162,7 +169,7 @@ async def test_files_without_a_command_are_put_back(pads: Exploration) -> None:
     )
     async with open_environment(Settings().environment) as environment:
         candidate = typed(pads, changes=changes)
-        desktop = ProofDesktop(environment, candidate, pads, Settings())
+        desktop = ProofDesktop(environment, candidate, pads, Settings().tasks)
         await desktop.fresh()
         await desktop.keep_start()
         await environment.execute("echo other > ~/Documents/notes.txt; echo new > ~/'new file'")
@@ -178,7 +185,9 @@ async def test_mutants_are_near_and_hopeless_is_refused_at_once(pads: Exploratio
     drafts = mutants(typed(pads), pads)
     assert [draft.kind for draft in drafts[:3]] == ["nothing saved", "other file", "other value"]
     assert len({draft.acts for draft in drafts} | {typed(pads).acts}) == len(drafts) + 1
-    proof = await prove(line_numbers(pads, acts=ABSENT), pads, Settings())
+    proof = await prove(
+        line_numbers(pads, acts=ABSENT), pads, Settings().environment, Settings().tasks
+    )
     assert (proof.reason, proof.desktops) == ("too few mutants", 0)
 
 
@@ -210,6 +219,11 @@ async def test_a_reference_with_a_step_too_many_is_refused(pads: Exploration) ->
     """Line numbers are on without the text before them."""
     lines = line_numbers(pads)
     first = typed(pads).acts[0]
-    proof = await prove(line_numbers(pads, acts=(first, *lines.acts)), pads, Settings())
+    proof = await prove(
+        line_numbers(pads, acts=(first, *lines.acts)),
+        pads,
+        Settings().environment,
+        Settings().tasks,
+    )
     assert (proof.proved, proof.reason) == (False, "an act is not needed")
     assert "it passes without act 1" in proof.stages[-1].detail

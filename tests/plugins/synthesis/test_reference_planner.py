@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.config import ModelSettings, Settings
+from hisa.config import ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.plugins.synthesis.data.reference_planner import (
     REFERENCE,
@@ -104,7 +104,6 @@ def test_it_plays_from_the_start_alone_and_answers_nothing(tmp_path: Path) -> No
         asyncio.run(ReferencePlayer(lambda _: None).plan(task, look, later))
     profile = ReferenceModel(ModelSettings(model="reference")).profile
     with pytest.raises(ConfigError):
-        REFERENCE.settled(Settings(), profile, lists=False, asked=True)
-    assert (
-        REFERENCE.settled(Settings(), profile, lists=True, asked=True).grounder.kind == "elements"
-    )
+        REFERENCE.settled(PlannerSettings(), profile, lists=False, asked=True)
+    settled = REFERENCE.settled(PlannerSettings(), profile, lists=True, asked=True)
+    assert (settled.sees, REFERENCE.grounder) == ("elements", "elements")

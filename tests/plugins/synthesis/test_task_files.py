@@ -108,7 +108,7 @@ def test_a_task_file_is_read_back_as_the_task_it_is_of(tmp_path: Path) -> None:
 def test_osworlds_file_is_read_by_the_plugin_of_benchmarks(tmp_path: Path) -> None:
     write_task(tmp_path, exploration(tmp_path / "of"), candidate(*CHECKS), PROOF)
     task = load_task(tmp_path / "wrap-1" / "osworld.json")
-    assert (task.benchmark, task.domain, task.id) == ("osworld", "text_editor", "wrap-1")
+    assert (task.format, task.domain, task.id) == ("osworld", "text_editor", "wrap-1")
     funcs = [part.func for part in evaluator_of(task).parts]
     assert funcs == ["exact_match"] * 3
     assert problems(task) == []

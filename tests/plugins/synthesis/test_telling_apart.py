@@ -90,7 +90,7 @@ def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     subject = Exploration.open(folder).subject
     exploration = Exploration.create(folder, subject)
-    session = Session(exploration, Settings(), minutes=60)
+    session = Session(exploration, Settings().environment, Settings().tasks, minutes=60)
     acts = 0
     while not session.over and acts < 500:
         session.add(exploration.triples[acts % len(exploration.triples)])
@@ -155,7 +155,7 @@ async def test_a_model_says_what_is_typed_and_the_subjects_words_stay_where_it_c
 ) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     exploration = Exploration.create(folder, Exploration.open(folder).subject)
-    session = Session(exploration, Settings(), minutes=1)
+    session = Session(exploration, Settings().environment, Settings().tasks, minutes=1)
     field = element("text", "Search for", 5, 0, "editable")
     shown = look(FRAME, BAR, field)
     act = next(one for one in offers(shown, PAD) if one.kind == "type")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from hisa.config import Settings, load
+from hisa.config import load
 from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
@@ -20,7 +20,7 @@ from hisa.plugins.synthesis.records import Triple
 from hisa.plugins.synthesis.rule_instructions import rule_instruction
 from hisa.plugins.synthesis.task_records import Candidate, Instruction, Refusal
 from hisa.plugins.synthesis.ways_there import acts_of, ways_to
-from hisa.plugins.synthesis.writing import Wish, write_all
+from hisa.plugins.synthesis.writing import Wish, WriterSettings, write_all
 from hisa.testing import FakeServer
 from hisa.testing.model_server import Received
 
@@ -198,13 +198,13 @@ def answer(received: Received) -> str:
     return json.dumps(filled(received.body["response_format"]["json_schema"]["schema"]))
 
 
-def settings(server: FakeServer, **more: Any) -> Settings:
+def settings(server: FakeServer, **more: Any) -> WriterSettings:
     planner = {"model": "gpt-4o", "base_url": server.url, "max_retries": 0} | more
     run = {"budget_tokens": more.pop("budget", 10_000_000)}
     planner.pop("budget", None)
-    return load(
-        overrides={"models": {"planner": planner}, "run": run}, environ={"OPENAI_API_KEY": "x"}
-    )
+    tree = {"models": {"planner": planner}, "run": run}
+    chosen = load(overrides=tree, environ={"OPENAI_API_KEY": "x"})
+    return WriterSettings(chosen.models, chosen.planner, chosen.run)
 
 
 @pytest.fixture(autouse=True)

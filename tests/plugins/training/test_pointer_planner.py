@@ -130,12 +130,12 @@ def test_replies_that_are_no_act_are_refused(reply: str) -> None:
 
 def test_the_model_chooses_its_planner_by_itself_and_is_shown_elements() -> None:
     settings = Settings()
-    name = kind_name(settings, settings.models.planner, PointerModel.profile)
+    name = kind_name(settings.planner.kind, PointerModel.profile)
     assert name in ("pointer", "chat")  # chat: a package from before it is installed
-    settled = POINTER.settled(settings, PointerModel.profile, lists=True, asked=False)
-    assert (settled.planner.sees, settled.grounder.kind) == ("elements", "elements")
+    settled = POINTER.settled(settings.planner, PointerModel.profile, lists=True, asked=False)
+    assert (settled.sees, POINTER.grounder) == ("elements", "elements")
     with pytest.raises(ConfigError):
-        POINTER.settled(settings, PointerModel.profile, lists=False, asked=False)
+        POINTER.settled(settings.planner, PointerModel.profile, lists=False, asked=False)
 
 
 async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_path: Path) -> None:

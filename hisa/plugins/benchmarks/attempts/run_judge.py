@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from hisa.config import Settings
+from hisa.config import ModelsSettings, Settings
 from hisa.errors import UsageError
 from hisa.events import Event
 from hisa.models.budget import Budget
@@ -59,19 +59,19 @@ async def judge_attempts(
             heard(event)
 
         budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-        async with open_models(with_judge(settings), emit, budget, group.ledger, own=own) as models:
+        async with open_models(
+            with_judge(settings.models), settings.planner, emit, budget, group.ledger, own=own
+        ) as models:
             name = models["judge"].name
-            judge = _judge(settings, models, len(facts))
+            judge = _judge(settings.models, models, len(facts), sees=settings.planner.sees)
             choice = await choose(facts, _instruction(group), judge, seed=settings.run.seed)
     group.decide(choice, judge=name)
     return choice
 
 
-def with_judge(settings: Settings) -> Settings:
-    """Returns the settings with a judge: the planner's model where none is named."""
-    judge = settings.models.judge or settings.models.planner
-    models = settings.models.model_copy(update={"judge": judge})
-    return settings.model_copy(update={"models": models})
+def with_judge(models: ModelsSettings) -> ModelsSettings:
+    """Returns the models with a judge: the planner's where none is named."""
+    return models.model_copy(update={"judge": models.judge or models.planner})
 
 
 def _instruction(group: AttemptGroup) -> str:
@@ -80,10 +80,10 @@ def _instruction(group: AttemptGroup) -> str:
     return runs[0].manifest.task.instruction if runs else group.record.task.instruction
 
 
-def _judge(settings: Settings, models: Models, attempts: int) -> Judge:
+def _judge(settings: ModelsSettings, models: Models, attempts: int, *, sees: str) -> Judge:
     profile = models.profiles["judge"]
-    wanted = settings.models.judge or settings.models.planner
-    blind = settings.models.judge is None and settings.planner.sees == "elements"
+    wanted = settings.judge or settings.planner
+    blind = settings.judge is None and sees == "elements"
     return Judge(
         models["judge"],
         pictures=not blind and _takes_pictures(profile, attempts, wanted.max_tokens),
@@ -112,8 +112,11 @@ async def classify(
 ) -> str:
     """Ask the judge for each run's class; returns why the first without one has none."""
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    async with open_models(with_judge(settings), lambda _: None, budget, Ledger()) as models:
-        judge = replace(_judge(settings, models, 1), classes=classes)
+    async with open_models(
+        with_judge(settings.models), settings.planner, lambda _: None, budget, Ledger()
+    ) as models:
+        judge = _judge(settings.models, models, 1, sees=settings.planner.sees)
+        judge = replace(judge, classes=classes)
         return next(filter(None, [await _classified(run, judge) for run in runs]), "")
 
 

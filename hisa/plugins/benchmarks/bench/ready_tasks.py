@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.jobs import find_parts
@@ -17,7 +16,7 @@ from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.needs import needed_apps, needed_programs
 from hisa.plugins.benchmarks.tasks.outside_places import web_needs
 from hisa.plugins.benchmarks.tasks.readiness import Lack, Lacking, lacks, look_at, together
-from hisa.protocols import Environment, Task
+from hisa.protocols import Task
 from hisa.tasks.taskfile import load_task
 
 __all__ = ["ReadySuite", "machine_lacks", "missing_files_line", "ready_suite"]
@@ -53,28 +52,21 @@ async def machine_lacks(settings: Settings, tasks: Iterable[Task], *, maker: str
     ]
     if not wanting:
         return Lacking(settings.environment.kind)
-    found = []
-    for one in _each_machine(settings):
-        async with _opened(one, wanting[0], maker) as environment:
+    found, make = [], find_parts(maker)
+    for machine in _each_machine(settings.environment):
+        own = settings.model_copy(update={"environment": machine})
+        opened = open_environment(machine) if make is None else make(own, wanting[0])
+        async with opened as environment:
             found.append(await look_at(environment, wanting))
     return together(found)
 
 
-def _each_machine(settings: Settings) -> list[Settings]:
+def _each_machine(settings: EnvironmentSettings) -> list[EnvironmentSettings]:
     """The settings, once for each of several guests."""
-    environment = settings.environment
-    if environment.family != "guest":
+    if settings.family != "guest":
         return [settings]
-    kinds = [f"guest={one}" for address in environment.value.split(",") if (one := address.strip())]
-    return [
-        settings.model_copy(update={"environment": environment.model_copy(update={"kind": kind})})
-        for kind in kinds
-    ] or [settings]
-
-
-def _opened(settings: Settings, task: Task, maker: str) -> AbstractAsyncContextManager[Environment]:
-    make = find_parts(maker)
-    return open_environment(settings.environment) if make is None else make(settings, task)
+    kinds = [f"guest={one}" for address in settings.value.split(",") if (one := address.strip())]
+    return [settings.model_copy(update={"kind": kind}) for kind in kinds] or [settings]
 
 
 def ready_suite(suite: Suite, settings: Settings, *, maker: str = "") -> ReadySuite:
@@ -93,7 +85,7 @@ def ready_suite(suite: Suite, settings: Settings, *, maker: str = "") -> ReadySu
     machine = asyncio.run(machine_lacks(settings, tasks.values(), maker=maker))
     cache = FileCache.by(settings.tasks)
     found = {name: lacks(task, cache, machine, settings.tasks) for name, task in tasks.items()}
-    listed = _coverage_command(suite, settings)
+    listed = _coverage_command(suite, settings.environment.kind)
     short = _narrowed(suite, found)
     if not short.tasks:
         most = left_out_words(short, listed)
@@ -114,11 +106,10 @@ def _narrowed(suite: Suite, found: Mapping[str, list[Lack]]) -> Suite:
     )
 
 
-def _coverage_command(suite: Suite, settings: Settings) -> str:
+def _coverage_command(suite: Suite, machine: str) -> str:
     folder = suite.name.partition(":")[2]
     if not folder:
         return list_command(suite, left_out=True)
-    machine = settings.environment.kind
     words = ["hisa", "bench", "coverage", folder, "--env", machine, "--why", "any"]
     return shlex.join(words)
 

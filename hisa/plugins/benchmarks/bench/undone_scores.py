@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from hisa.config import Settings
+from hisa.config import Settings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import HisaError
 from hisa.plugins.benchmarks.bench.attempt_records import PlannedTask
@@ -51,15 +51,15 @@ async def undone_scores(
         opened = open_environment(settings.environment) if make is None else make(settings, task)
         try:
             async with opened as environment:
-                yield await _scored(planned, task, environment, settings)
+                yield await _scored(planned, task, environment, settings.tasks)
         except HisaError as error:
             yield UndoneScore(planned, None, str(error))
 
 
 async def _scored(
-    planned: PlannedTask, task: Task, environment: Environment, settings: Settings
+    planned: PlannedTask, task: Task, environment: Environment, settings: TaskSettings
 ) -> UndoneScore:
-    scorer = TaskScorer(settings=settings.tasks)
+    scorer = TaskScorer(settings=settings)
     task = await scorer.prepare(task, environment)
     found = await scorer.score(task, environment, "succeeded")
     return UndoneScore(planned, found.value, found.detail)

@@ -18,7 +18,7 @@ from hisa.plugins.benchmarks.cli.undone import undone
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, RunSettings, Settings
     from hisa.plugins.benchmarks.bench.attempt_records import Plan
     from hisa.plugins.benchmarks.bench.executors.base import Executor
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
@@ -157,7 +157,7 @@ def _prepared(
     from hisa.plugins.benchmarks.tasks.cache import FileCache
 
     settings = load(file, assignments, overrides=_overrides(options))
-    _require_its_browser(suite, settings)
+    _require_its_browser(suite, settings.environment)
     if options["ready"]:
         found = ready_suite(suite, settings, maker=options["maker"])
         return found.suite, [found.line]
@@ -165,7 +165,7 @@ def _prepared(
     return suite, [left_out_line(suite), missing_files_line(suite, cache)]
 
 
-def _require_its_browser(suite: Suite, settings: Settings) -> None:
+def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
     """Refuse tasks of BrowserGym on a machine that has not BrowserGym's browser.
 
     Raises:
@@ -173,8 +173,8 @@ def _require_its_browser(suite: Suite, settings: Settings) -> None:
     """
     from hisa.errors import UsageError
 
-    kind = settings.environment.kind
-    if suite.name.startswith("browsergym:") and settings.environment.family != "browsergym":
+    kind = settings.kind
+    if suite.name.startswith("browsergym:") and kind != "browsergym":
         raise UsageError(f"tasks of BrowserGym do not run on {kind!r}", fix="--env browsergym")
 
 
@@ -213,8 +213,8 @@ def _plan(
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
             words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
             raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
-        _must_be_thrown_away(settings)
-        _must_be_enough(settings, options)
+        _must_be_thrown_away(settings.environment, settings.run)
+        _must_be_enough(settings.environment, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
@@ -246,7 +246,7 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     return {**tree, "run": run} if run else tree
 
 
-def _must_be_thrown_away(settings: Settings) -> None:
+def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> None:
     """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
 
     Raises:
@@ -254,30 +254,30 @@ def _must_be_thrown_away(settings: Settings) -> None:
     """
     from hisa.errors import UsageError
 
-    kept = not settings.environment.throw_away
-    if settings.run.confirm == "always" or (kept and settings.run.confirm != "never"):
-        guest = settings.environment.family == "guest"
+    kept = not settings.throw_away
+    if run.confirm == "always" or (kept and run.confirm != "never"):
+        guest = settings.family == "guest"
         fix = "--set environment.remote.revert=COMMAND" if guest else "--env desktop"
         raise UsageError(
-            f"a bench asks nobody, and environment {settings.environment.kind!r} with "
-            f"run.confirm = {settings.run.confirm!r} would have to",
+            f"a bench asks nobody, and environment {settings.kind!r} with "
+            f"run.confirm = {run.confirm!r} would have to",
             fix=f"{fix}, or --set run.confirm=never",
         )
 
 
-def _must_be_enough(settings: Settings, options: dict[str, Any]) -> None:
+def _must_be_enough(settings: EnvironmentSettings, options: dict[str, Any]) -> None:
     """Refuse more workers than guests: workers share none.
 
     Raises:
         UsageError: there are fewer guests than workers, or workers that cannot see who has one.
     """
-    if settings.environment.family != "guest":
+    if settings.family != "guest":
         return
     from hisa.environments.open_environment import open_environment
     from hisa.environments.remote import RemoteEnvironment
     from hisa.errors import UsageError
 
-    environment = open_environment(settings.environment)
+    environment = open_environment(settings)
     assert isinstance(environment, RemoteEnvironment)
     guests, workers = len(environment.addresses), options["workers"]
     if workers > guests:

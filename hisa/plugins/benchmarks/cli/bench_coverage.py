@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import click
 from hisa.cli.out import json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import TaskSettings
     from hisa.plugins.benchmarks.tasks.coverage import LoadedFile
     from hisa.plugins.benchmarks.tasks.readiness import Lack, Lacking
 
@@ -87,15 +87,19 @@ def _folder(place: str) -> Path:
 
 
 def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    import asyncio
+
     from hisa.config import load
+    from hisa.plugins.benchmarks.bench.ready_tasks import machine_lacks
     from hisa.plugins.benchmarks.tasks.coverage import coverage as count
     from hisa.plugins.benchmarks.tasks.coverage import load_folder
 
     overrides = {"environment": {"kind": options["env"]}} if options["env"] else {}
     settings = load(*given, overrides=overrides)
     files = load_folder(folder, settings.tasks)
-    machine = None if options["no_machine"] else _machine(settings, files)
-    found = [(file, _lacks(file, settings, machine)) for file in files]
+    tasks = [file.task for file in files if file.task is not None]
+    machine = None if options["no_machine"] else asyncio.run(machine_lacks(settings, tasks))
+    found = [(file, _lacks(file, settings.tasks, machine)) for file in files]
     unusable = {str(file.path): file.reason for file in files if not file.usable}
     return {
         "title": f"{len(files)} task files, {len(files) - len(unusable)} can be run and scored "
@@ -114,23 +118,14 @@ def _of_folder(given: Any, folder: Path, options: Mapping[str, Any]) -> dict[str
     }
 
 
-def _machine(settings: Settings, files: Sequence[LoadedFile]) -> Lacking:
-    import asyncio
-
-    from hisa.plugins.benchmarks.bench.ready_tasks import machine_lacks
-
-    tasks = [file.task for file in files if file.task is not None]
-    return asyncio.run(machine_lacks(settings, tasks))
-
-
-def _lacks(file: LoadedFile, settings: Settings, machine: Lacking | None) -> list[Lack]:
+def _lacks(file: LoadedFile, settings: TaskSettings, machine: Lacking | None) -> list[Lack]:
     from hisa.plugins.benchmarks.tasks.cache import FileCache
     from hisa.plugins.benchmarks.tasks.readiness import Lack, lacks
 
     if file.task is None:
         return [Lack("broken", file.reason)]
-    cache = FileCache.by(settings.tasks)
-    return lacks(file.task, cache, machine, settings.tasks)
+    cache = FileCache.by(settings)
+    return lacks(file.task, cache, machine, settings)
 
 
 _COLUMNS: Mapping[str, frozenset[str]] = {

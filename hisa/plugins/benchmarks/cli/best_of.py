@@ -22,7 +22,7 @@ from hisa.cli.episode import (
 )
 from hisa.cli.progress import Progress
 from hisa.cli.run_desktop import not_thrown_away
-from hisa.config import Settings
+from hisa.config import EnvironmentSettings, RunSettings, Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
 from hisa.models.announced import announced
@@ -50,10 +50,10 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             before anything starts.
     """
     check_number(attempts)
-    require_own_machines(settings)
-    require_person(settings)
+    require_own_machines(settings.environment)
+    require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
-    require_models(with_judge(settings))
+    require_models(with_judge(settings.models), settings.planner)
     recorded = settings.model_dump(mode="json")
     with AttemptGroup.create(settings.run.folder, task, attempts, settings=recorded) as group:
         try:
@@ -64,17 +64,15 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             raise
 
 
-def require_own_machines(settings: Settings) -> None:
+def require_own_machines(settings: EnvironmentSettings) -> None:
     """Refuse where an attempt would find what the one before it did.
 
     Raises:
         UsageError: the machine is not thrown away, or a folder of this one can be written to.
     """
-    if not settings.environment.throw_away:
+    if not settings.throw_away:
         raise not_thrown_away(settings)
-    for text, share in zip(
-        settings.environment.share, parse_shares(settings.environment.share), strict=True
-    ):
+    for text, share in zip(settings.share, parse_shares(settings.share), strict=True):
         if share.writable:
             raise UsageError(
                 f"--share {text!r}: what one attempt writes there the next one would find, and "
@@ -84,7 +82,7 @@ def require_own_machines(settings: Settings) -> None:
 
 
 def resume_attempts(
-    name: str, settings: Settings, *, as_json: bool, limits: tuple[object, ...]
+    name: str, settings: RunSettings, *, as_json: bool, limits: tuple[object, ...]
 ) -> int:
     """Go on with several attempts at a task; returns the exit code.
 
@@ -101,9 +99,9 @@ def resume_attempts(
         raise UsageError(
             f"{name!r} are several attempts: they have the limits of their first one, or they "
             "could not be compared",
-            fix=command_in(settings.run.folder.expanduser(), f"resume {name}"),
+            fix=command_in(settings.folder.expanduser(), f"resume {name}"),
         )
-    with AttemptGroup.reopen(find_group(name, settings.run.folder.expanduser())) as group:
+    with AttemptGroup.reopen(find_group(name, settings.folder.expanduser())) as group:
         return go_on(group, as_json=as_json)
 
 
@@ -120,7 +118,7 @@ def go_on(group: AttemptGroup, *, as_json: bool) -> int:
     settings = settings.model_copy(
         update={"run": settings.run.model_copy(update={"folder": group.root})}
     )
-    require_person(settings)
+    require_person(settings.environment, settings.run)
     task = group.record.task.task()
     return _Attempts(group, settings, task, as_json=as_json, report=True).run()
 

@@ -163,9 +163,8 @@ async def _ask(
 
     from hisa.plugins.benchmarks.bench.grounding.runner import answers
     from hisa.plugins.benchmarks.bench.grounding.ways import open_way
-    from hisa.wiring import image_limit
 
-    limit = None if full_size else image_limit(settings)
+    limit = None if full_size else settings.run.image_limit
     async with open_way(name, settings) as way:
         with Progress(console=Console(stderr=True), transient=True) as progress:
             bar = progress.add_task("descriptions", total=len(targets))

@@ -9,7 +9,7 @@ import click
 from hisa.cli.out import print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, Settings
     from hisa.plugins.benchmarks.bench.suites import Suite
     from hisa.plugins.benchmarks.bench.undone_scores import UndoneScore
 
@@ -44,7 +44,7 @@ def undone(
 
     file, given = ctx.meta["hisa.settings"]
     settings = load(file, given, overrides={"environment": {"kind": env}} if env else {})
-    _must_be_thrown_away(settings)
+    _must_be_thrown_away(settings.environment)
     chosen = open_suite(suite, only, settings=settings.tasks)
     if not as_json and (line := left_out_line(chosen)):
         say(line, err=True)
@@ -65,7 +65,7 @@ def undone(
     return 1 if done else 3 if unknown else 0
 
 
-def _must_be_thrown_away(settings: Settings) -> None:
+def _must_be_thrown_away(settings: EnvironmentSettings) -> None:
     """Refuse a machine that would keep what a setup does to it.
 
     Raises:
@@ -73,9 +73,9 @@ def _must_be_thrown_away(settings: Settings) -> None:
     """
     from hisa.errors import UsageError
 
-    if not settings.environment.throw_away:
+    if not settings.throw_away:
         raise UsageError(
-            f"{settings.environment.kind!r} keeps what each task's setup does to it",
+            f"{settings.kind!r} keeps what each task's setup does to it",
             fix="--env desktop, or --env vm:PROFILE",
         )
 

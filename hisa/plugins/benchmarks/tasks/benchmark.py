@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 OSWORLD, SPIDER2V = "osworld", "spider2v"
-"""The benchmarks whose task files are read, as `hisa.protocols.Task` names them."""
+"""The benchmarks whose task files are read, as the group ``hisa.tasks`` names their formats."""
 PROXY = "proxy"
 """The step that a task begins with whose pages refuse the addresses of data centres."""
 MAX_STEPS = 200
@@ -167,7 +167,7 @@ def from_json(path: Path, tree: Mapping[str, Any]) -> Task:
         check=dict(tree["evaluator"]),
         folder=str(_root(path.resolve())),
         apps=file.related_apps,
-        benchmark=_benchmark(path.resolve(), tree),
+        format=_benchmark(path.resolve(), tree),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tasks of OSWorld and Spider2-V, as HiSA's own entry point of the group ``hisa.tasks``.
+"""Tasks of OSWorld and Spider2-V, as HiSA's own entry points of the group ``hisa.tasks``.
 
 The modules with their steps, getters and metrics are heavy, and loaded when a task needs them.
 """

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.machine.plugins import announced_names
+from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD, SPIDER2V
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.data_files import is_data_file
 from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
@@ -101,7 +102,7 @@ def _load(path: Path, folder: Path, settings: TaskSettings | None) -> LoadedFile
         task = load_task(path)
     except UsageError as error:
         return LoadedFile(path, None, str(error), _domain(path, folder, ""))
-    domain = _domain(path, folder, task.domain, own=not task.benchmark)
+    domain = _domain(path, folder, task.domain, own=task.format not in (OSWORLD, SPIDER2V))
     settings = settings or TaskSettings()
     wrong = [*problems(task, settings), *expected_problems(task, FileCache.by(settings))]
     return LoadedFile(path, task, "; ".join(wrong), domain)

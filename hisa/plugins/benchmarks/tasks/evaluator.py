@@ -72,7 +72,7 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    chosen(part.func, context.task.benchmark)  # before anything is asked of the machine
+    chosen(part.func, context.task.format)  # before anything is asked of the machine
     try:
         found = await _got(context, part.result)
         if found is None and part.result is not None:

@@ -59,7 +59,7 @@ def benchmark_of(task: Task, part: Part, expected: Any) -> str:
         expected: the expected value, as its getter gave it.
     """
     theirs = part.func == "compare_table" and isinstance(expected, Path) and _styled(part.options)
-    return OSWORLD if theirs and _conditional(expected) else task.benchmark
+    return OSWORLD if theirs and _conditional(expected) else task.format
 
 
 def _needs_their_own(func: str, name: str) -> Iterator[str]:

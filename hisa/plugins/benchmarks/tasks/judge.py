@@ -49,7 +49,7 @@ def chosen(name: str, benchmark: str = "") -> Judge:
 
     Args:
         name: of the metric.
-        benchmark: whose task it is; see `hisa.protocols.Task`.
+        benchmark: whose task it is: its format.
 
     Raises:
         UsageError: there is no such metric.
@@ -110,7 +110,7 @@ def judged_by(task: Task) -> str:
     evaluator = evaluator_of(task)
     if evaluator.infeasible:
         return ""
-    words = [chosen(part.func, task.benchmark).words for part in evaluator.parts]
+    words = [chosen(part.func, task.format).words for part in evaluator.parts]
     return "; ".join(dict.fromkeys(words))
 
 

@@ -132,7 +132,7 @@ def _evaluator_problems(task: Task, evaluator: Evaluator) -> Iterator[Problem]:
 def _part(task: Task, part: Part) -> Iterator[Problem]:
     try:
         metric = find_metric(part.func)
-        chosen(part.func, task.benchmark)
+        chosen(part.func, task.format)
         if metric is not None and metric.check is not None:
             yield from map(_wrong, metric.check(part.expected or {}, part.options))
     except LibraryLacking as error:

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, say
-from hisa.config import Settings
+from hisa.config import RunSettings
 
 __all__ = ["video"]
 
@@ -25,9 +26,9 @@ __all__ = ["video"]
 @click.option("--beside", metavar="ID", help="A second run, shown at the right, step by step.")
 @click.option("--seconds", type=click.FloatRange(0.5, 30), default=3.0, help="Of a step; 3.")
 @click.option("--width", type=click.IntRange(320, 1920), default=960, help="In pixels; 960.")
-@click.pass_obj
+@pass_sections("run")
 def video(
-    settings: Settings, /, run_id: str, root: Path | None, beside: str | None, **how: Any
+    settings: RunSettings, /, run_id: str, root: Path | None, beside: str | None, **how: Any
 ) -> None:
     """Write run ID as a video, and print its path.
 
@@ -38,6 +39,6 @@ def video(
     from hisa.plugins.live.run_video import write_video
     from hisa.runs.read import load_run
 
-    folder = root if root is not None else settings.run.folder.expanduser()
+    folder = root if root is not None else settings.folder.expanduser()
     runs = [load_run(name, folder) for name in (run_id, beside) if name is not None]
     click.echo(write_video(runs, lambda text: say(text, err=True), **how))

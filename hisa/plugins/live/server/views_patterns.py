@@ -118,7 +118,8 @@ class _Shelf:
         from hisa.patterns.open_memory import open_store
         from hisa.patterns.stores.edge import EdgeStore
 
-        store, folder = open_store(self._settings, self._embedder), self._settings.patterns.path
+        settings = self._settings.patterns
+        store, folder = open_store(settings, self._embedder), settings.path
         if isinstance(store, EdgeStore):
             store = EdgeStore(folder, self._embedder, patience=_PATIENCE)
         with closing(store):

@@ -98,6 +98,7 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
     """Add finished runs, grade, draw and print; the exit status."""
     from hisa.plugins.synthesis.data.collecting import Collection
     from hisa.plugins.synthesis.data.trajectory_rewards import sample
+    from hisa.plugins.synthesis.writing import WriterSettings
 
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
@@ -109,7 +110,7 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
         models = ctx.obj.models
         judge = (models.judge or models.planner).model_copy(update={"model": how["judge"]})
         roles = models.model_copy(update={"planner": judge, "judge": judge, "state": judge})
-        settings = ctx.obj.model_copy(update={"models": roles})
+        settings = WriterSettings(roles, ctx.obj.planner, ctx.obj.run)
     grades = asyncio.run(collection.grade(settings, say_error, how["limit"]))
     if how["sample"]:
         drawn = sample(grades, how["count"] or len(grades), how["sample"], seed=how["seed"])

@@ -20,9 +20,9 @@ from hisa.plugins.synthesis.cli.write import model_options, model_settings
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
     from hisa.plugins.synthesis.data.samples import Sample
     from hisa.plugins.synthesis.data.set_folder import DataSet
+    from hisa.plugins.synthesis.writing import WriterSettings
 
 __all__ = ["data"]
 
@@ -163,7 +163,7 @@ def evaluate(
         raise UsageError(f"{folder}: no sample in {split!r}", fix="--split train")
     chosen = random.Random(how["seed"]).sample(samples, len(samples))[: how["limit"]]
     if how["model"]:
-        predictions = _predicted(ctx.obj, built, chosen, predictions, how)
+        predictions = _predicted(model_settings(ctx.obj, how), built, chosen, predictions, how)
     if predictions is None:
         raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
     actions = read_predictions(predictions)
@@ -180,7 +180,7 @@ def evaluate(
 
 
 def _predicted(
-    settings: Settings,
+    model: WriterSettings,
     built: DataSet,
     chosen: Sequence[Sample],
     path: Path | None,
@@ -191,9 +191,11 @@ def _predicted(
     from hisa.plugins.synthesis.exploration import run_alone
 
     name = re.sub(r"[^\w.]+", "-", f"predictions-{how['model']}-{how['objective']}")
-    path, own = path or built.folder / f"{name}.jsonl", model_settings(settings, how)
+    path = path or built.folder / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = partial(predict, built, chosen, how["objective"], own, path, say_error, bare=how["bare"])
+    work = partial(
+        predict, built, chosen, how["objective"], model, path, say_error, bare=how["bare"]
+    )
     if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
         raise click.Abort
     say_error(f"predictions: {path}")

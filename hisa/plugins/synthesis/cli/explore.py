@@ -11,8 +11,8 @@ from hisa.cli.out import json_option, print_json, say
 from hisa.plugins.synthesis.cli.write import model_options, model_settings
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
     from hisa.plugins.synthesis.explorer import Session
+    from hisa.plugins.synthesis.writing import WriterSettings
 
 __all__ = ["explore"]
 
@@ -74,7 +74,6 @@ def explore(
     """
     import asyncio
 
-    from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.explored_numbers import report
@@ -82,15 +81,15 @@ def explore(
     from hisa.plugins.synthesis.graph_page import write_graph
     from hisa.plugins.synthesis.subject import load_subject
 
-    file, options = ctx.meta["hisa.settings"]
-    settings = load(file, options, overrides={"environment": {"kind": env}} if env else {})
-    if not settings.environment.throw_away:
-        reason = f"{settings.environment.kind!r} keeps what exploring does to it"
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    if not machine.throw_away:
+        reason = f"{machine.kind!r} keeps what exploring does to it"
         raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
+    own = model_settings(ctx.obj, how) if how["model"] else None
     exploration = Exploration.create(out, load_subject(subject))
-    session, stopped = Session(exploration, settings, minutes, transitions), False
+    session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:
-        asyncio.run(_explore_with(session, workers, settings, how, quiet=as_json))
+        asyncio.run(_explore_with(session, workers, own, quiet=as_json))
     except KeyboardInterrupt:
         stopped = True
     finally:
@@ -106,17 +105,16 @@ def explore(
 
 
 async def _explore_with(
-    session: Session, workers: int, settings: Settings, how: dict[str, Any], *, quiet: bool
+    session: Session, workers: int, model: WriterSettings | None, *, quiet: bool
 ) -> None:
     """Explore, with a model that thinks of texts where one is named."""
     from hisa.models.spending import Ledger
     from hisa.plugins.synthesis.writing import open_writer
 
-    if not how["model"]:
+    if model is None:
         await _explore(session, workers, quiet=quiet)
         return
-    settings, folder = model_settings(settings, how), session.exploration.folder
-    async with open_writer(settings, folder, Ledger()) as session.writer:
+    async with open_writer(model, session.exploration.folder, Ledger()) as session.writer:
         await _explore(session, workers, quiet=quiet)
 
 

@@ -16,7 +16,7 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
+    from hisa.config import EnvironmentSettings, TaskSettings
     from hisa.machine.storage import AppendOnlyFile
     from hisa.plugins.synthesis.exploration import Exploration
     from hisa.plugins.synthesis.task_records import Candidate, Proof
@@ -50,15 +50,12 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
-    from hisa.config import load
     from hisa.plugins.synthesis.exploration import Exploration
 
-    file, assignments = ctx.meta["hisa.settings"]
-    settings = load(file, assignments, overrides={"environment": {"kind": env}} if env else {})
-    if not settings.environment.throw_away:
-        kind = settings.environment.kind
-        raise UsageError(f"{kind!r} keeps what each proof does to it", fix="--env desktop")
-    queue = Queue(Exploration.open(folder), settings, quiet=as_json)
+    machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
+    if not machine.throw_away:
+        raise UsageError(f"{machine.kind!r} keeps what each proof does to it", fix="--env desktop")
+    queue = Queue(Exploration.open(folder), machine, ctx.obj.tasks, quiet=as_json)
     status = _run(queue, folder, how)
     summary = sums(queue.proofs, len(queue.candidates))
     if as_json:
@@ -87,11 +84,19 @@ class Queue:
     Raises: UsageError where there are no candidates, or a file is damaged.
     """
 
-    def __init__(self, exploration: Exploration, settings: Settings, *, quiet: bool = True) -> None:
+    def __init__(
+        self,
+        exploration: Exploration,
+        machine: EnvironmentSettings,
+        tasks: TaskSettings,
+        *,
+        quiet: bool = True,
+    ) -> None:
         from hisa.plugins.synthesis.exploration import read_records
         from hisa.plugins.synthesis.task_records import Candidate, Proof
 
-        self._exploration, self._settings, self._quiet = exploration, settings, quiet
+        self._exploration, self._quiet = exploration, quiet
+        self._machine, self._tasks = machine, tasks
         self._folder = folder = exploration.folder
         candidates = read_records(folder / "candidates.jsonl", Candidate)
         self.candidates = {one.id: one for one in candidates}
@@ -150,7 +155,7 @@ class Queue:
 
         for _ in range(_TRIES):
             try:
-                proof = await prove(candidate, self._exploration, self._settings)
+                proof = await prove(candidate, self._exploration, self._machine, self._tasks)
             except EnvironmentFailed as error:
                 outcome = f"a desktop broke ({str(error)[:500]})"
                 self._say(outcome)

@@ -14,7 +14,7 @@ from hisa.cli.out import examples, json_option, print_json, say, say_error
 
 if TYPE_CHECKING:
     from hisa.config import Settings
-    from hisa.plugins.synthesis.writing import Written
+    from hisa.plugins.synthesis.writing import WriterSettings, Written
 
 __all__ = ["model_options", "model_settings", "write"]
 
@@ -96,14 +96,16 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def model_settings(settings: Settings, how: dict[str, Any]) -> Settings:
-    """The settings with those of the command line over them."""
+def model_settings(settings: Settings, how: dict[str, Any]) -> WriterSettings:
+    """The settings of a model that writes, with those of the command line over them."""
+    from hisa.plugins.synthesis.writing import WriterSettings
+
     planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
     limits = {key: how[key] for key in ("budget_usd", "budget_tokens") if how[key] is not None}
     own = settings.models.planner.model_copy(update=planner)
     models = settings.models.model_copy(update={"planner": own})
     run = settings.run.model_copy(update=limits)
-    return settings.model_copy(update={"models": models, "run": run})
+    return WriterSettings(models, settings.planner, run)
 
 
 def _say(written: Written, folder: Path, *, as_json: bool) -> None:

@@ -40,7 +40,7 @@ class Builder:
         provenance = Provenance(
             run=trajectory.id,
             task=task.id,
-            source=task.format or task.benchmark or "own",
+            source=task.format or "own",
             model=trajectory.policy,
             machine=manifest.environment,
             hisa=version,

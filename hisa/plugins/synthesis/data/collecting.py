@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from hisa.config import Settings
 from hisa.errors import BudgetExceeded, HisaError, ModelUnavailable
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
@@ -18,7 +17,7 @@ from hisa.plugins.synthesis.data.trajectories import (
 )
 from hisa.plugins.synthesis.data.trajectory_rewards import RULES, Grade, grade
 from hisa.plugins.synthesis.exploration import append_record, read_records
-from hisa.plugins.synthesis.writing import open_writer
+from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.runs.read import load_run
 from hisa.text.redact import redact
 
@@ -51,14 +50,14 @@ class Collection:
                     append_record(file, self.runs[one.id])
 
     async def grade(
-        self, settings: Settings | None, say: Callable[[str], object], limit: int | None = None
+        self, model: WriterSettings | None, say: Callable[[str], object], limit: int | None = None
     ) -> list[Grade]:
         """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
 
         Each is written as it comes; ``say`` gets lines of progress, ``limit`` is of new grades.
         Raises: ConfigError, ModelUnavailable where the model cannot be opened.
         """
-        own = open_writer(settings, self.folder, Ledger(), "judge") if settings else nullcontext()
+        own = open_writer(model, self.folder, Ledger(), "judge") if model else nullcontext()
         with closing(AppendOnlyFile(self.folder / "grades.jsonl")) as file:
             async with own as judge:
                 name = judge.model.name if judge else RULES

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hisa.config import Settings
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.spending import Ledger
@@ -22,7 +21,7 @@ from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
 from hisa.plugins.synthesis.model_instructions import Writer
-from hisa.plugins.synthesis.writing import open_writer
+from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
@@ -85,7 +84,7 @@ class CompressedRun(BaseModel, frozen=True):
 async def compress_all(
     left: Sequence[Trajectory],
     runs: list[CompressedRun],
-    settings: Settings | None,
+    settings: WriterSettings | None,
     out: Path,
     tell: Callable[[str], None],
     **how: Any,

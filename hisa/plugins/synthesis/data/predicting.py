@@ -10,7 +10,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
-from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
@@ -19,7 +18,7 @@ from hisa.plugins.synthesis.data.set_folder import DataSet
 from hisa.plugins.synthesis.data.set_measures import Prediction
 from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer
-from hisa.plugins.synthesis.writing import open_writer
+from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
 from hisa.screen.observation import Screenshot
 from hisa.text.prompts import render
@@ -34,7 +33,7 @@ async def predict(
     data: DataSet,
     chosen: Sequence[Sample],
     objective: Steps,
-    settings: Settings,
+    settings: WriterSettings,
     path: Path,
     say: Callable[[str], object],
     *,

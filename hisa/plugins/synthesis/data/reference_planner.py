@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
-from hisa.config import ModelSettings, Settings
+from hisa.config import GrounderKind, ModelSettings, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
 from hisa.models.profile import Price, Profile
 from hisa.planner.planner import planned
@@ -22,7 +22,7 @@ from hisa.plugins.synthesis.task_files import act_in_words
 from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
-from hisa.wiring.planner_kind import PlannerKind, PlannerParts, with_sight
+from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
 
@@ -130,16 +130,16 @@ class ReferenceKind(PlannerKind):
     """``planner.kind = "reference"``: needs a screen that tells its elements."""
 
     points = True
+    grounder: GrounderKind | None = "elements"
 
     def settled(
-        self, settings: Settings, profile: Profile, *, lists: bool, asked: bool
-    ) -> Settings:
+        self, settings: PlannerSettings, profile: Profile, *, lists: bool, asked: bool
+    ) -> PlannerSettings:
         """See `PlannerKind`: it finds elements and points by itself."""
-        if not lists or settings.planner.sequence > 1:
+        if not lists or settings.sequence > 1:
             message = "a reference needs a screen's elements, and planner.sequence = 1"
             raise ConfigError(message, fix="--set planner.sequence=1 --env desktop")
-        grounder = settings.grounder.model_copy(update={"kind": "elements"})
-        return with_sight(settings.model_copy(update={"grounder": grounder}), "elements")
+        return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""

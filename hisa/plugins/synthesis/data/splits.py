@@ -56,7 +56,7 @@ def keys_of(task: TaskRecord, seed: int) -> dict[str, str]:
     """
     pages = (step.get("parameters") for step in task.setup)
     page = next((p for p in pages if isinstance(p, dict) and isinstance(p.get("task"), str)), None)
-    application = f"{task.format or task.benchmark or 'own'}/{task.domain}"
+    application = f"{task.format or 'own'}/{task.domain}"
     if page is not None:
         name, drawn = page["task"], page.get("seed", seed)
         template, family = f"page/{name}", "page/" + "-".join(name.split("-")[:2])

@@ -16,8 +16,8 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Window
 from hisa.state.manager import HierarchicalState, build_state
 from hisa.testing.scripted import FunctionModel
-from hisa.wiring import image_limit
-from hisa.wiring.tool_parts import open_registry, open_served_tools
+from hisa.tools.registry import ToolRegistry
+from hisa.wiring.tool_parts import allowed_tools, open_served_tools
 from tests.state.scene import IMAGE, TASK, click, look, tool
 
 
@@ -79,7 +79,7 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
     seen = replace(look(), windows=(calc,))
     registries = {
-        name: open_registry(settings(name), emit=lambda _: None, capabilities=("execute",))
+        name: ToolRegistry(allowed_tools(settings(name).tools), capabilities=("execute",))
         for name in expand(["api-gui"])
     }
     assert "calc_" in registries["full"].offer(TASK, seen)
@@ -89,10 +89,10 @@ async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
         registries["gui-only"].check(ToolCall("", "calc_read", {"cells": "A1"}))
     mail = load(None, ["tools.mcp.mail.command=['no-such-mail-server']"], environ={})
     without = mail.model_copy(update={"tools": mail.tools.model_copy(update={"allow": ()})})
-    async with open_served_tools(without, lambda _: None) as served:
+    async with open_served_tools(without.tools, lambda _: None) as served:
         assert served == ()
     with pytest.raises(ConfigError, match="mail"):
-        async with open_served_tools(mail, lambda _: None):
+        async with open_served_tools(mail.tools, lambda _: None):
             pass
 
 
@@ -141,11 +141,11 @@ async def test_n_is_the_interval_of_refinement(every: int) -> None:
 def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_screen() -> None:
     variants = expand(["table5"])
     trees = {name: load(environ={}, overrides=changes(name, variants)) for name in variants}
-    assert image_limit(trees["original-resolution"]) == Size(1920, 1080)
-    assert image_limit(trees["full"]) == Size(1280, 720)
+    assert trees["original-resolution"].run.image_limit == Size(1920, 1080)
+    assert trees["full"].run.image_limit == Size(1280, 720)
     screens = {(tree.environment.width, tree.environment.height) for tree in trees.values()}
     assert screens == {(1920, 1080)}
-    assert open_environment(trees["full"].environment, image_limit(trees["full"])).name
+    assert open_environment(trees["full"].environment, trees["full"].run.image_limit).name
 
 
 def test_without_patterns_there_is_no_memory() -> None:

@@ -26,7 +26,7 @@ BUILD = "hisa machine build osworld"
 def wanting(*names: Any, result: str = "enabled_experiments") -> Task:
     rule = {"type": "rule", "rules": {"type": "names", "names": list(names)}}
     check = {"func": "check_enabled_experiments", "result": {"type": result}, "expected": rule}
-    return Task(id="flags", instruction="x", check=check, benchmark="osworld")
+    return Task(id="flags", instruction="x", check=check, format="osworld")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def asks(kind: str, wanted: Any) -> Task:
         "result": {"type": kind},
         "expected": {"type": "rule", "rules": {"expected": wanted}},
     }
-    return Task(id="t", instruction="x", setup=(CHROME,), check=check, benchmark="osworld")
+    return Task(id="t", instruction="x", setup=(CHROME,), check=check, format="osworld")
 
 
 @pytest.mark.desktop

@@ -56,7 +56,7 @@ def wanting(chrome: list[str], **check: object) -> Task:
         {"type": "launch", "parameters": {"command": chrome}},
         {"type": "chrome_open_tabs", "parameters": {"urls_to_open": [PAGE]}},
     )
-    return Task(id="t", instruction="x", setup=setup, check=check or None, benchmark="osworld")
+    return Task(id="t", instruction="x", setup=setup, check=check or None, format="osworld")
 
 
 def test_the_setting_makes_the_task_one_that_can_be_run(tmp_path: Path) -> None:

@@ -201,7 +201,7 @@ def test_a_rule_that_asks_for_more_than_there_is_is_refused(rule: Any, refused: 
         "result": {"type": "accessibility_tree"},
         "expected": {"type": "rule", "rules": [rule]},
     }
-    task = Task(id="t", instruction="x", check=check, benchmark="osworld")
+    task = Task(id="t", instruction="x", check=check, format="osworld")
     assert any("gives no tree" in problem for problem in problems(task)) is refused
 
 

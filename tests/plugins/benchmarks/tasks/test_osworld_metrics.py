@@ -318,7 +318,7 @@ async def test_a_spider2v_task_that_only_osworlds_metric_can_judge_is_judged_by_
     tmp_path: Path,
 ) -> None:
     task, cache = styled_task(tmp_path), FileCache(tmp_path / "cache", offline)
-    assert task.benchmark == "spider2v"
+    assert task.format == "spider2v"
     assert expected_problems(task, cache) == []
     assert [file.usable for file in load_folder(tmp_path)] == [True]
     machine = Machine()
@@ -391,12 +391,12 @@ async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, othe
     assert "no metric 'dance'" in why
 
 
-OSWORLD = Task(id="t", instruction="x", benchmark="osworld")
+OSWORLD = Task(id="t", instruction="x", format="osworld")
 
 
 async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
     """What is said of "yes" where "yes" is wanted, of a metric that HiSA has too."""
-    task = replace(OSWORLD, check=check(func, {"expected": "yes"}), benchmark=benchmark)
+    task = replace(OSWORLD, check=check(func, {"expected": "yes"}), format=benchmark)
     machine = Machine({"say": CommandResult(0, "yes")})
     return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
 
@@ -467,8 +467,8 @@ def test_a_task_file_says_whose_it_is_and_a_run_keeps_it(
     tree = {"id": "a1", "instruction": "Do it.", "evaluator": {"func": "infeasible"}, **keys}
     path.write_text(json.dumps(tree))
     task = load_task(path)
-    assert task.benchmark == benchmark
-    assert TaskRecord.of(task).task().benchmark == benchmark
+    assert task.format == benchmark
+    assert TaskRecord.of(task).task().format == benchmark
 
 
 def test_without_the_package_the_command_installs_it_and_its_libraries(

@@ -40,7 +40,7 @@ def task(
     *setup: dict[str, Any], result: str = "open_tabs_info", words: str = "Do it.", **expected: Any
 ) -> Task:
     check = {"func": "is_expected_tabs", "result": {"type": result}, "expected": rule(**expected)}
-    return Task(id="t", instruction=words, setup=setup, check=check, benchmark="osworld")
+    return Task(id="t", instruction=words, setup=setup, check=check, format="osworld")
 
 
 def named(given: Task, settings: TaskSettings | None = None) -> list[str]:
@@ -74,7 +74,7 @@ async def test_a_way_that_goes_during_the_run_leaves_no_score(tmp_path: Path) ->
     result = {"type": "vm_command_line", "command": ["echo", "y"]}
     check = {"func": "exact_match", "result": result, "expected": rule(expected="x")}
     setup = ({"type": "execute", "parameters": {"command": ["true", GONE]}},)
-    given = Task(id="t", instruction="x", setup=setup, check=check, benchmark="osworld")
+    given = Task(id="t", instruction="x", setup=setup, check=check, format="osworld")
     scorer = TaskScorer(cache=FileCache(tmp_path / "cache", offline))
     with pytest.raises(EnvironmentFailed, match="does not reach"):
         await scorer.score(given, Host(tmp_path / "home"), "succeeded")

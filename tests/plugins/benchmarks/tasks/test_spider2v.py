@@ -35,7 +35,7 @@ async def scored(
     path: Path, workbook: bytes | None, benchmark: str = ""
 ) -> tuple[float | None, str]:
     task, check, _, _ = parts(path)
-    task = replace(task, benchmark=benchmark or task.benchmark)
+    task = replace(task, format=benchmark or task.format)
     machine = Machine(windows=["Form"])
     if workbook is not None:
         await machine.write_file(check["result"]["path"], workbook)

@@ -21,7 +21,7 @@ built = pytest.mark.skipif(find_tree(recipe("spider2v")) is None, reason=f"not b
 def test_what_is_made_is_a_task_of_the_benchmark(domain: str, tmp_path: Path) -> None:
     assert set(DOMAINS) == set(MAKERS)
     task = load_task(write_task(tmp_path, domain))
-    assert (task.domain, task.benchmark) == (domain, "spider2v")
+    assert (task.domain, task.format) == (domain, "spider2v")
     assert problems(task) == []
 
 

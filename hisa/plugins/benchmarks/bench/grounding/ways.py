@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from PIL import Image
 
 from hisa.cli.out import say
-from hisa.config import Settings
+from hisa.config import GrounderSettings, ModelsSettings, Settings
 from hisa.errors import UsageError
 from hisa.events import Event, ModelCalled, Noted
 from hisa.grounder.elements import ElementsGrounder
@@ -115,19 +115,18 @@ async def open_way(name: str, settings: Settings) -> AsyncIterator[Way]:
     """
     kind, colon, chance = name.partition(":")
     if kind in _BEHIND and colon:
-        changed = _changed(settings, kind=_BEHIND[kind])
-        picks = kind == "cascade+choice"
+        picks, wanted = kind == "cascade+choice", _BEHIND[kind]
         model = _stand_in(name, chance, seed=settings.run.seed)
-        async with _simulated(name, model, changed, picks=picks) as way:
+        async with _simulated(name, model, settings, kind=wanted, picks=picks) as way:
             yield way
     elif name in ("vision", "cascade", "choice", "settings"):
         wanted = settings.grounder.kind if name == "settings" else name
-        async with _with_models(name, _changed(settings, kind=wanted), {}) as way:
+        async with _with_models(name, settings, {}, kind=wanted) as way:
             yield way
     elif name in WAYS:
         if name == "ocr":  # without a reader it would refuse everything, and look like bad reading
             read_text(Screenshot(Image.new("RGB", (8, 8))))
-        yield _elements(name, settings)
+        yield _elements(name, settings.grounder)
     else:
         raise UsageError(
             f"--grounder {name!r}: no such way; known are {', '.join(WAYS)}",
@@ -144,17 +143,14 @@ _BEHIND = {
 """Kinds of grounders by the ways with a stand-in."""
 
 
-def _changed(settings: Settings, **changes: str) -> Settings:
-    return settings.model_copy(update={"grounder": settings.grounder.model_copy(update=changes)})
-
-
-def _elements(name: str, settings: Settings) -> Way:
+def _elements(name: str, settings: GrounderSettings) -> Way:
     clock = ReadingClock(_unread if name == "elements-only" else read_text)
     if name == "elements":
-        wanted = _changed(settings, kind="elements")
-        return Way(name, build_grounder(wanted, {}, _ignored, read=clock), clock=clock)
+        wanted = settings.model_copy(update={"kind": "elements"})
+        grounder = build_grounder(wanted, ModelsSettings(), {}, _ignored, read=clock)
+        return Way(name, grounder, clock=clock)
     grounder = ElementsGrounder(
-        emit=_ignored, min_score=settings.grounder.min_score, read=clock, shapes=False
+        emit=_ignored, min_score=settings.min_score, read=clock, shapes=False
     )
     shown = _without_elements if name == "ocr" else _as_it_is
     return Way(name, grounder, shown, clock=clock)
@@ -182,11 +178,11 @@ def _stand_in(name: str, text: str, *, seed: int) -> SimulatedModel:
 
 @asynccontextmanager
 async def _simulated(
-    name: str, model: SimulatedModel, settings: Settings, *, picks: bool
+    name: str, model: SimulatedModel, settings: Settings, *, kind: str, picks: bool
 ) -> AsyncIterator[Way]:
     own: dict[Role, Model] = {"planner": model, "grounder": model}  # no other model is opened
-    changed = _changed(settings, format="gta1")
-    async with _with_models(name, changed, own, hear=model.hear, picks=picks) as way:
+    wanted = {"kind": kind, "format": "gta1"}
+    async with _with_models(name, settings, own, hear=model.hear, picks=picks, **wanted) as way:
         way.aim = lambda target, look: model.aim(
             f"{target.screen.name}\0{target.description}", target.region, look
         )
@@ -201,6 +197,7 @@ async def _with_models(
     *,
     hear: Callable[[Event], None] = lambda _: None,
     picks: bool = False,
+    **changes: str,
 ) -> AsyncIterator[Way]:
     spent, clock = Totals(), ReadingClock()
 
@@ -213,9 +210,12 @@ async def _with_models(
         return event
 
     budget = Budget(settings.run.budget_usd, settings.run.budget_tokens)
-    models: Models = open_models(settings, emit, budget, Ledger(), own=own)
+    models: Models = open_models(settings.models, settings.planner, emit, budget, Ledger(), own=own)
     async with models:
         seer = models.profiles.get("grounder")
         picker = models.profiles["planner"] if picks else None
-        grounder = build_grounder(settings, models, emit, seer=seer, picker=picker, read=clock)
+        wanted = settings.grounder.model_copy(update=changes)
+        grounder = build_grounder(
+            wanted, settings.models, models, emit, seer=seer, picker=picker, read=clock
+        )
         yield Way(name, grounder, clock=clock, spent=spent)
