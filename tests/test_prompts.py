@@ -95,10 +95,10 @@ def test_a_run_that_goes_on_with_other_prompts_says_which(tmp_path: Path) -> Non
     events: list[Event] = []
     with RunLog.create(tmp_path / "runs", Task("t", "Wait."), settings={}) as log:
         for _ in range(2):
-            write_prompts(Prompts(folder), log, events.append)
+            write_prompts(Prompts(folder).hashes, log, events.append)
         assert events == []
         own(folder, "judge.md", edited("judge.md", mild))
-        write_prompts(Prompts(folder), log, events.append)
+        write_prompts(Prompts(folder).hashes, log, events.append)
     (noted,) = events
     assert isinstance(noted, Noted)
     assert noted.text == "not as when the run began: judge.md"
