@@ -80,7 +80,7 @@ def keep_lesson(chosen: Settings) -> None:
     pattern = Pattern(
         "p1", "general", "success", lesson="Press Save last.", condition=INSTRUCTION, actions=""
     )
-    open_store(chosen, embedder).put(pattern, embedder.embed([INSTRUCTION])[0])
+    open_store(chosen.patterns, embedder).put(pattern, embedder.embed([INSTRUCTION])[0])
 
 
 def files_in(folder: Path) -> set[str]:
