@@ -140,7 +140,7 @@ class _Opening:
     async def loop(self) -> Loop:
         """The loop with its parts."""
         settings, log, emit = self._settings, self._log, self._emit
-        prompts = self._stack.enter_context(open_prompts(settings.prompts))
+        hashes = self._stack.enter_context(open_prompts(settings.prompts))
         hooking = self._hook_parts()
         announced = open_hooks(hooking)
         hooks = [*self._parts.hooks, *announced]
@@ -157,7 +157,7 @@ class _Opening:
             models={role: model.name for role, model in models.items()},
             settings=settings.model_dump(mode="json"),
         )
-        write_prompts(prompts, log, emit)
+        write_prompts(hashes, log, emit)
         own = state if isinstance(state, HierarchicalState) else None
         registry = ToolRegistry(
             allowed_tools(settings.tools, (*self._parts.tools, *served)),
