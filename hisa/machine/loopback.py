@@ -15,7 +15,7 @@ import socket
 from collections import defaultdict, deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httptools
@@ -245,19 +245,21 @@ async def _framed(pieces: AsyncIterable[bytes], headers: httpx.Headers) -> Async
         yield b"0\r\n\r\n"
 
 
+@dataclass(slots=True)
 class _Parsed:
-    """What the parser finds of one response; the methods are the parser's."""
+    """What the parser finds of one response; the methods are the parser's. See `_unparsed`."""
 
-    def __init__(self) -> None:
-        self.parser = httptools.HttpResponseParser(self)
-        self.status = 0
-        self.reason = b""
-        self.headers: list[tuple[bytes, bytes]] = []
-        self.pieces: deque[bytes] = deque()
-        self.has_head = self.is_done = self.goes_on = False
-        self.length: int | None = None
-        self.ends_by_hanging_up = False
-        self.said_too_much = False
+    parser: Any = None
+    status: int = 0
+    reason: bytes = b""
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    pieces: deque[bytes] = field(default_factory=deque)
+    has_head: bool = False
+    is_done: bool = False
+    goes_on: bool = False
+    length: int | None = None
+    ends_by_hanging_up: bool = False
+    said_too_much: bool = False
 
     def on_message_begin(self) -> None:
         if self.is_done:
@@ -291,18 +293,25 @@ class _Parsed:
             self.reason, self.headers = b"", []
 
 
+def _unparsed() -> _Parsed:
+    """A response of which nothing has come, with its parser."""
+    answer = _Parsed()
+    answer.parser = httptools.HttpResponseParser(answer)
+    return answer
+
+
 class _Connection:
     """One socket, and where its conversation stands."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
-        self._answer = _Parsed()
+        self._answer = _unparsed()
         self._sent = False
 
     async def send(self, head: bytes, body: bytes | AsyncIterator[bytes]) -> None:
         """Send a request."""
         loop = asyncio.get_running_loop()
-        self._answer, self._sent = _Parsed(), False
+        self._answer, self._sent = _unparsed(), False
         with _as(httpx.WriteError):
             if isinstance(body, bytes):
                 await loop.sock_sendall(self._socket, head + body)
