@@ -95,10 +95,10 @@ def test_a_run_that_goes_on_with_other_prompts_says_which(tmp_path: Path) -> Non
     events: list[Event] = []
     with RunLog.create(tmp_path / "runs", Task("t", "Wait."), settings={}) as log:
         for _ in range(2):
-            write_prompts(Prompts(folder), log, events.append)
+            write_prompts(Prompts(folder).hashes, log, events.append)
         assert events == []
         own(folder, "judge.md", edited("judge.md", mild))
-        write_prompts(Prompts(folder), log, events.append)
+        write_prompts(Prompts(folder).hashes, log, events.append)
     (noted,) = events
     assert isinstance(noted, Noted)
     assert noted.text == "not as when the run began: judge.md"
@@ -203,14 +203,14 @@ def test_a_prompt_runs_no_code(tmp_path: Path) -> None:
 def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     own(tmp_path, "judge.md", edited("judge.md", ("# Judge", "# Judge\nBe strict.")))
     own(tmp_path, "field_text.md", edited("field_text.md"))
-    settings = Settings(prompts=PromptSettings(folder=tmp_path))
-    ships, same, differs = prompts(settings.prompts)
+    settings = PromptSettings(folder=tmp_path)
+    ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("field_text.md", "judge.md")
     assert "as it ships" in same.detail
     assert "tokens more than the one that ships" in differs.detail
     own(tmp_path, "plan.md", "x")
-    _, refused = prompts(settings.prompts)
+    _, refused = prompts(settings)
     assert (refused.ok, refused.needed) == (False, True)
     assert "(did you mean 'planner.md'?)" in refused.detail
 

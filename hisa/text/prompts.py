@@ -7,6 +7,7 @@ each command, has its `Prompts` for all that it calls: `own_prompts` sets them, 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,8 +20,9 @@ from hisa.errors import ConfigError, close_names
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
 
-__all__ = ["Prompts", "data_folder", "own_prompts", "render"]
+__all__ = ["SHIPPED", "Prompts", "data_folder", "own_prompts", "render"]
 
+_COMMENT = re.compile(r"\{#.*?#\}", re.S)
 _HASH = 16
 """Hexadecimal digits of a hash that are written down: enough to tell the versions of a file."""
 
@@ -63,17 +65,13 @@ class Prompts:
             raise self._refused(f"{error.strerror}", "name a folder that holds prompts") from error
         return {path.name: self._checked(path) for path in paths}
 
-    def check(self) -> None:
-        """Read the user's files, if there are any.
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The beginning of the SHA-256 of each file, by name.
 
         Raises:
             ConfigError: as for ``own``.
         """
-        len(self.own)
-
-    @property
-    def hashes(self) -> dict[str, str]:
-        """The beginning of the SHA-256 of each file, by name."""
         files = {**self.shipped, **self.own}
         return {
             name: hashlib.sha256(text.encode()).hexdigest()[:_HASH] for name, text in files.items()
@@ -81,15 +79,17 @@ class Prompts:
 
     def render(self, name: str, values: Mapping[str, object]) -> str:
         """See `render`."""
-        from jinja2 import TemplateError
+        from jinja2 import TemplateError, TemplateSyntaxError
 
         file = f"{name}.md"
         try:
             return self._templates.get_template(file).render(values).strip()
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            if file not in self.own:
-                raise
-            raise self._refused(f"{file}: {error}", self._compare(file)) from error
+            if file in self.own:
+                raise self._refused(f"{file}: {error}", self._compare(file)) from error
+            line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""
+            message = f"{data_folder('prompts') / file}{line}: {error}"
+            raise ConfigError(message, fix="mend it there: it is no longer as it ships") from error
 
     @cached_property
     def _templates(self) -> Environment:
@@ -101,19 +101,19 @@ class Prompts:
 
     def _checked(self, path: Path) -> str:
         """Returns the text of a file that can take the place of the one that ships."""
+        from jinja2 import TemplateSyntaxError
+
         name, shipped = path.name, self.shipped.get(path.name)
         if shipped is None:
             near, names = close_names(name, list(self.shipped)), ", ".join(self.shipped)
             raise self._refused(f"no prompt is called {name!r}{near}", f"rename it: {names}")
-        from jinja2 import TemplateSyntaxError
-
         text = self._text(path)
         try:
             shown, _ = _printed(text)
         except TemplateSyntaxError as error:
             message = f"{name}, line {error.lineno}: {error.message}"
             raise self._refused(message, self._compare(name)) from error
-        if not shown and not _has_words(text):
+        if not _COMMENT.sub("", text).strip():
             raise self._refused(f"{name} is empty", f"write a prompt, or rm {path}")
         allowed, (_, needed) = _names(shipped), _printed(shipped)
         if unknown := _names(text) - allowed:
@@ -162,13 +162,6 @@ def _names(text: str) -> set[str]:
     return find_undeclared_variables(_syntax().parse(text))
 
 
-def _has_words(text: str) -> bool:
-    """Whether a prompt has text besides its comments."""
-    from jinja2.nodes import TemplateData
-
-    return any(part.data.strip() for part in _syntax().parse(text).find_all(TemplateData))
-
-
 def _printed(text: str) -> tuple[set[str], set[str]]:
     """Returns the values that a prompt shows, and those of them that it cannot do without.
 
@@ -200,7 +193,9 @@ def _braces(names: set[str]) -> str:
     return ", ".join(f"{{{{ {name} }}}}" for name in sorted(names))
 
 
-_present: ContextVar[Prompts] = ContextVar("prompts", default=Prompts())  # noqa: B039 - immutable
+SHIPPED = Prompts()
+"""Those that ship: read and parsed once for all runs of a process."""
+_present: ContextVar[Prompts] = ContextVar("prompts", default=SHIPPED)
 
 
 @contextmanager
@@ -218,8 +213,6 @@ def render(name: str, /, **values: object) -> str:
     """The prompt ``name`` (without ``.md``) with its values filled in.
 
     Raises:
-        ConfigError: a user's own file cannot be used.
-        jinja2.UndefinedError: the prompt uses a name that was not given.
-        jinja2.TemplateNotFound: there is no such prompt.
+        ConfigError: the file cannot be used; it is named.
     """
     return _present.get().render(name, values)

@@ -140,7 +140,7 @@ class _Opening:
     async def loop(self) -> Loop:
         """The loop with its parts."""
         settings, log, emit = self._settings, self._log, self._emit
-        prompts = self._stack.enter_context(open_prompts(settings.prompts))
+        hashes = self._stack.enter_context(open_prompts(settings.prompts))
         hooking = self._hook_parts()
         announced = open_hooks(hooking)
         hooks = [*self._parts.hooks, *announced]
@@ -157,7 +157,7 @@ class _Opening:
             models={role: model.name for role, model in models.items()},
             settings=settings.model_dump(mode="json"),
         )
-        write_prompts(prompts, log, emit)
+        write_prompts(hashes, log, emit)
         own = state if isinstance(state, HierarchicalState) else None
         registry = ToolRegistry(
             allowed_tools(settings.tools, (*self._parts.tools, *served)),
@@ -292,24 +292,7 @@ class _Opening:
         marks = _marks(settings.planner, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
-        programs = partial(installed_programs, environment, note_writer(emit))
-        parts = PlannerParts(
-            settings.planner,
-            settings.models.planner,
-            models["planner"],
-            known,
-            registry,
-            emit,
-            marks=marks,
-            programs=None if _fills_screen(self._task) else programs,
-            confirm=_confirming(ask, emit),
-            budget=prompt_budget(
-                settings.planner, settings.state, learns=settings.patterns.enabled
-            ),
-            pointing=written_as(known.coordinates) if settings.grounder.kind == "planner" else "",
-            ask=ask,
-            environment=environment,
-        )
+        parts = self._planner_parts(settings, models, registry, marks, environment, ask)
         planner = kind.open(parts) if own is None else own
         if memo is not None:
             model = settings.models.planner
@@ -319,6 +302,34 @@ class _Opening:
         if self._leading is not None:
             planner = self._leading.lead(parts, planner, settings.planner.leads)
         return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
+
+    def _planner_parts(
+        self,
+        settings: Settings,
+        models: Models,
+        registry: ToolRegistry,
+        marks: Marks | None,
+        environment: Environment,
+        ask: Ask | None,
+    ) -> PlannerParts:
+        emit, known = self._emit, models.profiles["planner"]
+        learns, points = settings.patterns.enabled, settings.grounder.kind == "planner"
+        programs = partial(installed_programs, environment, note_writer(emit))
+        return PlannerParts(
+            settings.planner,
+            settings.models.planner,
+            models["planner"],
+            known,
+            registry,
+            emit,
+            marks=marks,
+            programs=None if _fills_screen(self._task) else programs,
+            confirm=_confirming(ask, emit),
+            budget=prompt_budget(settings.planner, settings.state, learns=learns),
+            pointing=written_as(known.coordinates) if points else "",
+            ask=ask,
+            environment=environment,
+        )
 
 
 def _marks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from hisa.config import PromptSettings
@@ -11,14 +11,14 @@ from hisa.events import Noted
 from hisa.machine.agent_folders import written_by_agents
 from hisa.protocols import Emit
 from hisa.runs.log import RunLog
-from hisa.text.prompts import Prompts, own_prompts
+from hisa.text.prompts import SHIPPED, Prompts, own_prompts
 
 __all__ = ["open_prompts", "write_prompts"]
 
 
 @contextmanager
-def open_prompts(settings: PromptSettings) -> Iterator[Prompts]:
-    """Take a run's prompts from a user's folder, where there is one, and check them all.
+def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
+    """Take a run's prompts from a user's folder, where there is one; yields the hash of each file.
 
     Raises:
         ConfigError: the folder or a file in it cannot be used, or an agent may have written it.
@@ -30,15 +30,14 @@ def open_prompts(settings: PromptSettings) -> Iterator[Prompts]:
             "written it: prompts there are not taken",
             fix="look at it, and copy it to another place",
         )
-    prompts = Prompts(folder)
-    prompts.check()
+    prompts = Prompts(folder) if folder else SHIPPED
     with own_prompts(prompts):
-        yield prompts
+        yield prompts.hashes
 
 
-def write_prompts(prompts: Prompts, log: RunLog, emit: Emit) -> None:
+def write_prompts(hashes: Mapping[str, str], log: RunLog, emit: Emit) -> None:
     """Write down which files a run has, and which are other ones than when it began."""
-    before, now = log.manifest.prompts, prompts.hashes
-    if changed := sorted(name for name in before if before[name] != now.get(name)):
+    before = log.manifest.prompts
+    if changed := sorted(name for name in before if before[name] != hashes.get(name)):
         emit(Noted(where="prompts", text=f"not as when the run began: {', '.join(changed)}"))
-    log.amend(prompts=now)
+    log.amend(prompts=hashes)
