@@ -356,7 +356,7 @@ def test_a_whole_run_on_the_list(tmp_path: Path, sees: str) -> None:
 
 def test_what_cannot_be_listed_is_refused_at_the_start(tmp_path: Path) -> None:
     class Blind(FakeEnvironment):
-        capabilities = frozenset({"execute"})
+        capabilities = frozenset({"execute", "throw_away"})
 
     with pytest.raises(ConfigError, match=r"cannot tell what is on its screen"):
         hisa.run_sync(
