@@ -4,7 +4,6 @@ import hisa
 from hisa.protocols import ModelRequest
 from hisa.testing import FakeEnvironment, tool_call
 
-
 TYPE_ADA = "pyautogui.click(X_COORD, Y_COORD); pyautogui.write('Ada')"
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from hisa.config.presets import preset_file, preset_sources
-from hisa.config.sources import source_of
+from hisa.config.sources import merge, nested, scalar, source_of
 from hisa.config.tool_settings import (
     PolicySettings,
     PromptSettings,
@@ -481,30 +481,6 @@ class Settings(Section):
     """By the name that a task gives them."""
 
 
-def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        old = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(old, dict):
-            merged[key] = _merge(old, value)
-        else:
-            merged[key] = value
-    return merged
-
-
-def _nested(path: str, value: Any) -> dict[str, Any]:
-    head, _, rest = path.partition(".")
-    return {head: _nested(rest, value)} if rest else {head: value}
-
-
-def _scalar(text: str) -> Any:
-    """A value as TOML reads it; a bare word is a string."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -537,7 +513,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in sorted(environ.items()):
         if name.startswith("HISA_") and "__" in name:
-            found = _merge(found, _nested(name[5:].lower().replace("__", "."), _scalar(text)))
+            found = merge(found, nested(name[5:].lower().replace("__", "."), scalar(text)))
     return found
 
 
@@ -547,7 +523,7 @@ def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
         path, equals, text = assignment.partition("=")
         if not equals or not path.strip():
             raise ConfigError(f"--set {assignment!r}: want a.b=c", fix="--set run.max_steps=20")
-        found = _merge(found, _nested(path.strip(), _scalar(text.strip())))
+        found = merge(found, nested(path.strip(), scalar(text.strip())))
     return found
 
 
@@ -587,9 +563,9 @@ def load(
     }
     tree: dict[str, Any] = {}
     for given in reversed(trees.values()):
-        tree = _merge(tree, given)
+        tree = merge(tree, given)
     if name := tree.get("preset"):
-        tree = _merge(_from_file(preset_file(str(name))), tree)
+        tree = merge(_from_file(preset_file(str(name))), tree)
     tree = _without_idle_addresses(tree, trees["variable"])
     try:
         return Settings.model_validate(tree)

@@ -1,4 +1,4 @@
-"""Where a setting was given: the line of a file, a variable, ``--set``, or an option."""
+"""Trees of settings joined, and where each was given: a line, a variable, ``--set``, an option."""
 
 from __future__ import annotations
 
@@ -7,7 +7,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["source_of", "toml_line"]
+__all__ = ["merge", "nested", "scalar", "source_of", "toml_line"]
+
+
+def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """A tree with another one over it, which wins where both have a value."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(old, dict):
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """The tree of one value at a path, such as ``run.max_steps``."""
+    head, _, rest = path.partition(".")
+    return {head: nested(rest, value)} if rest else {head: value}
+
+
+def scalar(text: str) -> Any:
+    """A value as TOML reads it; a bare word is a string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def source_of(

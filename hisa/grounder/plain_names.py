@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-from rapidfuzz import fuzz, process
-
 from hisa.screen.bubbles import TOPS
 from hisa.screen.observation import Element, Observation
 from hisa.screen.role_words import find_kind
@@ -84,6 +82,8 @@ def _lies_bare(number: int, look: Observation) -> bool:
 
 def _is_unlike_others(name: str, element: Element, look: Observation) -> bool:
     """Whether nothing else that shows has a word of a name, or is nearly called so."""
+    from rapidfuzz import fuzz, process
+
     asked = _plain(name)
     words = re.findall(r"\w+", asked)
     others: list[str] = []

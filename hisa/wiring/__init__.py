@@ -292,24 +292,7 @@ class _Opening:
         marks = _marks(settings.planner, environment, known, kind) if own is None else None
         if marks is not None:
             grounder = MarkGrounder(grounder, marks, emit=finding)
-        programs = partial(installed_programs, environment, note_writer(emit))
-        parts = PlannerParts(
-            settings.planner,
-            settings.models.planner,
-            models["planner"],
-            known,
-            registry,
-            emit,
-            marks=marks,
-            programs=None if _fills_screen(self._task) else programs,
-            confirm=_confirming(ask, emit),
-            budget=prompt_budget(
-                settings.planner, settings.state, learns=settings.patterns.enabled
-            ),
-            pointing=written_as(known.coordinates) if settings.grounder.kind == "planner" else "",
-            ask=ask,
-            environment=environment,
-        )
+        parts = self._planner_parts(settings, models, registry, marks, environment, ask)
         planner = kind.open(parts) if own is None else own
         if memo is not None:
             model = settings.models.planner
@@ -319,6 +302,34 @@ class _Opening:
         if self._leading is not None:
             planner = self._leading.lead(parts, planner, settings.planner.leads)
         return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
+
+    def _planner_parts(
+        self,
+        settings: Settings,
+        models: Models,
+        registry: ToolRegistry,
+        marks: Marks | None,
+        environment: Environment,
+        ask: Ask | None,
+    ) -> PlannerParts:
+        emit, known = self._emit, models.profiles["planner"]
+        learns, points = settings.patterns.enabled, settings.grounder.kind == "planner"
+        programs = partial(installed_programs, environment, note_writer(emit))
+        return PlannerParts(
+            settings.planner,
+            settings.models.planner,
+            models["planner"],
+            known,
+            registry,
+            emit,
+            marks=marks,
+            programs=None if _fills_screen(self._task) else programs,
+            confirm=_confirming(ask, emit),
+            budget=prompt_budget(settings.planner, settings.state, learns=learns),
+            pointing=written_as(known.coordinates) if points else "",
+            ask=ask,
+            environment=environment,
+        )
 
 
 def _marks(

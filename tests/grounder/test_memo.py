@@ -134,3 +134,11 @@ async def test_the_elements_are_read_once_for_a_look() -> None:
     assert environment.looked == [False, True]
     await memo.resolve(call("save"), await environment.observe())
     assert environment.looked == [False, True, False, True]
+
+
+async def test_the_look_that_a_target_was_found_on_is_kept() -> None:
+    environment = FakeEnvironment()
+    reader = ElementsReader(environment, emit=lambda _: None)
+    seen = await environment.observe()
+    found = await MemoGrounder(Finder(reader=reader)).resolve(call("save"), seen)
+    assert found.found is await reader.fresh(seen), "an act is held to this one"

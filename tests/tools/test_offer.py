@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -61,6 +62,31 @@ def registry(*tools: BaseTool, capabilities: tuple[str, ...] = ("execute",)) -> 
 
 def task(text: str) -> Task:
     return Task("t", text)
+
+
+class Windows(tuple[Window, ...]):
+    """The windows of a look, which count how often they are gone through."""
+
+    times = 0
+
+    def __reversed__(self) -> Iterator[Window]:
+        self.times += 1
+        return reversed(tuple(self))
+
+
+async def test_a_look_is_asked_once_for_each_kind_of_tool_and_not_for_each_tool() -> None:
+    names = [f"tool_{number}" for number in range(40)]
+    made = [Tool(chart, kit=name, needs=CALC.needs) for name in names]
+    there = registry(*made, *MAIL.tools())
+    windows = Windows((await looking_at("libreoffice-calc")).windows)
+    look = replace(await looking_at("libreoffice-calc"), windows=windows)
+    for _ in range(3):
+        there.offer(task("Draw a chart."), look)
+        assert len(there.others("wait", look)) > 4
+    assert windows.times == 1
+    other = replace(look, windows=Windows((await looking_at("thunar")).windows))
+    assert "post_mail" in there.others("wait", other)
+    assert "tool_0_chart" not in there.others("wait", other)
 
 
 async def test_the_tools_of_the_application_in_front_come_first_the_likeliest_first() -> None:

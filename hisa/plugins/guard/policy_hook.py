@@ -61,6 +61,8 @@ class PolicyHook(Hook):
             ActionRefused: it must not be done.
         """
         assert self._decider is not None, "a run starts before it acts"
+        if action.outcome is not None:
+            return  # another hook said what comes of it, and nothing is done
         await self._decider.decide(action)
 
 

@@ -18,9 +18,8 @@ from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
-        applied = applied_hooks(open_hooks(parts), settings, machine)
-        hooks = Hooks([hook for hook in applied if hook.name in NEEDED])
-        tools = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
+from hisa.wiring.hook_list import NEEDED, applied_hooks, open_hooks
+from hisa.wiring.tool_parts import allowed_tools
 
 
 @dataclass
