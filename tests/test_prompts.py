@@ -210,7 +210,7 @@ def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     assert "as it ships" in same.detail
     assert "tokens more than the one that ships" in differs.detail
     own(tmp_path, "plan.md", "x")
-    _, refused = prompts(settings.prompts)
+    _, refused = prompts(settings)
     assert (refused.ok, refused.needed) == (False, True)
     assert "(did you mean 'planner.md'?)" in refused.detail
 
