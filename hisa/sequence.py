@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hisa.actions import Action, KeyDown, KeyUp, Scroll, points, presses
+from hisa.actions import Action, KeyDown, KeyUp, Scroll, parse, points, presses
 from hisa.actions.action_records import kinds
 from hisa.actions.unchanged_look import arrival
 from hisa.errors import ActionRefused, NotFound, ScreenChanged
@@ -59,15 +59,24 @@ async def ground_calls(call: ToolCall, look: Observation, grounder: Grounder) ->
 
     Raises:
         NotFound: the first call's target was not found.
+        ActionRefused: what is to be done on the screen cannot be read.
         ModelUnavailable, BudgetExceeded: from the grounder.
     """
+    calls = [_with_actions(part) for part in call.sequence]
     if not call.following:
-        return await grounder.resolve(call, look)
-    alone = (replace(part, following=()) for part in call.sequence)
+        return await grounder.resolve(calls[0], look)
+    alone = (replace(part, following=()) for part in calls)
     results = await asyncio.gather(
         *(grounder.resolve(part, look) for part in alone), return_exceptions=True
     )
     return _joined(call, results)
+
+
+def _with_actions(call: ToolCall) -> ToolCall:
+    """The call with its actions, also where a planner or a hook wrote its source alone."""
+    if call.tool != "gui_action" or call.actions or not isinstance(call.input, str):
+        return call
+    return replace(call, actions=parse(call.input))
 
 
 def _joined(call: ToolCall, results: list[GroundedCall | BaseException]) -> GroundedCall:

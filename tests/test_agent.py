@@ -111,6 +111,39 @@ async def test_a_planner_a_grounder_and_a_machine_of_ones_own_are_taken(tmp_path
         assert result.message.startswith("Look.")
 
 
+async def test_a_planner_of_ones_own_writes_source_alone_or_a_tool_that_is_not_there(
+    tmp_path: Path,
+) -> None:
+    calls = iter(
+        [
+            ToolCall("", "gui_action", "pyautogui.click(X_COORD, Y_COORD)", 'button "Save"'),
+            ToolCall("", "gui_action", "import os"),
+            ToolCall("", "lookup_prices", "lamp"),
+            ToolCall("", "lookup_price", {"thing": "lamp"}),
+            ToolCall("", "termination", "done"),
+        ]
+    )
+
+    class Written:
+        async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
+            return next(calls)
+
+    form = FakeEnvironment()
+    result = await hisa.run(
+        "Save.",
+        model=answers(),
+        planner=Written(),
+        tools=[lookup_price],
+        environment=form,
+        settings=settings(tmp_path),
+    )
+    acted = [e for e in hisa.load_run(result.folder).events if isinstance(e, Acted)]
+    assert [e.ok for e in acted] == [True, False, False, False, True]
+    assert [type(action) for action in form.acted] == [Click], "what was written is done"
+    assert "unknown tool 'lookup_prices'" in acted[2].error
+    assert "item" in acted[3].error
+
+
 async def test_hooks_are_called_in_order_around_each_press(tmp_path: Path) -> None:
     moments = Moments()
     two = tool_call("gui_action", "pyautogui.click(400, 136); pyautogui.click(375, 237)")

@@ -274,7 +274,9 @@ class ToolRegistry:
         return replace(outcome, seconds=time.monotonic() - started, began=began)
 
     async def _attempt(self, context: ToolContext) -> Outcome:
-        tool = self._tools[context.call.call.tool]
+        name = context.call.call.tool
+        if (tool := self._tools.get(name)) is None:
+            return Outcome(ok=False, error=self._unknown(name))
         try:
             needs = tool.traits.needs
             if needs.apps and not needs.is_open(context.observation):
