@@ -56,7 +56,14 @@ from hisa.text.safe_text import safe_line
 from hisa.tools.base import BaseTool
 from hisa.tools.person import Inquire
 from hisa.wiring import Listener, RunParts, open_loop
-from hisa.wiring.agent_parts import AgentModel, chosen_settings, own_models, own_tools, require_part
+from hisa.wiring.agent_parts import (
+    AgentModel,
+    chosen_settings,
+    own_models,
+    own_tools,
+    require_list,
+    require_part,
+)
 
 __all__ = ["Agent", "RunResult", "run", "run_sync", "unless_refused"]
 
@@ -127,6 +134,8 @@ class Agent:
         }
         for name, value in objects.items():
             require_part(name, value)
+        require_list("hooks", hooks, "hisa.hooks.Hook objects")
+        require_list("tools", tools, "functions, tools and names of installed tools")
         for number, hook in enumerate(hooks):
             if not isinstance(hook, Hook):
                 raise UsageError(f"hooks[{number}] = {hook!r} is no hisa.hooks.Hook")
@@ -291,7 +300,14 @@ def unless_refused(log: RunLog) -> Iterator[None]:
 
 
 def _task(task: str | Path, seed: int) -> Task:
-    return load_task(task) if isinstance(task, Path) else named_task(task, seed=seed)
+    if isinstance(task, Path):
+        return load_task(task)
+    if not isinstance(task, str):
+        raise UsageError(
+            f"task={task!r} is not allowed; it may be a hisa.Task, a text as for `hisa run`, or "
+            "the Path of a task file"
+        )
+    return named_task(task, seed=seed)
 
 
 def _opener(

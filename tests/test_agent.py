@@ -309,6 +309,12 @@ async def test_a_stream_yields_what_the_log_has_and_leaving_it_stops_the_run(
     assert hisa.load_run(folder).status == "stopped"
 
 
+async def test_a_task_that_is_none_is_refused(tmp_path: Path) -> None:
+    agent = hisa.Agent(answers(), environment=FakeEnvironment(), settings=settings(tmp_path))
+    with pytest.raises(UsageError, match="task=3 is not allowed; it may be a hisa.Task"):
+        await agent.run(3)  # type: ignore[arg-type]
+
+
 async def test_an_agent_does_several_tasks_each_in_a_run_of_its_own(tmp_path: Path) -> None:
     agent = hisa.Agent(
         answers(done("one"), done("two")),
@@ -333,6 +339,9 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"environment": "desktp"}, "environment 'desktp': allowed are desktop"),
     ({"planner": "chatt"}, "planner.kind = 'chatt': allowed are auto, chat"),
     ({"memory": 3}, "memory=3 .*it may be a hisa.state.base.Memory, off"),
+    ({"tools": "calc_*"}, "tools='calc_.*' is not allowed; it may be a list of functions"),
+    ({"tools": lookup_price}, "tools=.*is not allowed; it may be a list of functions"),
+    ({"hooks": OneAction()}, "hooks=.*is not allowed; it may be a list of hisa.hooks.Hook"),
     ({"hooks": [3]}, r"hooks\[0\] = 3 is no hisa.hooks.Hook"),
 )
 

@@ -28,9 +28,7 @@ from hisa.wiring.planner_kind import PlannerKind
 from hisa.wiring.tool_parts import allowed_tools
 
 CORE = Path(hisa.__file__).parent
-ABOVE = frozenset(
-    {"__init__.py", "agent.py", "agent_parts.py", "cli", "config", "plugins", "wiring"}
-)
+ABOVE = frozenset({"__init__.py", "agent.py", "cli", "config", "plugins", "wiring"})
 """What puts parts together, and so may know the settings of all of them."""
 
 

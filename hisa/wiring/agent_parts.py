@@ -18,7 +18,14 @@ from hisa.text.validation import explain
 from hisa.tools.base import BaseTool, Tool
 from hisa.tools.registry import discover
 
-__all__ = ["AgentModel", "chosen_settings", "own_models", "own_tools", "require_part"]
+__all__ = [
+    "AgentModel",
+    "chosen_settings",
+    "own_models",
+    "own_tools",
+    "require_list",
+    "require_part",
+]
 
 AgentModel = str | Model | AnswerFunction
 """A name, a model, or an async function from a request to text."""
@@ -55,6 +62,16 @@ def require_part(name: str, value: object) -> None:
         what = f"the class {value.__name__}" if isinstance(value, type) else repr(value)[:200]
         why = f" (it has no method {lacking[0]})" if lacking else ""
         raise UsageError(f"{name}={what}{why} is not allowed; it may be {allowed}")
+
+
+def require_list(name: str, value: object, what: str) -> None:
+    """Refuse what is no list or tuple; a text is one of letters.
+
+    Raises:
+        UsageError: it names the argument and what it may be.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise UsageError(f"{name}={value!r} is not allowed; it may be a list of {what}")
 
 
 def own_models(
