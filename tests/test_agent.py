@@ -311,7 +311,7 @@ async def test_a_stream_yields_what_the_log_has_and_leaving_it_stops_the_run(
 
 async def test_a_task_that_is_none_is_refused(tmp_path: Path) -> None:
     agent = hisa.Agent(answers(), environment=FakeEnvironment(), settings=settings(tmp_path))
-    with pytest.raises(UsageError, match="task=3 is not allowed; it may be a hisa.Task"):
+    with pytest.raises(UsageError, match=r"task=3 is not allowed; it may be a hisa\.Task"):
         await agent.run(3)  # type: ignore[arg-type]
 
 
