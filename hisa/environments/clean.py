@@ -15,9 +15,18 @@ __all__ = ["bash", "clean", "python"]
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games"
 """Folders that only an administrator writes to."""
 _SESSION = (
-    "USER", "LOGNAME", "LANG", "LC_ALL", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
-    "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_CURRENT_DESKTOP", "GSETTINGS_BACKEND",
-)  # fmt: skip
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "DISPLAY",
+    "XAUTHORITY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "XDG_CURRENT_DESKTOP",
+    "GSETTINGS_BACKEND",
+)
 """What tells a program which session it is in; the machine set it before the agent began."""
 
 

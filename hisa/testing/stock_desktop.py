@@ -44,12 +44,38 @@ __all__ = ["Run", "StockDesktop"]
 _SPACE = "https://accessibility.ubuntu.example.org/ns"
 _INSIDE, _SEARCHED = "/tmp/stock", "/usr/local/bin:/usr/bin:/bin"
 _NAMESPACE = [
-    "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev",
-    "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/home", "--dir", "/home/user", "--clearenv",
-    "--setenv", "HOME", "/home/user", "--setenv", "LANG", "C.UTF-8", "--chdir", "/home/user",
-    "--setenv", "PATH", f"{_INSIDE}:{_SEARCHED}",
-    "--setenv", "PYTHONPATH", _INSIDE,
-]  # fmt: skip
+    "bwrap",
+    "--unshare-all",
+    "--die-with-parent",
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/home",
+    "--dir",
+    "/home/user",
+    "--clearenv",
+    "--setenv",
+    "HOME",
+    "/home/user",
+    "--setenv",
+    "LANG",
+    "C.UTF-8",
+    "--chdir",
+    "/home/user",
+    "--setenv",
+    "PATH",
+    f"{_INSIDE}:{_SEARCHED}",
+    "--setenv",
+    "PYTHONPATH",
+    _INSIDE,
+]
 
 Run = Callable[[Sequence[str]], CommandResult | None]
 """Answers a command instead of running it; None: it is run."""

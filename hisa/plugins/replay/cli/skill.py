@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["skill"]
 
 _PATH = click.Path(path_type=Path)
-_EXAMPLES = ("hisa skill export save-a-note -o skills", "hisa skill lint skills/save-a-note",
-             "hisa skill import skills/save-a-note")  # fmt: skip
+_EXAMPLES = (
+    "hisa skill export save-a-note -o skills",
+    "hisa skill lint skills/save-a-note",
+    "hisa skill import skills/save-a-note",
+)
 
 
 @click.group(epilog=examples(*_EXAMPLES))

@@ -36,14 +36,21 @@ _EXAMPLES = examples(
 )
 _OPTIONS = (
     click.argument("pages", nargs=-1, metavar="PAGES..."),
-    click.option("-o", "out", required=True, metavar="DIR", type=click.Path(path_type=Path),
-                 help="Folder of the run: settings, metrics, checkpoints."),
+    click.option(
+        "-o",
+        "out",
+        required=True,
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Folder of the run: settings, metrics, checkpoints.",
+    ),
     click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
     click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
-    click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
-                 help="Of the network (cpu)."),
+    click.option(
+        "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="Of the network (cpu)."
+    ),
     click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
-)  # fmt: skip
+)
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
