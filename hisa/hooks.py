@@ -72,9 +72,10 @@ class Run:
 
 @dataclass(eq=False)
 class StepAction:
-    """One thing that is done: a press on the screen with what leads to it, or a call of a tool.
+    """One thing that is done: a press on the screen with what belongs to it, or a call of a tool.
 
-    A step has one for each press of each call of its reply.
+    A step has one for each press of each call of its reply; typing belongs to the press before it
+    in its call. Whether it clicks: ``any(isinstance(a, Click) for a in action.call.actions)``.
     """
 
     call: GroundedCall
@@ -123,7 +124,8 @@ class Step:
     after: Observation | None = None
     """The look after it. `Hook.after_step` may set None: the next step looks anew."""
     line: str = ""
-    """Its line in the planner's history."""
+    """Its line in the planner's history, to be read; `Hook.before_plan` may replace ``view.steps``,
+    the lines that are sent."""
     events: list[Event] = field(default_factory=list)
     planning: asyncio.Task[ToolCall] | None = None
     """The planner at work; a hook may cancel it, and the step fails with ``interrupted``, unless

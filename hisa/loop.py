@@ -211,12 +211,14 @@ class Loop(Looker):
         """
         call, look = ToolCall(thought="", tool="none", input=""), step.look
         try:
-            await self.hooks.call("before_plan", step)
+            with self.phase("hooks"):
+                await self.hooks.call("before_plan", step)
             with self.phase("plan"):
                 call = step.call = await plan_call(step, self.planner)  # 3
             self._unusable = 0
             step.before = await self.look_after_plan(look)
-            await self.hooks.call("after_plan", step)
+            with self.phase("hooks"):
+                await self.hooks.call("after_plan", step)
             call = step.call
             if step.grounded is None:
                 with self.phase("ground"):

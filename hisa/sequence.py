@@ -127,6 +127,9 @@ async def make_calls(step: Step, *, settle: float) -> Outcome:
         except ScreenChanged as error:
             reason = str(error)
             break
+        if outcome.refused:  # by a hook: it is not among those that were made
+            reason = f"action {len(step.made) + 1} was refused: {outcome.error}"
+            break
         if not outcome.ok or any(a.executed for a in step.actions if a.whole is alone):
             step.run.log.emit(_acted(alone, outcome))
         step.made.append(MadeCall(_as_found(alone, step.actions), outcome, look))

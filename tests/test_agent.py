@@ -12,7 +12,7 @@ import pytest
 import hisa
 from hisa.actions import Click
 from hisa.errors import ActionRefused, HookFailed, OperatorError, UsageError
-from hisa.events import Acted, Noted, RunFinished, RunStarted, SequenceStopped
+from hisa.events import Abstracted, Acted, Noted, RunFinished, RunStarted, SequenceStopped
 from hisa.hooks import Hook, Run, Step, StepAction
 from hisa.protocols import GroundedCall, ModelRequest, StateView, Task, ToolCall
 from hisa.runs.read import list_runs
@@ -194,6 +194,27 @@ async def test_a_hook_stops_the_second_click(tmp_path: Path, reply: str) -> None
     reasons = [e.error for e in events if isinstance(e, Acted)]
     reasons += [e.reason for e in events if isinstance(e, SequenceStopped)]
     assert any("one action a step, please" in reason for reason in reasons)
+
+
+async def test_what_a_hook_refused_is_not_counted_as_made(tmp_path: Path) -> None:
+    three = together(
+        click("the field labelled Name"), click("the check box Agree"), click('button "Save"')
+    )
+    result = await hisa.run(
+        "Press.",
+        model=answers(three, done()),
+        environment=FakeEnvironment(),
+        hooks=[OneAction()],
+        settings=settings(tmp_path, planner={"sequence": 3}),
+    )
+    events = hisa.load_run(result.folder).events
+    assert [e.ok for e in events if isinstance(e, Acted)] == [True, True], "one press, and the end"
+    (stopped,) = [e for e in events if isinstance(e, SequenceStopped)]
+    assert (stopped.made, stopped.of) == (1, 3)
+    assert "one action a step, please" in stopped.reason
+    line = next(e.line for e in events if isinstance(e, Abstracted))
+    assert "Only 1 of 3 actions" in line
+    assert "one action a step, please" in line
 
 
 async def test_a_refused_first_action_does_nothing_and_the_planner_reads_why(
