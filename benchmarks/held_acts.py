@@ -27,7 +27,7 @@ from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.sequence import make_calls
-from hisa.state.guards import HeldActs
+from hisa.state.held_acts import BlindActs, HeldActs
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
 from hisa.tools.registry import ToolRegistry
@@ -91,7 +91,7 @@ async def costs(desktop: DesktopEnvironment, count: int) -> list[float]:
     guard = HeldActs(ElementsReader(desktop, emit=_Nothing().emit))
     ways = [
         Run(Task("clicks", source), desktop, registry, nothing, hooks)
-        for hooks in (Hooks([guard]), Hooks())
+        for hooks in (Hooks([guard]), Hooks([BlindActs(3.0)]))
     ]
     call = GroundedCall(ToolCall("", "gui_action", source), source, actions)
     added = []

@@ -20,7 +20,7 @@ from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.base import Memory
-from hisa.state.guards import HeldActs
+from hisa.state.held_acts import HeldActs
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment

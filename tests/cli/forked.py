@@ -49,6 +49,7 @@ _IMPORTED = (
     "hisa.plugins.toolkits.writer",
     "hisa.runs.report",
     "hisa.state.guards",
+    "hisa.state.held_acts",
     "hisa.tools.builtin",
     "hisa.sequence",
     "httpx",

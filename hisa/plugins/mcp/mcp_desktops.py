@@ -28,7 +28,7 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, 
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
-from hisa.state.guards import HeldActs
+from hisa.state.held_acts import HeldActs
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
 from hisa.wiring.border import with_border
