@@ -16,10 +16,11 @@ from hisa.actions.effects import EFFECTS
 from hisa.errors import InvalidReply, ModelFacingError
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.no_machine import NoMachine
+from hisa.plugins.toolkits.tool_inputs import input_of_example
 from hisa.protocols import Environment
 from hisa.text.prompt_text import excerpt
 from hisa.tools.base import BaseTool
-from hisa.tools.calling import call_tool, grounded, input_of_example
+from hisa.tools.calling import call_tool, grounded
 from hisa.tools.offer import SIGNATURE_CHARACTERS, SUMMARY_CHARACTERS, offered_line
 
 __all__ = ["ExampleRun", "ToolCheck", "check_tool", "run_examples"]

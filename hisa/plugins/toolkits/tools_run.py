@@ -72,7 +72,8 @@ async def _outcome(
     tool: BaseTool, words: tuple[str, ...], settings: Settings, task: Task | None
 ) -> Outcome:
     from hisa.plugins.toolkits.no_machine import NoMachine
-    from hisa.tools.calling import call_tool, grounded, input_of_words
+    from hisa.plugins.toolkits.tool_inputs import input_of_words
+    from hisa.tools.calling import call_tool, grounded
 
     value = input_of_words(tool, words)
     if tool.always and isinstance(value, dict) and tool.takes_text:

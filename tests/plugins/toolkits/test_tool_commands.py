@@ -23,12 +23,13 @@ from hisa.models.tokens import estimate_tokens
 from hisa.plugins.toolkits.checking import check_tool, run_examples
 from hisa.plugins.toolkits.no_machine import NoMachine
 from hisa.plugins.toolkits.scaffold import check_name, install_command, write_plugin
+from hisa.plugins.toolkits.tool_inputs import input_of_words
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from hisa.tools.base import Tool, ToolContext
-from hisa.tools.calling import call_tool, input_of_words
+from hisa.tools.calling import call_tool
 from hisa.tools.offer import TOOLS_ESTIMATE
 from hisa.tools.registry import discover
 from hisa.tools.traits import Needs, tool
