@@ -92,6 +92,12 @@ def _has(name: str) -> Any:
     return lambda seen: seen.complete and any(e.name == name for e in seen.elements or ())
 
 
+def _is_loaded(name: str) -> Any:
+    """Whether a name shows, and the page is not still loading."""
+    shows = _has(name)
+    return lambda seen: shows(seen) and "loading" not in absence_doubt(seen, "push button")
+
+
 async def _click(desktop: DesktopEnvironment, name: str, seen: Observation) -> None:
     grounder = ElementsGrounder(emit=lambda event: None)
     (place,) = (await grounder.resolve(call(f"the button {name}"), seen)).places
@@ -105,7 +111,7 @@ async def test_the_row_that_shows_of_a_page_of_10000_is_clicked_and_no_other() -
     async with DesktopEnvironment() as desktop:
         await desktop.write_file("/tmp/orders.html", _page().encode())
         await desktop.execute("chromium /tmp/orders.html >/dev/null 2>&1 &")
-        seen = await seen_when(desktop, _has("Ship 12"))
+        seen = await seen_when(desktop, _is_loaded("Ship 12"))
         assert seen.complete
         assert "(Of the table only what shows is known: scroll for the rest.)" in (
             list(element_lines(seen))
