@@ -245,10 +245,10 @@ async def test_a_log_tells_a_run_from_its_first_look_to_its_end(tmp_path: Path) 
     parts = [[*event.seconds] for event in run.events if isinstance(event, StepFinished)]
     seen = ["observe", "abstract", "refine"]
     assert parts == [
-        ["plan", "ground", "act", *seen],
-        ["plan", "ground", "act", *seen],
-        ["plan", *seen],
-        ["plan", "ground", "act", "abstract"],
+        ["hooks", "plan", "ground", "act", *seen],
+        ["hooks", "plan", "ground", "act", *seen],
+        ["hooks", "plan", *seen],
+        ["hooks", "plan", "ground", "act", "abstract"],
     ]
 
 
