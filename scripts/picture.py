@@ -53,34 +53,34 @@ class Part:
 
 PLUGINS = (
     (
-        Part("machines", "systems with applications,\nvirtual machines"),
-        Part("desktop", "private desktops, your own\ndisplay, the server inside"),
-        Part("benchmarks", "OSWorld, Spider2-V,\nbenches, the best of runs"),
-        Part("gym", "BrowserGym, MiniWoB++,\ndesktops for Gymnasium"),
+        Part("machines", "applications,\nvirtual machines", 1.25),
+        Part("desktop", "private desktops,\nthe server inside", 1.25),
+        Part("benchmarks", "OSWorld, Spider2-V,\nbenches, the best of runs", 1.6),
+        Part("gym", "BrowserGym,\nMiniWoB++", 1.05),
+        Part("guard", "policy, asking,\nsecrets", 0.85),
     ),
     (
-        Part("reading", "shapes and text on pictures,\na ranker that has learned", 1.2),
+        Part("reading", "shapes and text on pictures,\na ranker that has learned", 1.25),
         Part("offline", "a model made of rules:\nno key, no GPU"),
         Part("gguf", "a language model\nrun inside", 0.9),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
-        Part("guard", "policy, questions,\nsecrets", 0.9),
         Part("mcp", "tools of MCP servers,\nand HiSA as one", 0.95),
     ),
 )
 ROOMS = (
     (
-        Part("cli", "one command per file", 1.25),
-        Part("agent.py", "composed from Python"),
-        Part("wiring", "makes an agent from settings", 1.25),
-        Part("testing", "stand-ins, for tests only"),
+        Part("cli", "one command per file", 1.15),
+        Part("agent.py", "composed from Python", 0.95),
+        Part("wiring", "opens the parts of a run", 1.6),
+        Part("testing", "stand-ins, for tests only", 0.95),
     ),
     (
-        Part("tasks", "sets up and scores", 1.2),
-        Part("loop.py", "the loop: 1 to 6, on one page", 1.4),
-        Part("sequence.py", "does a step's calls", 1.15),
-        Part("looking.py", "looks", 0.9),
-        Part("conclusion.py", "scores, then learns", 1.15),
-        Part("runs", "the log: all that happened", 1.4, step=6),
+        Part("tasks", "sets up and scores", 1.6),
+        Part("loop.py", "steps 1 to 6", 1.35),
+        Part("sequence.py", "does a step's calls", 1.75),
+        Part("looking.py", "takes each look", 1.6),
+        Part("conclusion.py", "scores, then learns", 1.9),
+        Part("runs", "the log", 1.2, step=6),
     ),
     (
         Part("environments", "a look: picture,\nwindows, elements", 1.35, step=1),
@@ -91,11 +91,11 @@ ROOMS = (
         Part("patterns", "lessons of runs,\nand house rules", 1.05),
     ),
     (
-        Part("models", "any server of the OpenAI protocol", 1.25),
+        Part("models", "any server of the OpenAI protocol", 1.6),
         Part("hooks.py", "watch, refuse, wait", 1.0),
-        Part("protocols.py", "the seams between the parts"),
-        Part("events", "all that can happen in a run"),
-        Part("config", "one tree of settings", 0.8),
+        Part("protocols.py", "the seams", 1.1),
+        Part("events", "all that can happen", 0.95),
+        Part("config", "the settings", 0.8),
     ),
     (
         Part("actions", "a closed set"),
