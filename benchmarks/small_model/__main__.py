@@ -1,185 +1,132 @@
-"""Agents that drive MiniWoB++ with one small model on one server, side by side.
+"""HiSA with one small model on pages of MiniWoB++.
 
-    sh benchmarks/small_model/environments.sh                 # once: their Pythons
-    python -m benchmarks.small_model run --gguf FILE --out FOLDER
-    python -m benchmarks.small_model run --base-url URL --model NAME --out FOLDER
-    python -m benchmarks.small_model run --only desktop --arms hisa-short --out FOLDER
-    python -m benchmarks.small_model report --out FOLDER      # tables, and arms.svg in FOLDER
-    python -m benchmarks.small_model failures --out FOLDER    # a sheet to label, arms hidden
-    python -m benchmarks.small_model lines --out FOLDER       # what the model wrote for HiSA
-    python -m benchmarks.small_model labels --out FOLDER      # tables of the labels
+    python -m benchmarks.small_model --base-url URL --model NAME --out FOLDER
+    python -m benchmarks.small_model --out FOLDER --only reported --seeds 1
 
-`run` goes on where it stopped, also after kill -9, and loses at most the episode in hand. It takes
-the working pages; ``--only reported`` takes those that are reported once. See `pages`.
+Plays each page with each seed and appends a line to ``FOLDER/episodes.jsonl``. A second call with
+the same folder goes on where the first one stopped. Ends with a table; the runs lie in FOLDER/runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
-import os
-import secrets
-import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.small_model.arm_report import report
-from benchmarks.small_model.episodes import (
-    ARMS,
-    Conditions,
-    Episode,
-    Slot,
-    desktop_tasks,
-    play,
-    read,
-    schedule,
-    write,
-)
-from benchmarks.small_model.labelled_sheets import failures, label_tables, lines
+import hisa
+from benchmarks.machine import machine
 from benchmarks.small_model.pages import REPORTED, WORKING
-from benchmarks.small_model.recording_proxy import RecordingProxy
-
-_BROKEN_LIMIT = 3
-"""Episodes in a row in which no agent reached the model, after which something is broken here."""
+from hisa.config import Settings, load
+from hisa.plugins.benchmarks.bench.stats import wilson
 
 
-@contextmanager
-def _llama(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Serve a GGUF file by HiSA's own server process; yields its address and key."""
-    key = secrets.token_hex(16)
-    order = {
-        "weights": str(given.gguf.absolute()),
-        "eyes": "",
-        "name": given.model,
-        "context": given.context,
-        "threads": given.threads,
-        "key": key,
-        "parent": os.getpid(),
+@dataclass(frozen=True)
+class Episode:
+    """What came of one page with one seed."""
+
+    page: str
+    seed: int
+    score: float | None
+    status: str
+    steps: int
+    prompt_tokens: int
+    reply_tokens: int
+
+
+def settings_of(options: argparse.Namespace, page: str, seed: int) -> Settings:
+    """Returns the settings of an episode: no patterns, elements in place of pictures."""
+    chosen = {
+        "models.planner.model": options.model,
+        "models.planner.base_url": options.base_url,
+        "models.planner.max_tokens": 512,
+        "planner.kind": "short",
+        "planner.sees": "elements",
+        "patterns.enabled": "false",
+        "environment.kind": "browsergym",
+        "run.max_steps": options.steps,
+        "run.seed": seed,
+        "run.folder": f"{options.out}/runs/{page}-{seed}",
     }
-    command = [given.server_python, "-m", "hisa.plugins.gguf.llama_process"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(json.dumps(order) + "\n")
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline() or "{}")
-        if "url" not in answer:
-            raise SystemExit(
-                f"llama.cpp does not serve {given.gguf}: {answer.get('error', 'it ended')}"
-            )
-        yield f"{answer['url']}/v1", key
-    finally:
-        process.kill()
-        process.wait()
+    assignments = [f"{name}={value}" for name, value in chosen.items()]
+    return load(assignments=assignments + options.set)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Play what is not played yet; returns the exit status."""
-    path = given.out / "episodes.jsonl"
-    conditions = Conditions(
-        given.model, given.steps, given.seconds, given.context, settings=given.set
+async def play(options: argparse.Namespace, page: str, seed: int) -> Episode:
+    """Plays a page once."""
+    result = await hisa.run(
+        f"browsergym:miniwob.{page}", settings=settings_of(options, page, seed)
     )
-    known = read(path)
-    if other := [episode for episode in known if episode.conditions != asdict(conditions)]:
-        print(f"{path} was begun with {other[0].conditions}; use another --out", file=sys.stderr)
-        return 2
-    slots = schedule(_pages(given), given.seeds, given.arms, _CACHES[given.cache])
-    done = {episode.slot for episode in known}
-    left = [slot for slot in slots if slot not in done]
-    pythons = {kind: str(given.pythons / kind / "bin" / "python") for kind in ("gym", "agentlab")}
-    if lacking := [python for python in pythons.values() if not Path(python).exists()]:
-        place = given.pythons
-        raise SystemExit(f"no {lacking[0]}: sh benchmarks/small_model/environments.sh {place}")
-    given.out.mkdir(parents=True, exist_ok=True)
-    end, broken = time.monotonic() + 3600 * given.hours, 0
-    with ExitStack() as stack:
-        url, key = given.base_url, os.environ.get("OPENAI_API_KEY", "x")
-        if given.gguf:
-            url, key = stack.enter_context(_llama(given))
-        proxy = stack.enter_context(RecordingProxy(url, key))
-        while left and time.monotonic() < end and broken < _BROKEN_LIMIT:
-            slot = left.pop(0)
-            episode = play(slot, conditions, proxy, pythons, given.out)
-            if broken := 0 if episode.requests else broken + 1:
-                print(f"{slot.name}: not counted, no request: {episode.error}", file=sys.stderr)
-                continue
-            write(path, episode)
-            known.append(episode)
-            print(_progress(episode, known, left), file=sys.stderr, flush=True)
-    return 1 if broken else 0
+    usage = result.usage
+    return Episode(
+        page,
+        seed,
+        result.score,
+        result.status,
+        result.steps,
+        usage.input_tokens,
+        usage.output_tokens,
+    )
 
 
-_CACHES = {"on": [True], "off": [False], "both": [True, False]}
+def read_episodes(path: Path) -> list[Episode]:
+    """Returns the episodes of a file, less a line that a kill cut off."""
+    episodes = []
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        with suppress(ValueError, TypeError):
+            episodes.append(Episode(**json.loads(line)))
+    return episodes
 
 
-def _progress(episode: Episode, known: Sequence[Episode], left: Sequence[Slot]) -> str:
-    """One line: what came of an episode, what is left, and the hours at each arm's median."""
-    by_arm = {slot.arm: [e.seconds for e in known if e.arm == slot.arm] for slot in left}
-    every = statistics.median(e.seconds for e in known)
-    hours = sum(statistics.median(by_arm[slot.arm] or [every]) for slot in left) / 3600
-    outcome = "success" if episode.success else episode.ended
+def table(episodes: Sequence[Episode]) -> str:
+    """Returns the share of solved episodes with its interval, and the tokens of an episode."""
+    scored = [episode for episode in episodes if episode.score is not None]
+    solved = sum((episode.score or 0) > 0 for episode in scored)
+    low, high = wilson(solved, len(scored))
+    steps = sum(episode.steps for episode in episodes) / max(1, len(episodes))
+    tokens = sum(e.prompt_tokens + e.reply_tokens for e in episodes) / max(1, len(episodes))
     return (
-        f"{episode.slot.name}: {outcome}, {episode.steps} steps, {episode.prompt_tokens} + "
-        f"{episode.reply_tokens} tokens, {episode.seconds:.0f} s; {len(left)} left, "
-        f"about {hours:.1f} h"
+        f"solved {solved} of {len(scored)} ({low:.0%} to {high:.0%}); "
+        f"{len(episodes) - len(scored)} without a score; "
+        f"{steps:.1f} steps and {tokens:,.0f} tokens an episode ({machine()})"
     )
 
 
-def _pages(given: argparse.Namespace) -> tuple[str, ...]:
-    """The pages that are asked for: none of another set than ``--only`` names."""
-    sets = {"working": WORKING, "reported": REPORTED, "desktop": tuple(desktop_tasks())}
-    allowed = sets[given.only]
-    if unknown := set(given.pages) - set(allowed):
-        raise SystemExit(f"not {given.only} pages: {', '.join(sorted(unknown))}; see pages.py")
-    if given.only == "desktop" and any(not arm.startswith("hisa") for arm in given.arms):
-        raise SystemExit("only HiSA works on a desktop: --arms hisa-short hisa-long")
-    return tuple(given.pages) or allowed
+async def play_all(options: argparse.Namespace) -> list[Episode]:
+    """Plays what the folder does not hold yet; returns all its episodes."""
+    path = options.out / "episodes.jsonl"
+    options.out.mkdir(parents=True, exist_ok=True)
+    episodes = read_episodes(path)
+    played = {(episode.page, episode.seed) for episode in episodes}
+    pages = options.pages or (WORKING if options.only == "working" else REPORTED)
+    for seed in range(1, options.seeds + 1):
+        for page in pages:
+            if (page, seed) in played:
+                continue
+            episode = await play(options, page, seed)
+            episodes.append(episode)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"\n{json.dumps(asdict(episode))}\n")
+            print(f"{page} {seed}: {episode.status}, score {episode.score}", flush=True)
+    return episodes
 
 
-def _parser() -> argparse.ArgumentParser:
+def main() -> None:
+    """Plays the pages and prints the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    runs = commands.add_parser("run")
-    runs.add_argument("pages", nargs="*", metavar="PAGE")
-    runs.add_argument("--only", choices=("working", "reported", "desktop"), default="working")
-    runs.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM")
-    runs.add_argument("--seeds", type=int, default=2)
-    runs.add_argument("--steps", type=int, default=8)
-    runs.add_argument("--seconds", type=float, default=600.0, help="of an episode")
-    runs.add_argument("--hours", type=float, default=24.0, help="after which none is begun")
-    runs.add_argument("--cache", choices=_CACHES, default="on", help="of prompts, by the server")
-    runs.add_argument("--context", type=int, default=8192)
-    runs.add_argument("--model", default="qwen2.5-coder-1.5b-instruct")
-    runs.add_argument("--base-url", default="http://127.0.0.1:8000/v1")
-    runs.add_argument("--gguf", type=Path, help="serve this file by llama.cpp, and use it")
-    runs.add_argument("--server-python", default=sys.executable, help="one that has xllamacpp")
-    runs.add_argument("--threads", type=int, help="of that server; else llama.cpp chooses")
-    runs.add_argument("--set", action="append", default=[], help="a setting of HiSA's arms")
-    runs.add_argument("--pythons", type=Path, default=Path("build/small_model"))
-    for name in _READERS:
-        commands.add_parser(name)
-    for command in commands.choices.values():
-        command.add_argument("--out", type=Path, required=True)
-    return parser
-
-
-_READERS = {"report": report, "failures": failures, "lines": lines, "labels": label_tables}
-
-
-def main() -> int:
-    """Do what is asked for; returns the exit status."""
-    given = _parser().parse_args()
-    if given.command == "run":
-        return run(given)
-    print(_READERS[given.command](read(given.out / "episodes.jsonl"), given.out))
-    return 0
+    parser.add_argument("pages", nargs="*", metavar="PAGE")
+    parser.add_argument("--only", choices=("working", "reported"), default="working")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--model", default="qwen2.5-coder-1.5b-instruct")
+    parser.add_argument("--base-url", default="http://127.0.0.1:8000/v1")
+    parser.add_argument("--set", action="append", default=[], help="a further setting")
+    parser.add_argument("--out", type=Path, required=True)
+    print(table(asyncio.run(play_all(parser.parse_args()))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import hisa
-from benchmarks.failure_rows import failure_row, held_back, would_be_held_back
 from hisa.config import load
 from hisa.errors import InvalidReply
 from hisa.events import Abstracted, Acted, Event, HeldBack, Planned, PlanRejected
@@ -27,6 +26,7 @@ from tests.bench import click, state_words, together
 from tests.plugins.computer_use.test_computer import click as computer_click
 from tests.plugins.computer_use.test_computer import run as computer_run
 from tests.runs.sample import TASK
+from tests.state.failure_rows import failure_row, held_back
 
 LOST = click("the Export button")
 VOID = tool_call("gui_action", "pyautogui.click(900, 600)")
@@ -211,11 +211,3 @@ def told(step: int, *, error: str = "", held: bool = False, **seen: Any) -> list
 )
 def test_failures_in_a_row_are_counted(steps: list[list[Event]], row: int) -> None:
     assert failure_row([event for step in steps for event in step]) == row
-
-
-def test_stored_runs_that_passed_would_not_have_been_stopped() -> None:
-    folder = Path(__file__).parents[1] / "data"
-    runs = [load_run(path.parent) for path in folder.rglob("run.json")]
-    assert len(runs) > 5
-    assert not [run.id for run in runs if would_be_held_back(run.events)]
-    assert max(failure_row(run.events) for run in runs) <= 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.sequences import open_with
+from tests.plugins.desktop.action_lists import open_with
 from hisa.planner.view import state_text
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import GroundedCall, StateView, Task, ToolCall

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from benchmarks.sequences import APPS, CHROMIUM, open_with, window
+from tests.plugins.desktop.action_lists import APPS, CHROMIUM, open_with, window
 from hisa.actions import Click, Drag, Hotkey, Move, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.sequences import CHROMIUM, open_with
+from tests.plugins.desktop.action_lists import CHROMIUM, open_with
 from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
 from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment

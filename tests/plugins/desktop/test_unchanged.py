@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.sequences import open_with
+from tests.plugins.desktop.action_lists import open_with
 from hisa.actions import Write
 from hisa.errors import EnvironmentFailed, ScreenChanged
 from hisa.machine.patience import Deadline

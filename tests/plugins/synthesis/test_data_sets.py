@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image, ImageDraw
 
-from benchmarks.data_planted import PLANTS, measure
 from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
@@ -323,27 +322,17 @@ def test_a_damaged_set_is_refused(made: DataSet, tmp_path: Path, damage: str) ->
         read_set(tmp_path)
 
 
-def test_clean_samples_pass_and_planted_ones_are_caught(made: DataSet) -> None:
+def test_clean_samples_pass(made: DataSet) -> None:
     assert not list(check(made.samples))
-    shares = measure(list(made.samples), None, count=8, seed=1)["caught"]
-    assert set(shares) == set(PLANTS)
-    by_picture = {"moved: box, element and point", "picture of another task"}
-    for name, share in shares.items():
-        if name in by_picture | {"picture after for before", "leak: other keys and words"}:
-            continue  # records alone do not tell, or not always
-        assert share == Share(8, 8), name
 
 
-def test_a_reader_finds_boxes_and_pictures_that_records_do_not_tell(made: DataSet) -> None:
+def test_words_of_another_screen_are_a_problem_of_the_picture(made: DataSet) -> None:
     def line(text: str, box: tuple[float, float, float, float]) -> Line:
         return Line((Word(text, BoundingBox(*box), 1.0),))
 
-    def read(name: str) -> list[Line]:
-        return [line(e.name, e.box) for e in made.samples[0].elements]
-
-    assert not list(check(made.samples, read))
-    shares = measure(list(made.samples), read, count=8, seed=1)["caught"]
-    assert shares["moved: box, element and point"].right >= 6
+    assert not list(
+        check(made.samples, lambda _: [line(e.name, e.box) for e in made.samples[0].elements])
+    )
     foreign = check(made.samples, lambda _: [line("Insert View Format Tools", (10, 20, 90, 50))])
     assert {problem.kind for problem in foreign} == {"picture"}
 

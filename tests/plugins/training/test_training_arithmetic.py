@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import trl_agreement
+from tests.plugins.training import trl_agreement
 from hisa.errors import UsageError
 from hisa.plugins.training.advantages import grouped, step_advantages, step_rewards, z_scores
 from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample

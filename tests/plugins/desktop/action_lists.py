@@ -1,22 +1,9 @@
-"""Lists of actions without pauses of their own: how many do what they say, on real applications.
-
-    python -m benchmarks.sequences [-n N] [--load L] [--app gtk|office|web] [--json]
-
-Each list is what models write: open, type, confirm, in one go. What came of it is read from a file
-or a window title, never assumed. ``--load`` keeps so many processes busy beside it.
-"""
+"""Lists of actions without pauses of their own, on real applications, and what came of each."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
-import json
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
-from benchmarks.machine import machine
 from hisa.actions import Action, Click, Hotkey, Press, Write
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -141,53 +128,3 @@ async def _web(environment: DesktopEnvironment) -> Try:
 
 
 APPS = {"gtk": _gtk, "office": _office, "web": _web}
-
-
-@contextlib.contextmanager
-def busy(processes: int) -> Iterator[None]:
-    """So many processes that use a processor each."""
-    line = [sys.executable, "-c", "while True: pass"]
-    running = [subprocess.Popen(line) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
-
-
-async def tried(app: str, times: int) -> AsyncIterator[str]:
-    async with DesktopEnvironment() as environment:
-        attempt = await APPS[app](environment)
-        for number in range(times):
-            yield await attempt(environment, number)
-
-
-async def measure(app: str, times: int) -> list[str]:
-    """What went wrong, an entry for each list that did."""
-    return [problem async for problem in tried(app, times) if problem]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("-n", type=int, default=20, help="lists for each application (20)")
-    parser.add_argument("--load", type=int, default=0, help="busy processes beside it (0)")
-    parser.add_argument("--app", choices=sorted(APPS), action="append")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    rows = {}
-    for app in options.app or sorted(APPS):
-        with busy(options.load):
-            rows[app] = asyncio.run(measure(app, options.n))
-    if options.json:
-        print(json.dumps({"n": options.n, "load": options.load, "problems": rows}))
-        return
-    print(f"lists of actions that did what they say, load {options.load} ({machine()})")
-    for app, problems in rows.items():
-        print(f"  {app:<7} {options.n - len(problems)} of {options.n}")
-        for problem in problems[:3]:
-            print(f"          {problem}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,4 @@
-"""Failures in a row, in the logs of runs: how often the same call failed on the same screen.
-
-    python -m benchmarks.failure_rows FOLDER…
-
-A folder is a run's, or holds runs at any depth. For each run it prints the most steps in a row
-that failed alike, the steps that were held back and, of a run without any, those that would be by
-today's rules: in a run that passed its check there should be none.
-"""
+"""Failures in a row in the log of a run: how often the same call failed on the same screen."""
 
 from __future__ import annotations
 
@@ -24,7 +17,7 @@ from hisa.state.loops import action_key
 from hisa.state.manager import build_state
 from hisa.testing.scripted import ScriptedModel
 
-__all__ = ["failure_row", "held_back", "would_be_held_back"]
+__all__ = ["failure_row", "held_back"]
 
 
 @dataclass(frozen=True)
@@ -56,25 +49,6 @@ def failure_row(events: Iterable[Event]) -> int:
 def held_back(events: Iterable[Event]) -> list[int]:
     """The steps whose call was not made again."""
     return [event.step for event in events if isinstance(event, HeldBack)]
-
-
-def would_be_held_back(events: Iterable[Event]) -> list[int]:
-    """The steps whose call would not be made by today's rules, were the run made again.
-
-    Logs from before the rules do not tell what changed between two steps, so that these are too
-    many rather than too few.
-    """
-    known = [*events]
-    held = []
-    for record in _complete(known):
-        state = build_state(ScriptedModel([]), StateSettings(), emit=lambda _: None)
-        state.restore(known[: known.index(record.events[0])])
-        first, *rest = _grounded(record)
-        try:
-            state.require_new(replace(first, following=tuple(rest)))
-        except ModelFacingError:
-            held.append(record.number)
-    return held
 
 
 def _complete(events: Iterable[Event]) -> Iterator[StepRecord]:
@@ -109,35 +83,3 @@ def _alike(one: _Failure, other: _Failure) -> bool:
 
 def _call(planned: PlannedCall) -> ToolCall:
     return ToolCall("", planned.tool, planned.input, planned.description, planned.description_2)
-
-
-_NONE = ToolCall("", "none", "")
-
-
-def _runs(folder: Path) -> Iterator[Run]:
-    for path in sorted(folder.rglob("run.json")):
-        try:
-            yield load_run(path.parent)
-        except HisaError as error:
-            print(f"{path.parent}: {error}", file=sys.stderr)
-
-
-def main() -> None:
-    worst, runs, steps, wrongly = 0, 0, 0, 0
-    for run in (run for name in sys.argv[1:] for run in _runs(Path(name))):
-        row, held, would = failure_row(run.events), held_back(run.events), []
-        if not held:
-            would = would_be_held_back(run.events)
-        runs, steps, worst = runs + 1, steps + len(run.steps), max(worst, row)
-        wrongly += len(would) if run.success else 0
-        if row > 1 or held or would:
-            passed = "passed" if run.success else run.status
-            print(f"{run.id}  {passed:12} row {row}  held back {held}  would be {would}")
-    print(
-        f"{runs} runs, {steps} steps: longest row {worst}; steps of passed runs that would be "
-        f"held back: {wrongly}"
-    )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,1 +1,0 @@
-"""The same tasks done GUI-only and with tools beside the GUI: steps and tokens side by side."""

@@ -1,1 +1,0 @@
-"""Harmless sequences in LibreOffice and Chromium: how many run whole."""

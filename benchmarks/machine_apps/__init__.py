@@ -1,1 +1,0 @@
-"""Every application of a profile, opened, read, typed into and saved from on a private desktop."""

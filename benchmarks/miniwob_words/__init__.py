@@ -1,1 +1,0 @@
-"""MiniWoB++ pages done by scripts that name their targets in a model's words."""

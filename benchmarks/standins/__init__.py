@@ -1,1 +1,0 @@
-"""Tasks of ours in the shape of OSWorld's published files, run from set-up to score."""
