@@ -22,6 +22,7 @@ from benchmarks.machine import machine
 from benchmarks.small_model.pages import REPORTED, WORKING
 from hisa.config import Settings, load
 from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.runs.read import load_run
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,15 @@ async def play(options: argparse.Namespace, page: str, seed: int) -> Episode:
     result = await hisa.run(
         f"browsergym:miniwob.{page}", settings=settings_of(options, page, seed)
     )
-    usage = result.usage
+    totals = load_run(result.folder).totals
     return Episode(
         page,
         seed,
         result.score,
         result.status,
         result.steps,
-        usage.input_tokens,
-        usage.output_tokens,
+        totals.tokens_in,
+        totals.tokens_out,
     )
 
 
