@@ -36,6 +36,8 @@ from hisa.state.manager import build_state
 from hisa.testing.scripted import ScriptedModel
 from hisa.tools.registry import ToolRegistry
 
+GOAL, GOAL_AT = 9, 5
+"""Facts that are to be kept in the mean, and at which interval."""
 WHOLE = 0
 """In place of an interval: the whole history, nothing folded."""
 _SIZE = Size(1280, 720)
@@ -164,6 +166,9 @@ def main() -> None:
         seconds = sum(row["seconds"] for row in mine) / len(mine)
         told = f"{sum(counts) / len(counts):.1f}"
         print(f"{every or 'whole':>6}{told:>12}{min(counts):>7}{max(counts):>6}{seconds:>9.1f}")
+        if every == GOAL_AT:
+            met = sum(counts) >= GOAL * len(counts)
+            print(f"{'':>6}goal {GOAL} of {FACTS}: {'met' if met else 'NOT met'}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
     python -m benchmarks.step_lines run FILE [--part tune|report] [--seed N] [--runs N] [--steps N]
                                              [--scene NAME]… [--thinks SECONDS]
     python -m benchmarks.step_lines show FILE… [--draw N]
+    python -m benchmarks.step_lines goals [as run, without FILE]
 
 ``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, and on pages and
 dialogs of one situation each (`situations`, where the truth stands beside each act), on a private
@@ -11,7 +12,7 @@ record of each step: its line, and what page, UNO, window manager or file said b
 ``show`` judges them: a line is false if one of its claims is, empty if it claims nothing but a
 verdict, or leaves out what is written down of its act. ``--part report`` draws pages and formulas
 that no rule was written from. ``--draw`` prints so many of the lines, by seed, to be judged by
-hand.
+hand. ``goals`` runs and shows in one, and says whether 2% false and 5% empty are met.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 
 import hisa
 from benchmarks.machine import machine
-from benchmarks.step_lines.judge import Source, judge_line
+from benchmarks.step_lines.judge import Judgement, Source, judge_line
 from benchmarks.step_lines.scenes import PAGES, SCENES, Kept, make_scene
 from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
@@ -39,6 +40,9 @@ from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import ModelRequest, Task
 from hisa.testing.scripted import FunctionModel, tool_call
+
+FALSE_GOAL = 0.02
+EMPTY_GOAL = 0.05
 
 
 def _rules() -> OpenAIModel:
@@ -143,8 +147,23 @@ def _percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 
-def show(options: argparse.Namespace) -> None:
-    """Judge the records and print what came of it."""
+def print_goals(options: argparse.Namespace) -> None:
+    """Runs into a file of its own, shows it and says whether the goals are met."""
+    with tempfile.TemporaryDirectory() as folder:
+        options.file = str(Path(folder) / "lines.jsonl")
+        options.files, options.draw, options.faults = [options.file], 0, False
+        asyncio.run(run(options))
+        judged = show(options)
+    for name, hits, goal in (
+        ("false", sum(row.false for row in judged), FALSE_GOAL),
+        ("empty", sum(row.empty for row in judged), EMPTY_GOAL),
+    ):
+        met = bool(judged) and hits <= goal * len(judged)
+        print(f"  {name}: goal {goal:.0%}, {'met' if met else 'NOT met'}")
+
+
+def show(options: argparse.Namespace) -> list[Judgement]:
+    """Judges the records and prints what came of it; returns the judgements."""
     texts = (Path(name).read_text("utf-8") for name in options.files)
     records = [json.loads(row) for text in texts for row in text.splitlines()]
     judged = [
@@ -177,6 +196,16 @@ def show(options: argparse.Namespace) -> None:
         for record, row in random.Random(24).sample(pairs, min(options.draw, len(pairs))):
             print(f"\n| {record['scene']} {record['seed']} | {record['line']}")
             print(f"|   judged {[*row.claims]}")
+    return judged
+
+
+def _add_run_options(runs: argparse.ArgumentParser) -> None:
+    runs.add_argument("--part", choices=("tune", "report"), default="report")
+    runs.add_argument("--seed", type=int, default=1)
+    runs.add_argument("--runs", type=int, default=4, help="pages (4)")
+    runs.add_argument("--steps", type=int, default=25, help="acts of each run (25)")
+    runs.add_argument("--thinks", type=float, default=0.0, help="seconds of each plan (0)")
+    runs.add_argument("--scene", choices=SCENES, action="append")
 
 
 def main() -> None:
@@ -184,13 +213,11 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     runs = commands.add_parser("run")
     runs.add_argument("file")
-    runs.add_argument("--part", choices=("tune", "report"), default="report")
-    runs.add_argument("--seed", type=int, default=1)
-    runs.add_argument("--runs", type=int, default=4, help="pages (4)")
-    runs.add_argument("--steps", type=int, default=25, help="acts of each run (25)")
-    runs.add_argument("--thinks", type=float, default=0.0, help="seconds of each plan (0)")
-    runs.add_argument("--scene", choices=SCENES, action="append")
+    _add_run_options(runs)
     runs.set_defaults(do=lambda options: asyncio.run(run(options)))
+    goals = commands.add_parser("goals")
+    _add_run_options(goals)
+    goals.set_defaults(do=print_goals)
     shown = commands.add_parser("show")
     shown.add_argument("files", nargs="+")
     shown.add_argument("--draw", type=int, default=0, help="lines to print for judging by hand (0)")

@@ -1,6 +1,6 @@
 """Step-level GRPO's loss and advantages against TRL's own code on the same tensors.
 
-python tests/plugins/training/trl_agreement.py [--write FILE | --cuda]    where trl 1.16 and torch are
+python tests/plugins/training/trl_agreement.py [--write FILE | --cuda]   with trl 1.16
 
 A step is one token and a batch one group, so TRL's mean over sequences is 1 / sum of L. Set are
 `use_bias_correction_kl` off (it multiplies the KL by the ratio) and truncation of weights at 2. Its
