@@ -1,7 +1,8 @@
 """Lists what the house rules on names and docstrings forbid; prints nothing when all is well.
 
-    python scripts/house.py [FOLDER]
+    python scripts/house.py [FOLDER] [--long]
 
+At most 50 functions may be longer than 40 lines; ``--long`` prints them, the longest first.
 Two files of the package must not share a name, but for those that every room has (``base.py``).
 A docstring says what a function does, as an imperative or in the third person; "What is read",
 "How many came" and "… comes back" leave the reader to find the verb.
@@ -9,6 +10,7 @@ A docstring says what a function does, as an imperative or in the third person; 
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import sys
@@ -16,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+LONG, MOST_LONG = 40, 50
 SHARED = frozenset(("__init__.py", "__main__.py", "base.py"))
 BACKWARD = re.compile(r"^(What|How|Why|Where|Which|Under which|Is|Are|Was|Were|Has|Have)\b")
 PASSIVE = re.compile(
@@ -55,12 +58,34 @@ def backward_docstrings(root: Path) -> Iterator[str]:
                 yield f"{path}:{node.lineno}: {sentence}"
 
 
+def long_functions(root: Path) -> list[tuple[int, str]]:
+    """Returns lines and place of each function that is too long, the longest first."""
+    rows = []
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > LONG:
+                    rows.append((lines, f"{path}:{node.lineno}: {node.name}"))
+    return sorted(rows, reverse=True)
+
+
 def main() -> int:
     """Prints what is wrong; returns 1 where something is."""
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else "hisa")
-    wrong = [*shared_names(root), *backward_docstrings(root)]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("hisa"))
+    parser.add_argument("--long", action="store_true", help=f"print functions over {LONG} lines")
+    options = parser.parse_args()
+    long = long_functions(options.folder)
+    wrong = [*shared_names(options.folder), *backward_docstrings(options.folder)]
+    if len(long) > MOST_LONG:
+        wrong.append(f"{len(long)} functions are over {LONG} lines, at most {MOST_LONG} may be")
     for line in wrong:
         print(line)
+    if options.long:
+        print(f"{len(long)} functions over {LONG} lines (at most {MOST_LONG}):")
+        for lines, place in long:
+            print(f"  {lines:3} {place}")
     return bool(wrong)
 
 

@@ -1,4 +1,4 @@
-"""Prints the lines of Python of each room and plugin.
+"""Prints the lines of Python of each room and plugin, of tests and benchmarks, and words of pages.
 
     python scripts/lines.py
 
@@ -7,6 +7,7 @@ A room is a folder or a file directly in hisa/.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +23,12 @@ def count_lines(path: Path) -> int:
     """Returns the lines of a Python file, or of all of them in a folder."""
     files = path.rglob("*.py") if path.is_dir() else [path]
     return sum(file.read_bytes().count(b"\n") for file in files)
+
+
+def count_words(folder: Path) -> int:
+    """Returns the words of a folder's pages, blocks of code left out."""
+    pages = [page.read_text("utf-8") for page in folder.glob("*.md")]
+    return sum(len(re.sub(r"```.*?```", "", page, flags=re.DOTALL).split()) for page in pages)
 
 
 def parts(folder: Path) -> dict[str, int]:
@@ -51,7 +58,11 @@ def main() -> None:
     print(f"{'one step':20} {sum(core[name] for name in STEP):7,}")
     for name, lines in others.items():
         print(f"plugins/{name:12} {lines:7,}")
-    print(f"{'all':20} {sum(core.values()) + sum(others.values()):7,}")
+    print(f"{'the package':20} {sum(core.values()) + sum(others.values()):7,}")
+    print()
+    for name in ("tests", "benchmarks"):
+        print(f"{name:20} {count_lines(ROOT / name):7,}")
+    print(f"{'words of docs/':20} {count_words(ROOT / 'docs'):7,}")
 
 
 if __name__ == "__main__":
