@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hisa.events.event_base import EventBase, LoggedMessage, PatternUse, StartFile
-from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+from hisa.outcomes.endings import Ending, ScoreState
 
 __all__ = [
     "Confirmed",
@@ -198,7 +198,7 @@ class Confirmed(EventBase):
     what: str
     allowed: bool
     answer: Literal["", "once", "kind", "stop", "refuse"] = ""
-    """kind: this, and everything of its kind for the rest of the run; empty: of an older run."""
+    """kind: this, and everything of its kind for the rest of the run."""
     word: str = ""
     """What the person said to the agent."""
 
@@ -262,9 +262,7 @@ class Evaluated(EventBase):
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
     partial: float | None = None
-    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA scored."""
-
-    _older = model_validator(mode="before")(with_score_state)
+    """See `hisa.outcomes.endings.Scoring`."""
 
 
 class RunFinished(EventBase):
@@ -279,8 +277,6 @@ class RunFinished(EventBase):
     """Why the score is what it is, or why there is none."""
     partial: float | None = None
     """See `Evaluated`."""
-
-    _older = model_validator(mode="before")(with_score_state)
 
 
 class Learned(EventBase):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hisa.events.event_base import EventBase, PlaceFound, PlannedCall
 from hisa.outcomes.endings import ExitStatus
-from hisa.outcomes.verdicts import StepVerdict, split_verdict
+from hisa.outcomes.verdicts import StepVerdict
 
 if TYPE_CHECKING:
     from hisa.screen.observation import Observation
@@ -52,7 +52,7 @@ class Observed(EventBase):
     elements: int | None = None
     """The number of elements; None where nothing tells them."""
     elements_sha256: str = ""
-    """The file with them in the run's ``elements``; empty where none were read, or in old logs."""
+    """The file with them in the run's ``elements``; empty where none were read."""
     seconds: float = 0.0
     complete: bool = True
     """False: some of the elements could not be read in time."""
@@ -212,7 +212,7 @@ class ElementsRead(EventBase):
     elements: int | None = None
     """The number of elements; None where nothing tells them."""
     elements_sha256: str = ""
-    """The file with them in the run's ``elements``; empty where none were read, or in old logs."""
+    """The file with them in the run's ``elements``; empty where none were read."""
     """None where the machine cannot tell them."""
     complete: bool = True
     """False: some could not be read in time."""
@@ -338,19 +338,11 @@ class Abstracted(EventBase):
     """Left, top, right, bottom in image pixels; None where nothing changed."""
     asked_model: bool = False
     verdict: StepVerdict | None = None
-    """What was seen of the step; None where an old log's result does not begin with one."""
+    """What was seen of the step; None where nobody judged it."""
     moved: bool = False
     """Whether the screen had changed since the step before was judged."""
     refocused: bool = False
     """Whether another element had the focus after it."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _verdict_of_result(cls, data: Any) -> Any:
-        """Old logs have it in the result alone."""
-        if isinstance(data, dict) and data.get("verdict") is None:
-            return {**data, "verdict": split_verdict(str(data.get("result", "")))[0]}
-        return data
 
 
 class LoopDetected(EventBase):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from hisa.errors import (
     BudgetExceeded,
@@ -33,7 +33,6 @@ __all__ = [
     "ending_of",
     "is_success",
     "says_nothing",
-    "with_score_state",
 ]
 
 ExitStatus = Literal[
@@ -70,8 +69,7 @@ it was killed."""
 
 ScoreState = Literal["scored", "no_check", "score_failed", "unscored"]
 """"scored": there is a score; "no_check": the task has no check; "score_failed": the check could
-not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke,
-or an older HiSA left no score and did not say why."""
+not be carried out; "unscored": nobody scored, because the run was stopped or the machine broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +84,6 @@ class Scoring:
     partial: float | None = None
     """How much of the task is done, in 0..1 by the weights of its checks; None: not known. It never
     decides what a success is."""
-
-
-def with_score_state(data: Any) -> Any:
-    """Fields of a record whose writer did not know ``score_state``, with one.
-
-    Such a writer left the score out where the task had no check, where the check or the machine
-    broke, and where learning did: nobody can tell these apart, so the record is "unscored".
-    """
-    if not isinstance(data, dict) or "score_state" in data:
-        return data
-    return {**data, "score_state": "unscored" if data.get("score") is None else "scored"}
 
 
 def is_success(status: RunStatus, score_state: ScoreState, score: float | None) -> bool:

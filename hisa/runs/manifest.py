@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from hisa.events import (
     Chosen,
@@ -22,7 +21,7 @@ from hisa.events import (
 )
 from hisa.machine.storage import replace_file
 from hisa.models.spending import Totals as RoleTotals
-from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+from hisa.outcomes.endings import Ending, ScoreState
 from hisa.protocols import Task
 from hisa.version import __version__
 
@@ -46,14 +45,6 @@ class TaskRecord(_Record):
     folder: str = ""
     results: list[str] = []
     format: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_name(cls, tree: Any) -> Any:
-        """Earlier versions had the format of some tasks in a field of its own."""
-        if isinstance(tree, Mapping) and tree.get("benchmark"):
-            return {**tree, "format": tree["benchmark"]}
-        return tree
 
     @classmethod
     def of(cls, task: Task) -> TaskRecord:
@@ -210,7 +201,7 @@ class Manifest(_Record):
     """The effective settings."""
     versions: dict[str, str] = {}
     prompts: dict[str, str] = {}
-    """The beginning of the SHA-256 of each prompt file; empty for a run of an older HiSA."""
+    """The beginning of the SHA-256 of each prompt file."""
     seed: int = 0
     models: dict[str, str] = {}
     """Role to model name."""
@@ -227,13 +218,11 @@ class Manifest(_Record):
     resumed: int = 0
     results: ResultsRecord = ResultsRecord()
     score_state: ScoreState = "unscored"
-    """What ``score`` is; of a run by an older HiSA, "unscored" where it has none."""
+    """What ``score`` is."""
     score_detail: str = ""
     """Why the score is what it is, or why there is none."""
     partial: float | None = None
     """See `hisa.events.Evaluated`."""
-
-    _older = model_validator(mode="before")(with_score_state)
 
     def finish(self, event: RunFinished) -> None:
         """Take over how the run ended."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+from hisa.outcomes.endings import Ending, ScoreState
 
 __all__ = [
     "RECORD_VERSION",
@@ -100,7 +100,7 @@ class AttemptResult(BaseModel):
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
     partial: Annotated[float, Field(ge=0, le=1)] | None = None
-    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA wrote the record."""
+    """See `hisa.outcomes.endings.Scoring`."""
 
 
 class AttemptFinished(_Record, AttemptResult):
@@ -108,8 +108,6 @@ class AttemptFinished(_Record, AttemptResult):
 
     type: Literal["finished"] = "finished"
     run: str = ""
-
-    _older = model_validator(mode="before")(with_score_state)
 
 
 class AttemptLost(_Record):
