@@ -47,6 +47,7 @@ __all__ = [
     "rules_of",
     "same",
     "shown",
+    "unlike",
     "verdict",
 ]
 
@@ -205,6 +206,12 @@ def verdict(holds: bool, good: str, bad: str) -> Score:
 def same(found: object, wanted: object) -> Score:
     """1 where both are equal."""
     return verdict(found == wanted, "equal", f"{shown(found)} is not {shown(wanted)}")
+
+
+def unlike(place: str, found: object, wanted: object) -> str:
+    """Says what is at a place and what should be; None is nothing there."""
+    here, there = ("nothing" if value is None else shown(value) for value in (found, wanted))
+    return f"{place}: is {here}, not {there}"
 
 
 def shown(value: object) -> str:
