@@ -90,11 +90,11 @@ def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
         return
     import asyncio
 
+    from hisa.environments.kinds import Probed
     from hisa.environments.open_environment import open_environment
-    from hisa.environments.remote import RemoteEnvironment
 
     environment = open_environment(settings)
-    assert isinstance(environment, RemoteEnvironment)
+    assert isinstance(environment, Probed)
     for probe in asyncio.run(environment.probe()):
         yield Finding("guests", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 

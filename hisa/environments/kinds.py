@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol, get_args, runtime_checkable
 
 from hisa.config import EnvironmentSettings, Family
 from hisa.errors import OperatorError, PluginFailed, UsageError
@@ -15,10 +15,27 @@ from hisa.machine import plugins
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 
-__all__ = ["EnvironmentKind", "Note", "RunningMachine", "find_kind", "load_kind", "probe_kinds"]
+__all__ = [
+    "EnvironmentKind",
+    "Note",
+    "Probed",
+    "RunningMachine",
+    "find_kind",
+    "load_kind",
+    "probe_kinds",
+]
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """An environment that can be looked at before it is started."""
+
+    async def probe(self) -> list[Probe]:
+        """Looks at each machine that it may use; nothing is reverted or started."""
+        ...
 
 
 @dataclass(frozen=True)

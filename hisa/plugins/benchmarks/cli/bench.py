@@ -251,8 +251,8 @@ def _must_be_enough(settings: EnvironmentSettings, options: dict[str, Any]) -> N
     if settings.family != "guest":
         return
     from hisa.environments.open_environment import open_environment
-    from hisa.environments.remote import RemoteEnvironment
     from hisa.errors import UsageError
+    from hisa.plugins.machines.guests.remote import RemoteEnvironment
 
     environment = open_environment(settings)
     assert isinstance(environment, RemoteEnvironment)

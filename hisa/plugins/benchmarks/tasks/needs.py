@@ -15,10 +15,10 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
 from hisa.plugins.benchmarks.tasks.opener import opener_of
 from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES
+from hisa.plugins.machines.known_apps import APPS, SUDO, App
+from hisa.plugins.machines.machine_apps import apps_of_words, is_installed_by, split_words
+from hisa.plugins.machines.machine_apps import require_apps as require
 from hisa.protocols import Environment, Task
-from hisa.tasks.known_apps import APPS, SUDO, App
-from hisa.tasks.machine_apps import apps_of_words, is_installed_by, split_words
-from hisa.tasks.machine_apps import require_apps as require
 from hisa.tasks.task_context import host_file
 
 __all__ = ["asked_getters", "command_lines", "needed_apps", "needed_programs", "require_apps"]

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hisa.config import TaskSettings
-from hisa.environments.reached_places import Place, WebNeed, place_of, visits, web_need
-from hisa.environments.reached_places import require_places as require
 from hisa.plugins.benchmarks.tasks.benchmark import PROXY
 from hisa.plugins.benchmarks.tasks.getters.chrome_state import PREFERENCES
 from hisa.plugins.benchmarks.tasks.needs import asked_getters, command_lines, needed_apps
 from hisa.plugins.benchmarks.tasks.setup.by_proxy import named_proxy
+from hisa.plugins.machines.reached_places import Place, WebNeed, place_of, visits, web_need
+from hisa.plugins.machines.reached_places import require_places as require
 from hisa.protocols import Environment, Task
 
 __all__ = ["opened_places", "require_places", "web_needs"]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hisa.config import TaskSettings
-from hisa.environments.reached_places import Place, unreached
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.browser_flags import absent_flags, needed_flags
 from hisa.plugins.benchmarks.tasks.cache import FileCache
@@ -20,10 +19,11 @@ from hisa.plugins.benchmarks.tasks.needs import needed_apps, needed_programs
 from hisa.plugins.benchmarks.tasks.outside_places import web_needs
 from hisa.plugins.benchmarks.tasks.problems import urls
 from hisa.plugins.benchmarks.tasks.step_context import OTHER_NAMES
+from hisa.plugins.machines.known_apps import App, fix_for, install
+from hisa.plugins.machines.machine_apps import absent
+from hisa.plugins.machines.reached_places import Place, unreached
 from hisa.protocols import Environment, Task
 from hisa.tasks.find_format import sorted_problems
-from hisa.tasks.known_apps import App, fix_for, install
-from hisa.tasks.machine_apps import absent
 
 __all__ = ["LACKS", "Lack", "LackKind", "Lacking", "lacks", "look_at", "together"]
 

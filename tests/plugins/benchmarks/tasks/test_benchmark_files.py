@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hisa.plugins.benchmarks.tasks.metrics.table import RULES
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
-from hisa.plugins.benchmarks.tasks.metrics.table import RULES
 from hisa.plugins.benchmarks.tasks.problems import urls
 from hisa.plugins.benchmarks.tasks.setup import SETUP
 from hisa.protocols import Task

@@ -16,9 +16,9 @@ from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.needs import needed_apps
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at, together
 from hisa.plugins.machines.app_in_tree import is_in_tree
+from hisa.plugins.machines.known_apps import APPS, SUDO, App
+from hisa.plugins.machines.machine_apps import absent
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, Application
-from hisa.tasks.known_apps import APPS, SUDO, App
-from hisa.tasks.machine_apps import absent
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FunctionModel, tool_call

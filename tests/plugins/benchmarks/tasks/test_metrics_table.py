@@ -10,13 +10,13 @@ from typing import Any
 
 import openpyxl
 import pytest
+from hisa.plugins.benchmarks.tasks.metrics.table import RULES
 from openpyxl.chart import BarChart, LineChart, Reference
 from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
 from openpyxl.worksheet.datavalidation import DataValidation
 
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, BadRules, Unreadable
-from hisa.plugins.benchmarks.tasks.metrics.table import RULES
 
 Change = Callable[[Any], object]
 GOLD = sorted((Path(__file__).parents[3] / "data" / "spider2v").rglob("*gt1.xlsx"))

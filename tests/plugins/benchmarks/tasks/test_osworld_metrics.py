@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hisa.plugins.benchmarks.bench.fingerprint import take_fingerprint
+from hisa.plugins.benchmarks.bench.start_checks import Start, differences
+from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
 from openpyxl import Workbook
 from openpyxl.formatting.rule import CellIsRule
 
 from hisa.errors import CheckFailed, UsageError
 from hisa.outcomes.endings import Scoring
-from hisa.plugins.benchmarks.bench.fingerprint import take_fingerprint
-from hisa.plugins.benchmarks.bench.start_checks import Start, differences
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.coverage import load_folder
-from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded
 from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hisa.config import TaskSettings
-from hisa.environments.reached_places import unreached
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.plugins.benchmarks.tasks.outside_places import require_places, web_needs
 from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
+from hisa.plugins.machines.reached_places import unreached
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
