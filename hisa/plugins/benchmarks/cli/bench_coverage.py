@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -89,10 +90,11 @@ def _of_public(name: str) -> dict[str, Any]:
 
     tasks = public_tasks(name)
     found = domains(tasks)
-    ours, theirs, missing = (sum(counts[whose] for counts in found.values()) for whose in _MARKS)
+    every = sum(found.values(), Counter())
     return {
-        "title": f"{len(tasks)} published tasks of {name}: {ours} need ours alone, {theirs} a "
-        f"metric of OSWorld's package, {missing} something that is missing",
+        "title": f"{len(tasks)} published tasks of {name}: {every['ours']} need ours alone, "
+        f"{every['theirs']} a metric of OSWorld's package, {every['missing']} something that is "
+        "missing",
         "tasks": len(tasks),
         "domains": found,
         "rows": [asdict(row) for row in count_pieces(task.pieces for task in tasks)],

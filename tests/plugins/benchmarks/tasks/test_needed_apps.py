@@ -13,10 +13,9 @@ import pytest
 import hisa
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.needs import needed_apps
-from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at, together
+from hisa.plugins.benchmarks.tasks.task_needs import needed_apps
 from hisa.plugins.machines.app_in_tree import is_in_tree
-from hisa.plugins.machines.known_apps import APPS, SUDO, App
+from hisa.plugins.machines.known_apps import APPS, App
 from hisa.plugins.machines.machine_apps import absent
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, Application
 from hisa.tasks.scorer import TaskScorer
@@ -118,14 +117,7 @@ async def test_an_application_that_is_gone_is_named_and_its_task_never_scored(
     app = known(application)
     task = load_task(written(tmp_path, launched(application.command)))
     assert app in needed_apps(task)
-    whole = await look_at(programs(tmp_path / "whole"), [task])
-    assert lacks(task, FileCache(tmp_path / "cache", offline), whole) == []
     machine = programs(tmp_path / "home", without=app.title)
-    found = await look_at(machine, [task])
-    told = lacks(task, FileCache(tmp_path / "cache", offline), found)
-    assert ("application", f"{app.title} (package {app.package})") in [
-        (lack.kind, lack.what) for lack in told
-    ]
     asked: list[str] = []
     tree = {"patterns": {"enabled": False}, "run": {"folder": tmp_path / "runs"}}
     result = await hisa.run(
@@ -143,10 +135,6 @@ async def test_an_application_that_is_gone_is_named_and_its_task_never_scored(
 @pytest.mark.parametrize(
     ("more", "title"),
     [
-        ({"result": {"type": "vm_terminal_output"}}, "a terminal"),
-        ({"result": {"type": "vlc_config", "dest": "vlcrc"}}, "VLC"),
-        ({"result": {"type": "gimp_config_file", "file_name": "gimprc", "dest": "x"}}, "GIMP"),
-        ({"result": {"type": "bookmarks"}}, "Chromium"),
         ({"postconfig": [launched("vlc")]}, "VLC"),
         (
             {
@@ -228,29 +216,6 @@ async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: P
         (folder / "google-chrome").chmod(0o755)
         assert (await absent([elsewhere], machine) == []) is there
         assert is_in_tree(elsewhere, tmp_path / "tree") is there
-
-
-def test_a_script_that_scores_by_sudo_needs_its_right(tmp_path: Path) -> None:
-    """A refused ``sudo`` in it would be read as a wrong answer; a set-up goes on without."""
-    (tmp_path / "examples" / "os").mkdir(parents=True)
-    for line, wanted in (("echo p | sudo -S date -s '+6 hours'", {SUDO}), ("date", set())):
-        (tmp_path / "examples" / "os" / "eval.sh").write_text(f"#!/bin/bash\n_=$({line})\n")
-        (tmp_path / "examples" / "os" / "init.sh").write_text("sudo true\n")
-        names = {"src": "eval.sh", "dest": "/home/user/eval.sh"}
-        path = written(
-            tmp_path,
-            {"type": "script_and_execute", "parameters": {**names, "src": "init.sh"}},
-            result={"type": "vm_script_output", **names},
-        )
-        assert {app.title for app in needed_apps(load_task(path))} == wanted
-
-
-def test_of_several_machines_what_one_lacks_is_lacking() -> None:
-    one = Lacking("a", frozenset(("VLC",)), frozenset(("socat",)))
-    other = Lacking("b", frozenset(("GIMP",)), places=frozenset((("x.example", 443),)))
-    assert together([one, other]) == Lacking(
-        "a, b", frozenset(("VLC", "GIMP")), frozenset(("socat",)), frozenset((("x.example", 443),))
-    )
 
 
 def test_every_application_of_a_profile_is_one_that_tasks_can_name() -> None:
