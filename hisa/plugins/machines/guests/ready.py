@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from PIL import Image
 
-from hisa.environments.transport import GuestClient, NoResponse, osworld_responses
+from hisa.environments.transport import GuestClient, NoResponse
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.guests import osworld_responses
 from hisa.plugins.machines.guests.address import Address
 from hisa.plugins.machines.guests.osworld_client import changed
 from hisa.screen.observation import Screenshot

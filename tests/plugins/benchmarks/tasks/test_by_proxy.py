@@ -103,7 +103,10 @@ async def test_the_browser_opens_its_pages_by_the_proxy_also_when_started_anew()
         ],
         func="exact_match",
         result={"type": "active_tab_info"},
-        expected={"type": "rule", "rules": {"expected": {"title": f"{PAGE}?again", "url": f"{PAGE}?again"}}},
+        expected={
+            "type": "rule",
+            "rules": {"expected": {"title": f"{PAGE}?again", "url": f"{PAGE}?again"}},
+        },
     )
     async with DesktopEnvironment(profile="osworld" if IS_BUILT else "") as desktop:
         await desktop.write_file("/tmp/proxy.py", ANSWERS.encode())
