@@ -78,6 +78,7 @@ async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     assert any("libreoffice --calc" in line and place in line for line in machine.lines)
 
 
+@pytest.mark.usefixtures("osworld_listed")
 async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
     task, check, _, expected = parts(FILES[0])
     machine = Machine(windows=["Form"])
