@@ -27,8 +27,8 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     python,
     run,
 )
+from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 from hisa.protocols import Task
-from hisa.tasks.limits import OWN_LIMITS, Limits
 
 __all__ = ["Judge", "chosen", "judge", "judged_by"]
 
@@ -108,7 +108,7 @@ async def judge(
         result: what the agent left.
         expected: what it is compared with.
         options: of the metric.
-        limits: of a metric of ours; those of OSWorld's have `hisa.tasks.limits.OSWORLD_LIMITS`.
+        limits: of a metric of ours; those of OSWorld's have `OSWORLD_LIMITS` of `process_limits`.
 
     Raises:
         Unreadable: what the agent left cannot be read, or takes more than it may; score 0.

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.machine import plugins
-from hisa.tasks.limits import MAX_UNPACKED
+from hisa.plugins.benchmarks.tasks.process_limits import MAX_UNPACKED
 from hisa.tasks.pieces import Registry
 from hisa.tasks.task_format import NotScored, Unreadable
 

@@ -16,7 +16,7 @@ import pytest
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, Unreadable
 from hisa.plugins.benchmarks.tasks.osworld_metrics import PACKAGE, find_osworld_metric, installed
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import Call, run_calls
-from hisa.tasks.limits import OSWORLD_LIMITS
+from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from tests.plugins.benchmarks.tasks.made import Case, made
 from tests.plugins.benchmarks.tasks.test_metrics import CASES
 

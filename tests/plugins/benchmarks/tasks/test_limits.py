@@ -22,8 +22,8 @@ from hisa.plugins.benchmarks.tasks.isolated import Exceeded, read_isolated, run_
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metric import reading
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, NotScored, Unreadable
+from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS
 from hisa.plugins.benchmarks.tasks.readers import rows_of
-from hisa.tasks.limits import OWN_LIMITS
 
 pytestmark = pytest.mark.process
 

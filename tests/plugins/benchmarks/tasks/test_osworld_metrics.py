@@ -35,10 +35,10 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     has_bubblewrap,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
+from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
 from hisa.tasks.find_format import problems, sorted_problems
-from hisa.tasks.limits import OSWORLD_LIMITS
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
