@@ -90,8 +90,8 @@ def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
         return
     import asyncio
 
-    from hisa.environments.kinds import Probed
     from hisa.environments.open_environment import open_environment
+    from hisa.protocols import Probed
 
     environment = open_environment(settings)
     assert isinstance(environment, Probed)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, get_args
 
 from hisa.config import EnvironmentSettings, Family
 from hisa.errors import OperatorError, PluginFailed, UsageError
@@ -18,7 +18,6 @@ from hisa.protocols import Environment
 __all__ = [
     "EnvironmentKind",
     "Note",
-    "Probed",
     "RunningMachine",
     "find_kind",
     "load_kind",
@@ -27,15 +26,6 @@ __all__ = [
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
-
-
-@runtime_checkable
-class Probed(Protocol):
-    """An environment that can be looked at before it is started."""
-
-    async def probe(self) -> list[Probe]:
-        """Looks at each machine that it may use; nothing is reverted or started."""
-        ...
 
 
 @dataclass(frozen=True)
