@@ -22,7 +22,6 @@ from hisa.actions.calls import (
 from hisa.actions.model_reply import ModelReply, TurnTokens, Usage
 from hisa.errors import EnvironmentFailed
 from hisa.events import Event
-from hisa.machine.probes import Probe
 from hisa.outcomes.endings import ActingTime, ExitStatus, Result, ScoreState, Scoring
 from hisa.outcomes.pattern_records import Pattern, PatternHit, Scope, StepSummary
 from hisa.outcomes.verdicts import StepVerdict
@@ -61,7 +60,6 @@ __all__ = [
     "Place",
     "Planner",
     "Prefetching",
-    "Probed",
     "Recorder",
     "Result",
     "Role",
@@ -379,15 +377,6 @@ class Detachable(Protocol):
 
     async def detach(self) -> str:
         """Let go of it and leave it up; returns its memory, until when, and what ends it."""
-        ...
-
-
-@runtime_checkable
-class Probed(Protocol):
-    """What an environment may also have that can be looked at before it is started."""
-
-    async def probe(self) -> list[Probe]:
-        """Looks at each machine that it may use; nothing is reverted or started."""
         ...
 
 

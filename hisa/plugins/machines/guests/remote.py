@@ -158,4 +158,9 @@ def _open(
     return environment.with_file_limit(settings)
 
 
-GUEST = EnvironmentKind(_open, spellings=("guest=http://HOST:PORT",))
+async def _probe(environment: Environment) -> list[Probe]:
+    assert isinstance(environment, RemoteEnvironment)
+    return await environment.probe()
+
+
+GUEST = EnvironmentKind(_open, spellings=("guest=http://HOST:PORT",), probe=_probe)
