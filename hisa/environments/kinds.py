@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -59,7 +59,7 @@ class EnvironmentKind:
     its machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
-    probe: Callable[[Environment], Awaitable[list[Probe]]] | None = None
+    probe: Callable[[Environment], Coroutine[Any, Any, list[Probe]]] | None = None
     """Looks at each machine that an environment of its kind may use, for ``hisa doctor``; nothing
     is reverted or started."""
     running: Callable[[], Iterable[RunningMachine]] = tuple
