@@ -71,25 +71,6 @@ async def test_a_missing_result_is_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("func", "status", "wanted"),
-    [
-        ("infeasible", "infeasible", 1.0),
-        ("infeasible", "succeeded", 0.0),
-        ("infeasible", "max_steps", 0.0),
-        ("exact_match", "infeasible", 0.0),
-        ("exact_match", "max_steps", 1.0),
-    ],
-)
-async def test_infeasible_tasks(
-    tmp_path: Path, func: str, status: ExitStatus, wanted: float
-) -> None:
-    _, result, expected = part("abcd")
-    check = {"func": func, "result": result, "expected": expected}
-    assert (await score(tmp_path, check, status))[0] == wanted
-
-
-@pytest.mark.process
 async def test_postconfig_comes_first(tmp_path: Path) -> None:
     before = {"type": "execute", "parameters": {"command": "save", "shell": True}}
     machine = Machine(ANSWERS)
@@ -270,31 +251,6 @@ async def test_what_is_not_there_is_named(
 ) -> None:
     check = {"func": "exact_match", "result": result, "expected": part("x")[2]}
     assert await score(tmp_path, check) == (0.0, f"exact_match: nothing there: {shown}")
-
-
-class Settling(Machine):
-    """Keeps for how long it was waited until the screen is at rest, and after which lines."""
-
-    def __init__(self) -> None:
-        super().__init__(ANSWERS)
-        self.settled: list[tuple[float, list[str]]] = []
-
-    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        self.settled.append((settle, list(self.lines)))
-        return await super().observe(elements=elements, settle=settle)
-
-
-@pytest.mark.process
-async def test_the_screen_comes_to_rest_between_the_last_steps_and_the_score(
-    tmp_path: Path,
-) -> None:
-    step = {"type": "execute", "parameters": {"command": "save", "shell": True}}
-    machine = Settling()
-    await score(tmp_path, several("and", "abcd", postconfig=[step]), machine=machine)
-    assert machine.settled == [(20.0, ["save"])]
-    machine = Settling()
-    await score(tmp_path, several("and", "abcd"), machine=machine)
-    assert machine.settled == []
 
 
 @pytest.mark.parametrize("func", ["infeasible", ["infeasible"]])

@@ -30,7 +30,6 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import (
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
-    Installed,
     OSWorldMetric,
     has_bubblewrap,
 )
@@ -38,7 +37,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
 from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
-from hisa.tasks.find_format import problems, sorted_problems
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
@@ -280,44 +279,6 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
     value, why = await score(tmp_path, check("not_known"), "a")
     assert value is None
     assert why.startswith("OSWorld's own not_known cannot be used")
-
-
-def lacking(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
-    """OSWorld's package as if it were in this Python, without some libraries."""
-    here = Installed("/x", (), {"same": OSWorldMetric("docs", libraries)}, libraries, "1")
-    monkeypatch.delenv("HISA_OSWORLD_PYTHON", raising=False)
-    monkeypatch.setattr(
-        "hisa.plugins.benchmarks.tasks.osworld_metrics.index._asked", lambda _: here
-    )
-
-
-@pytest.mark.parametrize(
-    ("libraries", "told", "command"),
-    [
-        (
-            ("skimage", "cv2", "imagehash", "fitz"),
-            "scikit-image, opencv-python-headless",
-            "hisa install osworld",
-        ),
-        (("librosa",), "librosa", f"{sys.executable} -m pip install librosa"),
-    ],
-)
-def test_a_library_that_is_missing_is_a_reason_of_its_own_with_our_command_where_it_helps(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    libraries: tuple[str, ...],
-    told: str,
-    command: str,
-) -> None:
-    lacking(monkeypatch, *libraries)
-    task = Task(id="t", instruction="x", check=check("same"), folder=str(tmp_path))
-    (found,) = sorted_problems(task)
-    assert found.kind == "library"
-    assert found.text.startswith(f"metric same needs {told}")
-    assert found.fix == command
-    assert problems(task) == [f"{found.text}: {command}"]
-    unknown = Task(id="t", instruction="x", check=check("dance"), folder=str(tmp_path))
-    assert [problem.kind for problem in sorted_problems(unknown)] == ["piece"]
 
 
 @pytest.mark.usefixtures("package")
