@@ -46,7 +46,9 @@ async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_ful
     result = {"type": "vm_command_line", "command": ["printf", said]}
     expected = {"type": "rule", "rules": {"expected": "x"}}
     check = {"func": "exact_match", "result": result, "expected": expected}
-    task = Task(id="t", instruction="x", setup=(launched("metabase"),), check=check, format="osworld")
+    task = Task(
+        id="t", instruction="x", setup=(launched("metabase"),), check=check, format="osworld"
+    )
     home = tmp_path / "home"
     machine = Host(home, PATH=stub(home, "metabase", "exec sleep 3"))
     await TaskScorer().prepare(task, machine)
