@@ -19,9 +19,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from hisa.actions import Click
-from hisa.environments.transport import GuestClient, HisaTransport, OSWorldTransport
+from hisa.environments.transport import GuestClient, HisaTransport
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle
+from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
 from hisa.protocols import FILE_LIMIT
 from hisa.screen.geometry import Point, Size
 

@@ -20,10 +20,12 @@ from typing import cast
 from benchmarks.machine import machine
 from hisa.actions import Click, Move, parse, presses
 from hisa.actions.unchanged_look import REACTION_SECONDS, require_unchanged
+from hisa.environments.transport import connect
 from hisa.events import Event
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.sequence import make_calls
@@ -117,7 +119,7 @@ class _Nothing:
 
 async def measured(count: int) -> None:
     for stock in (False, True):
-        async with DesktopEnvironment(stock=stock) as desktop:
+        async with DesktopEnvironment(connect=connect_stock if stock else connect) as desktop:
             await desktop.write_file(_WINDOW, _PROGRAM.encode())
             await desktop.execute(f"setsid -f /usr/bin/python3 {_WINDOW} >/dev/null 2>&1")
             await asyncio.sleep(2.0)

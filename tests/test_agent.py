@@ -403,7 +403,7 @@ def test_names_go_into_the_settings(tmp_path: Path) -> None:
 
 
 def test_a_machine_with_connections_is_not_used_in_another_loop(tmp_path: Path) -> None:
-    from hisa.environments.remote import RemoteEnvironment
+    from hisa.plugins.machines.guests.remote import RemoteEnvironment
 
     agent = hisa.Agent(
         answers(), environment=RemoteEnvironment("http://127.0.0.1:1"), settings=settings(tmp_path)

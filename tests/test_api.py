@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import hisa
-from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ConfigError, UsageError
 from hisa.events import Event
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.testing import (
     FakeEnvironment,
     FakeServer,

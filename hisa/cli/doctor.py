@@ -90,12 +90,13 @@ def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
         return
     import asyncio
 
+    from hisa.environments.kinds import find_kind
     from hisa.environments.open_environment import open_environment
-    from hisa.environments.remote import RemoteEnvironment
 
-    environment = open_environment(settings)
-    assert isinstance(environment, RemoteEnvironment)
-    for probe in asyncio.run(environment.probe()):
+    _, kind, _ = find_kind(settings)
+    if kind.probe is None:
+        return
+    for probe in asyncio.run(kind.probe(open_environment(settings))):
         yield Finding("guests", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 
 

@@ -13,7 +13,7 @@ from hisa.actions import Action
 from hisa.actions.held_keys import held_after, releases
 from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_unchanged
 from hisa.config import EnvironmentSettings
-from hisa.environments.transport import GuestClient, Transport, connect
+from hisa.environments.transport import Connect, GuestClient, Transport, connect
 from hisa.environments.transport.base import RawObservation
 from hisa.environments.transport.typed_client import HisaTransport
 from hisa.errors import ActionRefused, EnvironmentFailed, LimitPassed, ScreenChanged
@@ -95,9 +95,9 @@ class GuestEnvironment(ABC):
     async def _end(self) -> None:
         """End whatever of the machine is there, which may be nothing."""
 
-    async def _connect(self, guest: GuestClient, *, stock: bool = False) -> None:
+    async def _connect(self, guest: GuestClient, by: Connect = connect) -> None:
         self._guest = guest
-        self._open = await connect(guest, stock=stock)
+        self._open = await by(guest)
 
     @property
     def _transport(self) -> Transport:

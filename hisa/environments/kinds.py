@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -15,7 +15,14 @@ from hisa.machine import plugins
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 
-__all__ = ["EnvironmentKind", "Note", "RunningMachine", "find_kind", "load_kind", "probe_kinds"]
+__all__ = [
+    "EnvironmentKind",
+    "Note",
+    "RunningMachine",
+    "find_kind",
+    "load_kind",
+    "probe_kinds",
+]
 
 Note = Callable[[str], None]
 """Called with what takes long, and with what a reader of the run should know."""
@@ -52,6 +59,9 @@ class EnvironmentKind:
     its machines outlives the process that started it."""
     probes: Callable[[], Iterable[Probe]] = tuple
     """The lines of ``hisa doctor`` about it; may block for seconds."""
+    probe: Callable[[Environment], Coroutine[Any, Any, list[Probe]]] | None = None
+    """Looks at each machine that an environment of its kind may use, for ``hisa doctor``; nothing
+    is reverted or started."""
     running: Callable[[], Iterable[RunningMachine]] = tuple
     """Its machines that are up; may raise EnvironmentFailed."""
     system: Callable[[str], Path] | None = None

@@ -69,12 +69,12 @@ PARTS: Mapping[str, Part] = {
         why_alone="it declares a deep-learning framework that HiSA's own loader does not need",
     ),
     "tasks": Part(
-        "scoring OSWorld and Spider2-V tasks: workbooks, documents, notebooks, databases",
-        modules=("duckdb", "lxml", "nbformat", "openpyxl", "docx", "pptx"),
+        "scoring OSWorld and Spider2-V tasks: notebooks, databases, XML",
+        modules=("duckdb", "lxml", "nbformat"),
         extra="tasks",
     ),
     "osworld": Part(
-        "OSWorld's own metrics, which judge its tasks where they are there",
+        "OSWorld's own metrics, by which most of its tasks and workbooks are scored",
         modules=(
             *("desktop_env", "bs4", "formulas", "imagehash", "mutagen"),
             *("cv2", "pdfplumber", "PyPDF2", "skimage"),

@@ -31,14 +31,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from hisa.config import TaskSettings
 from hisa.environments.clean import bash, python
-from hisa.environments.reached_places import require_places, visits, web_need
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.protocols import ExitStatus, FileRefused, Task
 from hisa.tasks.domains import guess_domain
-from hisa.tasks.known_apps import fix_said
 from hisa.tasks.limits import ANSWER, CHECK_SECONDS, MAX_RESULT, too_much
-from hisa.tasks.machine_apps import apps_of_words, is_installed_by, require_apps, split_words
+from hisa.tasks.missing_programs import fix_from_output
 from hisa.tasks.partial_credit import (
     Graded,
     partial_score,
@@ -196,18 +194,6 @@ class HisaFormat(TaskFormat):
         """See `TaskFormat`."""
         return [*(p for raw in task.setup for p in step_problems(task, raw)), *check_problems(task)]
 
-    async def require(self, context: Context) -> None:
-        """See `TaskFormat`."""
-        task = context.task
-        lines = [split_words(str(raw["launch"])) for raw in task.setup if "launch" in raw]
-        texts = json.dumps(list(task.setup), default=str)
-        apps = {app.title: app for words in lines for app in apps_of_words(words)}
-        needed = [app for app in apps.values() if not is_installed_by(app, texts)]
-        await require_apps(task, context.environment, needed)
-        needs = [web_need([word]) for words in lines if words and visits(words) for word in words]
-        by_place = {need.places: need for need in reversed(needs) if need is not None}
-        await require_places(task, context.environment, list(by_place.values())[::-1])
-
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""
         wanted = SetupStep.model_validate(step)
@@ -221,7 +207,7 @@ class HisaFormat(TaskFormat):
             if result.exit_code != 0 or result.timed_out:
                 said = (result.error or result.output).strip()[:500]
                 how = "did not end" if result.timed_out else f"ended with {result.exit_code}"
-                raise EnvironmentFailed(f"{wanted.run!r} {how}: {said}", fix=fix_said(said))
+                raise EnvironmentFailed(f"{wanted.run!r} {how}: {said}", fix=fix_from_output(said))
         elif wanted.launch is not None:
             await start(context, wanted.launch, must_stay=True)
         elif (wait := wanted.wait_window) is not None:

@@ -7,11 +7,12 @@ import posixpath
 import re
 import secrets
 import shlex
+from collections.abc import Sequence
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.protocols import CommandResult, Environment
-from hisa.tasks.known_apps import APPS, fix_said
+from hisa.tasks.missing_programs import fix_from_output
 from hisa.tasks.task_context import Context, StartedProgram
 
 __all__ = [
@@ -22,7 +23,6 @@ __all__ = [
     "shown_windows",
     "start",
     "window_looks",
-    "window_names",
 ]
 
 POLL_SECONDS = 0.2  # chosen by hand
@@ -35,9 +35,6 @@ _ENDED_BY_OTHERS = (129, 130, 137, 143)
 """SIGHUP, SIGINT, SIGKILL, SIGTERM: a later step ended it."""
 _ENDS_OTHERS = re.compile(r"(pkill|killall)\s")
 """Programs that end with 1 where there is nothing to end: the agent may have closed it."""
-_WITHOUT_WINDOW = frozenset(
-    ("--headless", "--version", "--install-extension", "--list-extensions", "-I", "--convert-to")
-)
 _WRAP = (
     'mkdir -m 700 "$0" && { bash -c "$1" </dev/null '
     '> >(head -c 20000 >"$0/said"; exec cat >/dev/null) 2>&1; echo $? >"$0/exit"; }'
@@ -46,7 +43,12 @@ _WRAP = (
 
 
 async def start(
-    context: Context, line: str, *, watched: bool = True, must_stay: bool = False
+    context: Context,
+    line: str,
+    *,
+    watched: bool = True,
+    names: Sequence[str] = (),
+    must_stay: bool = False,
 ) -> None:
     """Start a bash line in a session of its own, and see that it lives or opened a window.
 
@@ -54,13 +56,15 @@ async def start(
         context: the task and its machine.
         line: what to start.
         watched: whether its end matters.
+        names: words of its window, in small letters, where it is known to show one.
         must_stay: whether it fails when it ends with 0, without a window and with nothing left.
 
     Raises:
         EnvironmentFailed: it cannot be started, or ended at once.
     """
     place = f"/tmp/.hisa-started-{secrets.token_hex(6)}"
-    begun = StartedProgram(line, place, await _windows(context), must_stay) if watched else None
+    known = await _windows(context) if watched else frozenset()
+    begun = StartedProgram(line, place, known, must_stay, tuple(names))
     words = shlex.join(["setsid", "-f", "bash", "-c", _WRAP, place, line])
     result = await context.environment.execute(
         f"{words} >/dev/null 2>&1 </dev/null", timeout=patience(30.0)
@@ -68,7 +72,7 @@ async def start(
     if result.exit_code != 0:
         said = (result.error or result.output).strip()[:300]
         raise EnvironmentFailed(f"{line[:200]!r} cannot be started: {said}")
-    if begun is not None:
+    if watched:
         context.started.append(begun)
         await _expect_started(context, begun)
 
@@ -90,10 +94,10 @@ async def _expect_handed_over(context: Context, begun: StartedProgram, code: int
         return
     if code != 0:
         raise await _dead(context.environment, begun, f"ended at once with {code}")
-    names = window_names(begun.line)
-    if not names and not begun.must_stay:
+    if not begun.names and not begun.must_stay:
         return
-    for _ in range(window_looks() if names else LOOKS):
+    names = begun.names or tuple(filter(None, [_program(begun.line)]))
+    for _ in range(window_looks()):
         windows = (await context.environment.observe()).windows
         known = {(window.id, window.title) for window in windows}
         shown = " ".join(f"{window.app} {window.title}" for window in windows).lower()
@@ -108,24 +112,13 @@ def window_looks() -> int:
     return round(patience(_WINDOW_SECONDS) / POLL_SECONDS)
 
 
-def window_names(line: str) -> tuple[str, ...]:
-    """Words of the window of a line that starts an application; none where it shows no window."""
+def _program(line: str) -> str:
+    """Returns the name of the program that a line starts; empty where it cannot be split."""
     try:
         words = shlex.split(line)
     except ValueError:
-        return ()
-    if not words or _WITHOUT_WINDOW.intersection(words):
-        return ()
-    name = posixpath.basename(words[0])
-    for app in APPS:
-        if name in app.commands:
-            return tuple(dict.fromkeys((*app.commands, *map(_plain, app.commands))))
-    return ()
-
-
-def _plain(name: str) -> str:
-    """``nautilus`` of ``org.gnome.Nautilus``, ``chrome`` of ``google-chrome-stable``."""
-    return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
+        return ""
+    return posixpath.basename(words[0]).lower() if words else ""
 
 
 async def shown_windows(context: Context) -> str:
@@ -166,7 +159,7 @@ async def _dead(environment: Environment, begun: StartedProgram, how: str) -> En
     said: CommandResult = await environment.execute(f"tail -c 500 {begun.place}/said 2>/dev/null")
     words = said.output.strip()
     because = f": {words}" if words else ""
-    return EnvironmentFailed(f"{begun.line[:200]!r} {how}{because}", fix=fix_said(words))
+    return EnvironmentFailed(f"{begun.line[:200]!r} {how}{because}", fix=fix_from_output(words))
 
 
 async def _windows(context: Context) -> frozenset[tuple[str, str]]:

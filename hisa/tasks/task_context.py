@@ -59,6 +59,8 @@ class StartedProgram:
     """Number and title of each window before it was started."""
     must_stay: bool = False
     """It may not end at all: a window of its own is what it was started for."""
+    names: tuple[str, ...] = ()
+    """Words of its window, where it is known to show one."""
 
 
 @dataclass

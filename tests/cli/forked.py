@@ -30,7 +30,7 @@ _IMPORTED = (
     "PIL.ImageFont",
     "hisa.cli.episode",
     "hisa.cli.run",
-    "hisa.environments.remote",
+    "hisa.plugins.machines.guests.remote",
     "hisa.grounder.choice",
     "hisa.models.guarded_transport",
     "hisa.plugins.benchmarks.bench",

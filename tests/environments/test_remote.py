@@ -14,11 +14,11 @@ from PIL import Image
 
 from hisa.actions import Write
 from hisa.config import EnvironmentSettings, RemoteSettings
-from hisa.environments.provider.address import read_addresses
-from hisa.environments.provider.command import check_command, run_provider_command
-from hisa.environments.provider.lease import Lease
-from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ConfigError, EnvironmentFailed, UsageError
+from hisa.plugins.machines.guests.address import read_addresses
+from hisa.plugins.machines.guests.command import check_command, run_provider_command
+from hisa.plugins.machines.guests.lease import Lease
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.observation import Screenshot
 from hisa.testing.stock.stock_messages import Reply
 from hisa.testing.stock_guest import GuestFault, StockGuest

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Click, Hotkey, Press, Write
-from hisa.environments.transport import GuestClient, OSWorldTransport
+from hisa.environments.transport import GuestClient
 from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
 from hisa.screen.geometry import Point
 from hisa.testing.stock_guest import StockGuest
 from hisa.testing.stock_machine import StockMachine

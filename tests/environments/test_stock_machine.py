@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Hotkey, Write
-from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ActionRefused
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.testing.stock_guest import StockGuest
 from hisa.testing.stock_machine import StockMachine
 from tests.environments.conformance import (

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from hisa.config import RemoteSettings
-from hisa.environments.remote import RemoteEnvironment
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.testing.stock_guest import StockGuest
 from hisa.testing.stock_machine import StockMachine
 from tests.environments.conformance import Conformance

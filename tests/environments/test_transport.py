@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Move, Press, Write
-from hisa.environments.remote import RemoteEnvironment
-from hisa.environments.transport import GuestClient, HisaTransport, OSWorldTransport, connect
-from hisa.environments.transport.osworld_xml import parse_tree
+from hisa.environments.transport import GuestClient, HisaTransport
 from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.plugins.machines.guests.any_guest import connect_any as connect
+from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
+from hisa.plugins.machines.guests.osworld_xml import parse_tree
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Screenshot
 from hisa.testing.stock.stock_messages import Reply

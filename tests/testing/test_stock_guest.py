@@ -11,8 +11,8 @@ import pytest
 
 from hisa.actions import Action, Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
 from hisa.config import RemoteSettings
-from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.protocols import Environment
 from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
 from tests.environments.conformance import at, only

@@ -1,35 +1,48 @@
-"""Chooses how to talk to a guest by what it announces."""
+"""Connects to HiSA's own guest by what it announces."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from hisa.environments.transport.base import GuestClient, Transport, guest_failure
-from hisa.environments.transport.osworld_client import OSWorldTransport
 from hisa.environments.transport.typed_client import HisaTransport
+from hisa.machine.loopback import HttpResponse
 
-__all__ = ["connect"]
+__all__ = ["Connect", "ask_capabilities", "connect", "typed_transport"]
 
+Connect = Callable[[GuestClient], Awaitable[Transport]]
+"""Finds out how to talk to a guest."""
 _PROTOCOL = 1
 
 
-async def connect(client: GuestClient, *, stock: bool = False) -> Transport:
-    """The typed routes where the guest has them, else the stock ones.
-
-    Args:
-        client: an open client.
-        stock: use the stock routes whatever the guest announces.
+async def connect(client: GuestClient) -> Transport:
+    """Returns the transport over the typed routes.
 
     Raises:
-        EnvironmentFailed: no guest there, or one of a newer protocol.
+        EnvironmentFailed: no guest of HiSA there, or one of a newer protocol.
     """
-    if stock:
-        return OSWorldTransport(client)
-    response = await client.request("GET", "/hisa/capabilities", seconds=15.0)
+    response = await ask_capabilities(client)
     if response.status_code != 200:
-        await _must_be_osworld(client)
-        return OSWorldTransport(client)
+        raise guest_failure(
+            client.where, f"no guest of HiSA there: {response.status_code} to /hisa/capabilities"
+        )
+    return typed_transport(client, response)
+
+
+async def ask_capabilities(client: GuestClient) -> HttpResponse:
+    """Asks a guest what it offers; only HiSA's own has an answer."""
+    return await client.request("GET", "/hisa/capabilities", seconds=15.0)
+
+
+def typed_transport(client: GuestClient, response: HttpResponse) -> HisaTransport:
+    """Returns the transport for a guest that has said what it offers.
+
+    Raises:
+        EnvironmentFailed: that cannot be read, or it is of another protocol.
+    """
     try:
-        said = response.json()
-        protocol, announced = said["protocol"], said["capabilities"]
+        announcement = response.json()
+        protocol, announced = announcement["protocol"], announcement["capabilities"]
     except (ValueError, KeyError, TypeError) as error:
         raise guest_failure(
             client.where, f"unreadable capabilities: {response.text[:200]}"
@@ -41,21 +54,3 @@ async def connect(client: GuestClient, *, stock: bool = False) -> Transport:
             "use the same release of HiSA on both sides",
         )
     return HisaTransport(client, announced)
-
-
-async def _must_be_osworld(client: GuestClient) -> None:
-    """Raises `EnvironmentFailed` with what is there instead."""
-    fix = "check the address: hisa doctor --env guest=http://HOST:PORT"
-    response = await client.request("GET", "/platform", seconds=15.0)
-    platform = response.text.strip()
-    if response.status_code != 200 or not platform.isalpha():
-        kind = response.headers.get("content-type", "no content type")
-        server = response.headers.get("server", "an unnamed server")
-        what = f"{response.status_code}, {kind}, from {server}"
-        raise guest_failure(
-            client.where, f"no guest there: something answers /platform with {what}", fix
-        )
-    if platform != "Linux":
-        raise guest_failure(
-            client.where, f"a guest on {platform[:40]}; HiSA drives guests on Linux", fix
-        )

@@ -13,7 +13,7 @@ from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.kinds import load_kind
 from hisa.environments.screen import screen_of
 from hisa.environments.share import Share
-from hisa.environments.transport import GuestClient
+from hisa.environments.transport import Connect, GuestClient, connect
 from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.plugins.desktop.runtime import DesktopRuntime
@@ -31,7 +31,7 @@ class DesktopEnvironment(GuestEnvironment):
         size: the screen, in pixels; None: as the profile has it.
         image_limit: the largest picture that models see.
         idle: the desktop ends itself after so many seconds without a request.
-        stock: talk to it by the stock OSWorld routes alone.
+        connect: finds out how to talk to its guest.
         limits: how much it may take.
         shares: folders of this machine that it has.
         profile: it shows the built system of that profile; empty: this machine's own.
@@ -43,7 +43,7 @@ class DesktopEnvironment(GuestEnvironment):
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         idle: float = 900.0,
-        stock: bool = False,
+        connect: Connect = connect,
         limits: LimitSettings | None = None,
         shares: Sequence[Share] = (),
         profile: str = "",
@@ -55,7 +55,7 @@ class DesktopEnvironment(GuestEnvironment):
         self._run = ""
         self._size = size or screen_of(profile)
         self._idle = idle
-        self._stock = stock
+        self._by = connect
         self._runtime: DesktopRuntime | None = None
 
     @classmethod
@@ -152,7 +152,7 @@ class DesktopEnvironment(GuestEnvironment):
             own(runtime.handle, self._run)
         handle = runtime.handle
         guest = GuestClient(f"desktop {handle.id}", socket=handle.socket, token=handle.token)
-        await self._connect(guest, stock=self._stock)
+        await self._connect(guest, self._by)
 
     async def _end(self) -> None:
         if self._runtime is not None:

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from hisa.tasks.known_apps import App
+from hisa.plugins.machines.known_apps import App
 
 __all__ = ["is_in_tree"]
 

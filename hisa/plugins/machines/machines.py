@@ -9,11 +9,11 @@ import click
 
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.plugins.machines.app_in_tree import is_in_tree
+from hisa.plugins.machines.known_apps import APPS
 from hisa.plugins.machines.profiles.applications import applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
 from hisa.plugins.machines.qemu.build import find_image
 from hisa.plugins.machines.tree import Tree, build_tree, find_tree
-from hisa.tasks.known_apps import APPS
 
 __all__ = ["machine"]
 

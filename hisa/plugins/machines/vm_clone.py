@@ -6,7 +6,7 @@ import asyncio
 
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.screen import screen_of
-from hisa.environments.transport import GuestClient
+from hisa.environments.transport import Connect, GuestClient, connect
 from hisa.plugins.machines.qemu.runtime import VmRuntime
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
@@ -21,7 +21,7 @@ class VmEnvironment(GuestEnvironment):
         vm: a profile (minimal, office, browser) or a snapshot.
         size: the screen, in pixels; None: as the profile has it. A snapshot keeps its own.
         image_limit: the largest picture that models see.
-        stock: talk to it by the stock OSWorld routes alone.
+        connect: finds out how to talk to its guest.
     """
 
     def __init__(
@@ -30,10 +30,10 @@ class VmEnvironment(GuestEnvironment):
         size: Size | None = None,
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
-        stock: bool = False,
+        connect: Connect = connect,
     ) -> None:
         super().__init__(image_limit)
-        self._stock = stock
+        self._by = connect
         self.runtime = VmRuntime(vm, size or screen_of(vm))
 
     @property
@@ -67,7 +67,7 @@ class VmEnvironment(GuestEnvironment):
         machine = self.runtime.machine
         address = f"http://127.0.0.1:{machine.port}"
         guest = GuestClient(f"{self.name} {address}", url=address, token=machine.token)
-        await self._connect(guest, stock=self._stock)
+        await self._connect(guest, self._by)
         self._touched = False
 
     async def _end(self) -> None:

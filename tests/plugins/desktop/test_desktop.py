@@ -21,11 +21,11 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Hotkey, Move, Write
-from hisa.environments.remote import RemoteEnvironment
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, Handle, list_desktops, reap
 from hisa.plugins.desktop.runtime.state import own
+from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.environments.conformance import (

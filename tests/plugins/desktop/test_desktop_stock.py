@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from tests.environments.conformance import CommandConformance, Conformance
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def environment() -> AsyncIterator[DesktopEnvironment]:
-    async with DesktopEnvironment(stock=True) as desktop:
+    async with DesktopEnvironment(connect=connect_stock) as desktop:
         yield desktop
 
 

@@ -19,10 +19,10 @@ import pytest_asyncio
 
 from hisa.actions import Write
 from hisa.environments.transport.base import GuestClient
-from hisa.environments.transport.osworld_client import OSWorldTransport
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.display import DisplayEnvironment
+from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
 from tests.environments.conformance import CommandConformance, Conformance
 from tests.plugins.desktop.bare_display import bare_display
 

@@ -7,7 +7,9 @@ import shutil
 import pytest
 
 from hisa.actions import Click, Drag, Hotkey, Move, Write
+from hisa.environments.transport import connect
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when
@@ -122,7 +124,7 @@ l.ondragend = told; told()</script>"""
 async def test_a_row_that_is_dragged_onto_another_takes_its_place(stock: bool) -> None:
     if shutil.which("chromium") is None:
         pytest.skip("needs chromium")
-    async with DesktopEnvironment(stock=stock) as desktop:
+    async with DesktopEnvironment(connect=connect_stock if stock else connect) as desktop:
         await desktop.write_file("/home/user/sorted.html", SORTED.encode())
         line = f"{CHROMIUM} --user-data-dir=/home/user/c file:///home/user/sorted.html"
         await open_with(desktop, line, "order ABCD")

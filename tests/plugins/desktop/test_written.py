@@ -12,9 +12,11 @@ import pytest
 from hisa.actions import Hotkey, Press, Write
 from hisa.agent import Agent
 from hisa.config import load
+from hisa.environments.transport import connect
 from hisa.events import Abstracted
 from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.protocols import Environment, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -96,7 +98,7 @@ async def test_a_save_of_a_spreadsheet_that_fills_the_screen(
 
 @pytest.mark.parametrize("stock", [False, True], ids=["own guest", "stock routes"])
 async def test_files_are_told_by_any_guest_with_a_shell(stock: bool) -> None:
-    async with DesktopEnvironment(stock=stock) as desktop:
+    async with DesktopEnvironment(connect=connect_stock if stock else connect) as desktop:
         files = WrittenFiles(desktop)
         assert await files.since(time.time()) == Written((), complete=True)
         began = time.time()

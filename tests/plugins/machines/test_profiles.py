@@ -24,6 +24,7 @@ from hisa.plugins.desktop.guest import skeleton
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import DesktopRuntime, boot, bubblewrap, namespaces
 from hisa.plugins.machines.app_in_tree import is_in_tree
+from hisa.plugins.machines.known_apps import APPS
 from hisa.plugins.machines.profiles import store
 from hisa.plugins.machines.profiles.applications import APPLICATIONS, applications
 from hisa.plugins.machines.profiles.recipe import PROFILES, Recipe, recipe
@@ -37,7 +38,6 @@ from hisa.plugins.machines.tree import (
     tree_folder,
 )
 from hisa.screen.geometry import Size
-from hisa.tasks.known_apps import APPS
 from tests.cli.command import Command
 
 BUILD = "hisa machine build osworld"

@@ -116,10 +116,11 @@ def open_suite(
 
 
 def _fix(suite: Suite, reasons: Iterable[str]) -> str:
-    """The command that adds scoring's libraries where one is missing; else what lists the rest."""
-    command = install_command("tasks")
-    if any(command in reason for reason in reasons):
-        return command
+    """Returns the command that installs what scoring lacks; else what lists the rest."""
+    given = list(reasons)
+    for command in map(install_command, ("tasks", "osworld")):
+        if any(command in reason for reason in given):
+            return command
     return (
         list_command(suite, left_out=True)
         if suite.problems

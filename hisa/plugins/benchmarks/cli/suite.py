@@ -71,12 +71,12 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None, size: bool) -> 
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.suites import open_suite
     from hisa.plugins.benchmarks.tasks.cache import FileCache
-    from hisa.plugins.benchmarks.tasks.problems import urls
+    from hisa.plugins.benchmarks.tasks.task_needs import needed_urls
     from hisa.tasks.taskfile import load_task
 
     settings = load(*ctx.meta["hisa.settings"]).tasks
     tasks = [load_task(task.path) for task in open_suite(suite, settings=settings).tasks]
-    wanted = list(dict.fromkeys(url for task in tasks for url in urls(task)))
+    wanted = list(dict.fromkeys(url for task in tasks for url in needed_urls(task)))
     files = FileCache.by(settings, cache)
     try:
         failed = asyncio.run(_fetch_all(files, wanted, size=size))

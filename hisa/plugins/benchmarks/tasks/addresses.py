@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["same_address", "same_addresses"]
+__all__ = ["same_address"]
 
 
 def same_address(one: str | None, other: str | None) -> bool:
@@ -23,10 +22,3 @@ def _plain(address: str) -> str:
     place = parts.netloc.lower().replace("www.", "")
     path = "" if parts.path == "/" else parts.path
     return urlunsplit((parts.scheme.lower() or "http", place, path, parts.query, parts.fragment))
-
-
-def same_addresses(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether there are as many, and each wanted one is found."""
-    return len(wanted) == len(found) and all(
-        any(same_address(one, other) for other in found) for one in wanted
-    )

@@ -5,7 +5,6 @@ The modules with their steps, getters and metrics are heavy, and loaded when a t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +45,7 @@ class BenchmarkFormat(HisaFormat):
 
     def problems(self, task: Task, settings: TaskSettings | None) -> list[Problem]:
         """See `TaskFormat`."""
-        from hisa.plugins.benchmarks.tasks.problems import benchmark_problems
+        from hisa.plugins.benchmarks.tasks.task_needs import benchmark_problems
 
         return benchmark_problems(task, settings)
 
@@ -60,30 +59,23 @@ class BenchmarkFormat(HisaFormat):
     async def gather(self, context: Context) -> None:
         """See `TaskFormat`; downloads what the task needs, expected files included."""
         from hisa.plugins.benchmarks.tasks.download import require_public_address
-        from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
-        from hisa.plugins.benchmarks.tasks.problems import urls
         from hisa.plugins.benchmarks.tasks.step_context import StepContext
+        from hisa.plugins.benchmarks.tasks.task_needs import needed_urls
 
         assert isinstance(context, StepContext)
         task, cache = context.task, context.cache
-        for url in urls(task):
+        for url in needed_urls(task):
             if not cache.holds(url):
                 require_public_address(url, cache.allowed)
         await self.require(context)
-        for url in urls(task):
+        for url in needed_urls(task):
             await cache.fetch(url)
-        if wrong := await asyncio.to_thread(expected_problems, task, cache):
-            raise UsageError(f"task {task.id!r} cannot be scored here: {'; '.join(wrong)}")
 
     async def require(self, context: Context) -> None:
-        """See `TaskFormat`: applications, flags of the browser, pages."""
-        from hisa.plugins.benchmarks.tasks.browser_flags import require_flags
-        from hisa.plugins.benchmarks.tasks.needs import require_apps
-        from hisa.plugins.benchmarks.tasks.outside_places import require_places
+        """See `TaskFormat`: applications and pages."""
+        from hisa.plugins.benchmarks.tasks.task_needs import require_machine
 
-        await require_apps(context.task, context.environment)
-        await require_flags(context.task, context.environment)
-        await require_places(context.task, context.environment, context.settings)
+        await require_machine(context.task, context.environment, context.settings)
 
     async def set_up(self, context: Context, step: Mapping[str, Any]) -> None:
         """See `TaskFormat`."""

@@ -10,9 +10,9 @@ from hisa.environments.clean import python
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.metric import Unreadable
+from hisa.plugins.benchmarks.tasks.process_limits import MAX_PROFILE
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import FileRefused
-from hisa.tasks.limits import MAX_PROFILE
 
 __all__ = ["ChromeSilent", "ask", "profile_file", "tabs"]
 

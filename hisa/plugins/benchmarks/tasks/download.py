@@ -23,7 +23,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from hisa.errors import EnvironmentFailed, OperatorError, UsageError
 from hisa.machine.patience import patience
 from hisa.machine.storage import replace_file
-from hisa.tasks.limits import MAX_DOWNLOAD
+from hisa.plugins.benchmarks.tasks.process_limits import MAX_DOWNLOAD
 
 if TYPE_CHECKING:
     import httpx

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from hisa.plugins.benchmarks.tasks.benchmark import Part, RawStep, evaluator_of
-from hisa.plugins.benchmarks.tasks.expected_files import benchmark_of
 from hisa.plugins.benchmarks.tasks.getters import GETTERS
 from hisa.plugins.benchmarks.tasks.judge import chosen, judge
 from hisa.plugins.benchmarks.tasks.metrics import NotScored, Unreadable
@@ -72,14 +71,13 @@ async def _combined(
 
 
 async def _score(context: Context, part: Part) -> tuple[float, str]:
-    chosen(part.func, context.task.format)  # before anything is asked of the machine
+    chosen(part.func)  # before anything is asked of the machine
     try:
         found = await _got(context, part.result)
         if found is None and part.result is not None:
             return 0.0, f"nothing there: {_shown(part.result)}"
         wanted = await _got(context, part.expected)
-        benchmark = benchmark_of(context.task, part, wanted)
-        score, why = await judge(part.func, found, wanted, part.options, benchmark=benchmark)
+        score, why = await judge(part.func, found, wanted, part.options)
     except Unreadable as error:
         return 0.0, str(error)
     if math.isnan(score):

@@ -19,7 +19,7 @@ from typing import Any
 from hisa.errors import CheckFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.metric import BadRules, NotScored, Unreadable
-from hisa.tasks.limits import OWN_LIMITS, Limits
+from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 
 __all__ = [
     "Exceeded",

@@ -1,7 +1,6 @@
 """Chooses whose metric judges, runs it, and says whose fault it is where it fails.
 
-A task of OSWorld is judged by OSWorld's own metric wherever its package is installed with the
-libraries that the metric needs; every other task, and one of OSWorld elsewhere, by ours.
+A metric of OSWorld's package judges wherever there is none of ours under that name.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 from hisa.errors import CheckFailed, LibraryLacking, UsageError
 from hisa.machine import plugins
 from hisa.machine.parts import brings, install_command
-from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD, evaluator_of
+from hisa.plugins.benchmarks.tasks.benchmark import evaluator_of
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded, run_isolated
 from hisa.plugins.benchmarks.tasks.metric import BadRules, Options, Score, Unreadable
 from hisa.plugins.benchmarks.tasks.metrics import METRICS, call, find_metric
@@ -28,8 +27,8 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import (
     python,
     run,
 )
+from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS, Limits
 from hisa.protocols import Task
-from hisa.tasks.limits import OWN_LIMITS, Limits
 
 __all__ = ["Judge", "chosen", "judge", "judged_by"]
 
@@ -41,15 +40,11 @@ class Judge:
     by_osworld: bool
     """Whether it is that of OSWorld's package."""
     words: str
-    """The same in words, with the reason where a task of OSWorld is judged by ours."""
+    """The same in words."""
 
 
-def chosen(name: str, benchmark: str = "") -> Judge:
-    """Who judges by the metric of a name.
-
-    Args:
-        name: of the metric.
-        benchmark: whose task it is: its format.
+def chosen(name: str) -> Judge:
+    """Returns who judges by the metric of a name: ours where there is one, else OSWorld's.
 
     Raises:
         UsageError: there is no such metric.
@@ -57,7 +52,7 @@ def chosen(name: str, benchmark: str = "") -> Judge:
         PluginFailed: the package that has it fails.
     """
     metric = find_metric(name)
-    if metric is None or (benchmark == OSWORLD and _works(name)):
+    if metric is None:
         return _theirs(name)
     if libraries := metric.missing():
         raise LibraryLacking(
@@ -65,15 +60,7 @@ def chosen(name: str, benchmark: str = "") -> Judge:
         )
     package = plugins.find("metrics", name) if name not in METRICS.names else None
     whose = "ours" if package is None else f"that of package {plugins.source(package)!r}"
-    return Judge(False, f"{whose}{_why_ours(name) if benchmark == OSWORLD else ''}")
-
-
-def _works(name: str) -> bool:
-    return (
-        bool(installed().folder)
-        and find_osworld_metric(name) is not None
-        and not missing_packages(name)
-    )
+    return Judge(False, whose)
 
 
 def _theirs(name: str) -> Judge:
@@ -91,14 +78,6 @@ def _theirs(name: str) -> Judge:
     return Judge(True, f"OSWorld's own{f' (desktop_env {version})' if version else ''}")
 
 
-def _why_ours(name: str) -> str:
-    if not installed().folder:
-        return " (OSWorld's package is not installed)"
-    if find_osworld_metric(name) is None:
-        return ""
-    return f" (OSWorld's own {name} lacks {', '.join(missing_packages(name))})"
-
-
 def judged_by(task: Task) -> str:
     """Who judges a task, in words; empty where no metric of a benchmark does.
 
@@ -110,7 +89,7 @@ def judged_by(task: Task) -> str:
     evaluator = evaluator_of(task)
     if evaluator.infeasible:
         return ""
-    words = [chosen(part.func, task.format).words for part in evaluator.parts]
+    words = [chosen(part.func).words for part in evaluator.parts]
     return "; ".join(dict.fromkeys(words))
 
 
@@ -120,7 +99,6 @@ async def judge(
     expected: Any,
     options: Options,
     *,
-    benchmark: str = "",
     limits: Limits = OWN_LIMITS,
 ) -> Score:
     """Score what the agent left with a metric, in a process of its own with limits.
@@ -130,8 +108,7 @@ async def judge(
         result: what the agent left.
         expected: what it is compared with.
         options: of the metric.
-        benchmark: whose task it is.
-        limits: of a metric of ours; those of OSWorld's have `hisa.tasks.limits.OSWORLD_LIMITS`.
+        limits: of a metric of ours; those of OSWorld's have `OSWORLD_LIMITS` of `process_limits`.
 
     Raises:
         Unreadable: what the agent left cannot be read, or takes more than it may; score 0.
@@ -139,7 +116,7 @@ async def judge(
         CheckFailed: the process was ended from outside, or did little for too long.
     """
     ours = functools.partial(run_isolated, call, limits=limits)
-    ask = run if chosen(name, benchmark).by_osworld else ours
+    ask = run if chosen(name).by_osworld else ours
     try:
         score, why = await ask(name, result, expected, options)
         return float(score), str(why)

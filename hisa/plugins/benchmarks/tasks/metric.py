@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hisa.machine import plugins
-from hisa.tasks.limits import MAX_UNPACKED
+from hisa.plugins.benchmarks.tasks.process_limits import MAX_UNPACKED
 from hisa.tasks.pieces import Registry
 from hisa.tasks.task_format import NotScored, Unreadable
 
@@ -47,6 +47,7 @@ __all__ = [
     "rules_of",
     "same",
     "shown",
+    "unlike",
     "verdict",
 ]
 
@@ -205,6 +206,12 @@ def verdict(holds: bool, good: str, bad: str) -> Score:
 def same(found: object, wanted: object) -> Score:
     """1 where both are equal."""
     return verdict(found == wanted, "equal", f"{shown(found)} is not {shown(wanted)}")
+
+
+def unlike(place: str, found: object, wanted: object) -> str:
+    """Says what is at a place and what should be; None is nothing there."""
+    here, there = ("nothing" if value is None else shown(value) for value in (found, wanted))
+    return f"{place}: is {here}, not {there}"
 
 
 def shown(value: object) -> str:

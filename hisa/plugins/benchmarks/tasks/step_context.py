@@ -12,8 +12,8 @@ from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.cache import FileCache
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Size
-from hisa.tasks.known_apps import fix_for
 from hisa.tasks.limits import ANSWER
+from hisa.tasks.missing_programs import fix_for
 from hisa.tasks.task_context import Context, quoted
 
 __all__ = ["OTHER_NAMES", "StepContext", "file_name"]

@@ -43,7 +43,7 @@ async def miniwob_page(context: Context, params: Episode) -> None:
     environment = context.environment
     await environment.execute(f"rm -f {STATE}")
     await environment.write_file(PROGRAM, await asyncio.to_thread(application))
-    await start(context, command(page, params.seed))
+    await start(context, command(page, params.seed), names=("chrom",))
     context.instruction = await _instruction(context)
 
 

@@ -142,27 +142,6 @@ def test_machines_that_break_are_exit_3_and_never_a_score(tmp_path: Path) -> Non
     assert "the machine is gone" in trouble["message"]
 
 
-def test_a_start_that_differs_is_named_and_the_attempt_counts(tmp_path: Path) -> None:
-    for name in ("ada", "moved-1"):
-        write_task(tmp_path / "tasks", name)
-    out = tmp_path / "first"
-    run = ("bench", "run", f"own:{tmp_path / 'tasks'}", *FIXED)
-    said = hisa(tmp_path).refused(*run, "--repeat", "2", "--out", str(out), code=0)
-    assert "start differs     full/moved-1#2: screen is 1440x900, was 1280x720" in said
-    report = hisa(tmp_path).json("bench", "report", str(out))
-    (group,) = report["variants"]
-    assert (group["scored"], group["rate"]) == (4, 1.0)
-    (found,) = report["starts"]["differ"]
-    assert (found["task"], found["repeat"], report["starts"]["compared"]) == ("moved-1", 2, 2)
-    # Each attempt of another bench is held against the first one's.
-    other = tmp_path / "other"
-    sums = hisa(tmp_path).json(*run, "--out", str(other), "--reference", str(out))
-    assert (sums["starts_compared"], sums["starts_differ"]) == (2, 1)
-    assert hisa(tmp_path).json("bench", "report", str(other))["starts"]["compared"] == 2
-    off = hisa(tmp_path).json(*run, "--out", str(tmp_path / "off"), "--no-fingerprint")
-    assert (off["scored"], off["starts_compared"]) == (2, 0)
-
-
 def test_ablations_are_rows_of_one_table(tmp_path: Path) -> None:
     write_task(tmp_path / "tasks", "ada")
     out = tmp_path / "bench"

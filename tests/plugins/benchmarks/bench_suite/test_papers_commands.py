@@ -48,6 +48,7 @@ def settings(plan: Plan) -> dict[str, Settings]:
     return {name: Settings.model_validate(tree) for name, tree in plan.variants.items()}
 
 
+@pytest.mark.usefixtures("osworld_listed")
 @pytest.mark.parametrize("table", ["table 1", "table 5", "table 6"])
 def test_hisas_tables_of_spider2v_have_the_abstract_tasks_alone(table: str, tmp_path: Path) -> None:
     for plan in plans("HiSA", table, tmp_path, f"spider2v:{ROOT / 'tests/data/spider2v'}"):
@@ -58,6 +59,7 @@ def test_hisas_tables_of_spider2v_have_the_abstract_tasks_alone(table: str, tmp_
             assert "verbose" not in tags
 
 
+@pytest.mark.usefixtures("osworld_listed")
 def test_the_ablations_of_table_5_differ_from_the_papers_system_by_one_part(
     tmp_path: Path,
 ) -> None:
@@ -74,6 +76,7 @@ def test_the_ablations_of_table_5_differ_from_the_papers_system_by_one_part(
     assert len(own) == len(plan.variants), "none learns from another on one Qdrant server"
 
 
+@pytest.mark.usefixtures("osworld_listed")
 def test_table_6_varies_the_interval_alone(tmp_path: Path) -> None:
     (plan,) = plans("HiSA", "table 6", tmp_path, f"spider2v:{ROOT / 'tests/data/spider2v'}")
     variants = settings(plan)

@@ -14,7 +14,6 @@ from hisa.plugins.benchmarks.bench.grounding.runner import Answer
 from hisa.plugins.benchmarks.bench.pages import write_report
 from tests.plugins.benchmarks.bench_suite.grounding_suite import draw
 from tests.plugins.benchmarks.bench_suite.sample import build
-from tests.plugins.benchmarks.bench_suite.test_starts import begin, bench, desk
 from tests.runs.test_report_browser import (
     HOSTILE,
     WIDTHS,
@@ -106,31 +105,6 @@ def test_every_plot_and_table_is_there(browser: Chrome, page: str) -> None:
         "Tasks",
         "Without a score",
     ]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_screens_that_differ_are_shown_side_by_side_with_what_differs_marked(
-    browser: Chrome, tmp_path: Path, width: int
-) -> None:
-    odd = begin(desk(dialog=300), "a " * 90, versions={"libreoffice-calc": "24.2"})
-    report = build_report(bench(tmp_path, begin(), odd))
-    show(browser, write_report(report, tmp_path)[2].as_uri(), width)
-    assert run_script(browser, "return document.documentElement.scrollWidth") <= width
-    assert run_script(browser, CLIPPED) == []
-    loaded = "return [...document.images].map(e => [e.complete, e.naturalWidth])"
-    assert run_script(browser, loaded) == [[True, 1280], [True, 1280]]
-    marked = run_script(
-        browser,
-        """
-        return [...document.querySelectorAll('.shot')].map(e => {
-            const shot = e.getBoundingClientRect();
-            const mark = e.querySelector('i').getBoundingClientRect();
-            return mark.width > 10 && mark.left > shot.left && mark.right < shot.right;
-        });
-        """,
-    )
-    assert marked == [True, True]
-    assert complaints(browser) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)

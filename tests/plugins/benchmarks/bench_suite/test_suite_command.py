@@ -76,14 +76,12 @@ def test_a_task_that_lacks_something_is_named_before_the_run(tmp_path: Path, sit
 
 def test_coverage_counts_what_task_files_ask_for(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
-    words = ["bench", "coverage", str(ROOT / "tests" / "data" / "spider2v"), "--no-machine"]
+    words = ["bench", "coverage", str(ROOT / "tests" / "data" / "spider2v")]
     report = hisa.json(*words)
-    assert report["files"] == 20
-    assert not report["unusable"]
-    assert {row["kind"] for row in report["rows"]} == {"setup", "getter", "metric"}
-    assert all(row["source"] == "ours" for row in report["rows"])
-    assert "20 tasks, 20 ready; machine: none looked at" in hisa.run(*words)
-    assert "20 task files, 20 can be run" in hisa.run(*words, "--pieces")
+    assert report["tasks"] == 20
+    sources = {(row["kind"], row["source"]) for row in report["rows"]}
+    assert sources == {("setup", "ours"), ("getter", "ours"), ("metric", "theirs")}
+    assert "theirs metric  compare_table" in hisa.run(*words)
 
 
 def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
@@ -91,7 +89,7 @@ def test_coverage_counts_the_published_tasks(tmp_path: Path) -> None:
     report = hisa.json("bench", "coverage", "--public", "osworld")
     assert report["tasks"] == 369
     rows = {row["name"]: row for row in report["rows"]}
-    assert rows["compare_table"]["source"] == "ours"
+    assert rows["exact_match"]["source"] == "ours"
     assert rows["compare_pdfs"]["source"] == "theirs"
     assert rows["googledrive_file"]["source"] == "missing"
     assert sum(sum(counts.values()) for counts in report["domains"].values()) == 369
@@ -104,24 +102,3 @@ def test_coverage_wants_a_folder_or_a_list(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     for arguments in ([], ["DIR", "--public", "osworld"]):
         assert "one of the two" in hisa.refused("bench", "coverage", *arguments)
-
-
-@pytest.mark.desktop
-def test_tasks_that_begin_done_are_named(tmp_path: Path) -> None:
-    folder = tmp_path / "suite"
-    folder.mkdir()
-    (folder / "a.yaml").write_text("instruction: x\ncheck: {command: 'test -d ~', equals: ''}\n")
-    (folder / "b.yaml").write_text("instruction: x\ncheck: {file: /home/user/new, contains: [a]}\n")
-    (folder / "c.yaml").write_text("instruction: x\ncheck: {python: 'c.py:broken'}\n")
-    (folder / "c.py").write_text("def broken(): raise RuntimeError('oh no')\n")
-    hisa = Command(tmp_path)
-    words = ["bench", "undone", f"own:{folder}"]
-    said = hisa.run(*words, "--env", "desktop", code=1)
-    assert "1/3  DONE 1" in said
-    assert "2/3  undone      b  /home/user/new: no such file" in said
-    assert "3/3  no score" in said
-    assert "oh no" in said
-    assert said.endswith("1 of 3 tasks begin done; 1 have no score on desktop\n")
-    found = json.loads(hisa.run(*words, "--task", "b", "--json"))
-    assert [(one["id"], one["score"], one["begins_done"]) for one in found] == [("b", 0.0, False)]
-    assert "keeps what each task's setup does to it" in hisa.refused(*words, "--env", "display=:0")

@@ -33,6 +33,7 @@ def test_a_folder_of_our_own_tasks_is_a_suite_and_bad_files_are_named(tmp_path: 
     assert "task id 'ada' is that of" in reason
 
 
+@pytest.mark.usefixtures("osworld_listed")
 def test_spider2v_has_each_task_in_two_forms_and_either_can_be_taken(tmp_path: Path) -> None:
     """The published files: ten tasks, each as an aim alone and with a tutorial."""
     name = f"spider2v:{Path('tests/data/spider2v').resolve()}"
@@ -48,6 +49,7 @@ def test_spider2v_has_each_task_in_two_forms_and_either_can_be_taken(tmp_path: P
     assert not open_suite(name, settings=_instructions("verbose")).problems
 
 
+@pytest.mark.usefixtures("osworld_listed")
 def test_a_file_that_does_not_say_its_form_is_named(tmp_path: Path) -> None:
     (task, *_) = open_suite(f"spider2v:{Path('tests/data/spider2v').resolve()}").tasks
     tree = json.loads(Path(task.path).read_bytes())

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
-from hisa.plugins.benchmarks.tasks.getters import GETTERS
-from hisa.plugins.benchmarks.tasks.metrics import METRICS
-from hisa.plugins.benchmarks.tasks.metrics.table import RULES
-from hisa.plugins.benchmarks.tasks.problems import urls
-from hisa.plugins.benchmarks.tasks.setup import SETUP
+from hisa.plugins.benchmarks.tasks.task_needs import needed_urls
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.taskfile import load_task
-
-ROOT = Path(__file__).parents[4]
 
 RULE = {"type": "rule", "rules": {"expected": "1"}}
 LINE = {"type": "vm_command_line", "command": "echo 1", "shell": True}
@@ -131,19 +123,6 @@ def scoring(**evaluator: Any) -> dict[str, Any]:
         (scoring(result={"type": "vm_file", "path": "/a", "gives": [3]}), "gives"),
         (scoring(result={"type": "vm_file", "path": "/a", "dest": ["a", "b"]}), "names in 'dest'"),
         (scoring(postconfig=[{"type": "dance"}]), "no setup step 'dance'"),
-        (scoring(func="compare_table", options={"rules": [{"type": "colour"}]}), "rule 'colour'"),
-        (scoring(func="compare_table"), "need 'rules'"),
-        (
-            scoring(func="compare_table", options={"rules": [{"type": "style", "props": ["x"]}]}),
-            "style 'x'",
-        ),
-        (
-            scoring(
-                func="compare_table",
-                options={"rules": [{"type": "check_cell", "props": {"value": {"method": "?"}}}]},
-            ),
-            "check_cell rule",
-        ),
     ],
 )
 def test_what_lacks_is_named_before_a_run(
@@ -178,33 +157,4 @@ def test_addresses_are_collected_once(tmp_path: Path) -> None:
             "postconfig": [{"type": "script_and_execute", "parameters": {"src": three}}],
         },
     )
-    assert urls(task) == [one, three, two]
-
-
-def test_a_folder_lists_every_file_as_a_task_or_with_its_reason(tmp_path: Path) -> None:
-    write(tmp_path, tree(), "examples/os/good.json")
-    write(tmp_path, tree(**step("login")), "examples/os/login.json")
-    write(tmp_path, "{", "examples/os/broken.json")
-    write(tmp_path, {"os": ["good", "login"]}, "test_all.json")
-    write(tmp_path, "instruction: x", "own.yaml")
-    write(tmp_path, "no task", "readme.md")
-    loaded = {file.path.name: file for file in load_folder(tmp_path)}
-    assert set(loaded) == {"good.json", "login.json", "broken.json", "own.yaml"}
-    assert loaded["good.json"].usable
-    assert loaded["own.yaml"].usable
-    assert loaded["login.json"].task is not None
-    account = "it needs an account with an outside service"
-    assert loaded["login.json"].reason == f"no setup step 'login' here: {account}"
-    assert "not valid JSON" in loaded["broken.json"].reason
-    rows = {(row.kind, row.name): (row.source, row.tasks, row.uses) for row in coverage(tmp_path)}
-    assert rows[("setup", "login")] == ("missing", 1, 1)
-    assert rows[("metric", "exact_match")] == ("ours", 2, 2)
-    assert rows[("getter", "vm_command_line")] == ("ours", 2, 2)
-    with pytest.raises(UsageError, match="no such folder"):
-        load_folder(tmp_path / "none")
-
-
-def test_the_documentation_names_all_that_is_there() -> None:
-    named = set(re.findall(r"`([A-Za-z0-9_]+)`", (ROOT / "docs" / "tasks.md").read_text("utf-8")))
-    there = {*SETUP.names, *GETTERS.names, *METRICS.names, *RULES}
-    assert there - named == set()
+    assert needed_urls(task) == [one, three, two]

@@ -167,7 +167,7 @@ def test_an_allowed_folder_is_not_climbed_out_of(climbs: str) -> None:
 async def test_a_private_address_is_refused_before_a_run(tmp_path: Path) -> None:
     expected = {"type": "cloud_file", "path": "http://169.254.169.254/latest", "dest": "a"}
     result = {"type": "vm_file", "path": "/home/user/a", "dest": "b"}
-    check = {"func": "compare_text_file", "result": result, "expected": expected}
+    check = {"func": "compare_csv", "result": result, "expected": expected}
     task = Task(id="t", instruction="x", check=check, folder=str(tmp_path))
     machine = Machine()
     with pytest.raises(UsageError, match=r"169\.254\.169\.254"):

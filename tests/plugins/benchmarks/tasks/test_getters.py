@@ -20,23 +20,6 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
 from tests.plugins.benchmarks.tasks.machine import Machine, context
 
-NAMES = """rule vm_file cloud_file local_file cache_file vm_command_line
-vm_command_error vm_script_output validate_correct_url
-vm_screen_size vm_window_size list_directory open_tabs_info
-active_tab_info bookmarks chrome_font_size default_search_engine
-enable_do_not_track enable_enhanced_safety_browsing enabled_experiments profile_name
-data_delete_automacally find_installed_extension_name find_unpacked_extension_path new_startup_page
-cookie_data history active_url_from_accessTree active_tab_url_parse url_dashPart
-background_image_in_slide audio_in_slide gimp_config_file vscode_config shortcuts_on_desktop
-default_video_player vm_wallpaper vm_terminal_output
-vlc_config vlc_playing_info dbt_profiles miniwob_reward browsergym_reward
-rule_relativeTime time_diff_range active_tab_html_parse accessibility_tree
-url_path_parse enable_safe_browsing chrome_language"""
-
-
-def test_every_getter_has_a_test() -> None:
-    assert set(GETTERS.names) == set(NAMES.split())
-
 
 async def got(folder: Path, kind: str, machine: Machine | None = None, **config: Any) -> Any:
     known = GETTERS.get(kind)

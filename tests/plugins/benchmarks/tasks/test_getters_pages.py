@@ -226,7 +226,7 @@ def test_a_file_with_the_newer_keys_of_osworld_is_read_and_lacks_nothing(tmp_pat
         "possibility_of_env_change": "medium",
         "related_apps": ["chrome"],
         "evaluator": {
-            "func": ["check_direct_json_object", "check_direct_json_object"],
+            "func": ["exact_match", "exact_match"],
             "conj": "or",
             "result": [address, {"type": "active_tab_html_parse", "category": "class"}],
             "expected": [

@@ -9,14 +9,12 @@ import os
 import signal
 import sqlite3
 import time
-import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from hisa.errors import CheckFailed
@@ -24,8 +22,8 @@ from hisa.plugins.benchmarks.tasks.isolated import Exceeded, read_isolated, run_
 from hisa.plugins.benchmarks.tasks.judge import judge
 from hisa.plugins.benchmarks.tasks.metric import reading
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, NotScored, Unreadable
+from hisa.plugins.benchmarks.tasks.process_limits import OWN_LIMITS
 from hisa.plugins.benchmarks.tasks.readers import rows_of
-from hisa.tasks.limits import OWN_LIMITS
 
 pytestmark = pytest.mark.process
 
@@ -152,50 +150,6 @@ async def test_it_sees_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch) 
     }
 
 
-def bomb(path: Path) -> Path:
-    """A workbook of about 70 KB whose one merged range has 17 billion cells."""
-    openpyxl.Workbook().save(path)
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    sheet = parts["xl/worksheets/sheet1.xml"].decode()
-    merged = '<mergeCells count="1"><mergeCell ref="A1:XFD1048576"/></mergeCells>'
-    parts["xl/worksheets/sheet1.xml"] = (
-        sheet.replace("</sheetData>", f"</sheetData>{merged}")
-        .replace("<sheetData/>", f"<sheetData/>{merged}")
-        .encode()
-    )
-    parts["xl/media/filler"] = os.urandom(64_000)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-    assert path.stat().st_size < 75_000
-    return path
-
-
-def good(path: Path) -> Path:
-    book = openpyxl.Workbook()
-    book.active["A1"] = 1
-    book.save(path)
-    return path
-
-
-RULES = {"rules": [{"type": "sheet_data", "sheet_idx0": 0, "sheet_idx1": "EI0"}]}
-
-
-async def test_a_workbook_of_70_kb_cannot_hold_a_scoring(tmp_path: Path) -> None:
-    left, wanted = bomb(tmp_path / "left.xlsx"), good(tmp_path / "wanted.xlsx")
-    with pytest.raises(Unreadable, match="what was left takes more than"):
-        await judge("compare_table", left, wanted, RULES, limits=SHORT)
-    score, why = await judge("compare_table", wanted, wanted, RULES)
-    assert score == 1.0, why
-
-
-async def test_an_expected_file_that_is_too_much_is_no_score(tmp_path: Path) -> None:
-    wanted = bomb(tmp_path / "wanted.xlsx")
-    with pytest.raises(BadRules, match="the expected file alone"):
-        await judge("compare_table", good(tmp_path / "left.xlsx"), wanted, RULES, limits=SHORT)
-
-
 def database(path: Path, view: str) -> Path:
     with closing(sqlite3.connect(path)) as base:
         base.execute("CREATE TABLE t (a)")
@@ -215,6 +169,8 @@ async def test_an_endless_view_cannot_hold_a_scoring(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="what was left takes more than 1 s"):
         await judge("check_local_database", left, wanted, options, limits=SHORT)
     assert (await judge("check_local_database", wanted, wanted, options))[0] == 1.0
+    with pytest.raises(BadRules, match="the expected file alone"):
+        await judge("check_local_database", wanted, left, options, limits=SHORT)
 
 
 async def test_a_getter_reads_apart_too(tmp_path: Path) -> None:

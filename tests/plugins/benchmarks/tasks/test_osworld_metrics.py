@@ -14,16 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
-from openpyxl.formatting.rule import CellIsRule
 
 from hisa.errors import CheckFailed, UsageError
 from hisa.outcomes.endings import Scoring
-from hisa.plugins.benchmarks.bench.fingerprint import take_fingerprint
-from hisa.plugins.benchmarks.bench.start_checks import Start, differences
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.coverage import load_folder
-from hisa.plugins.benchmarks.tasks.expected_files import expected_problems
 from hisa.plugins.benchmarks.tasks.isolated import Exceeded
 from hisa.plugins.benchmarks.tasks.metric import Score
 from hisa.plugins.benchmarks.tasks.metrics import BadRules, Unreadable
@@ -36,15 +30,14 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics import (
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics import run as call
 from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
-    Installed,
     OSWorldMetric,
     has_bubblewrap,
 )
 from hisa.plugins.benchmarks.tasks.osworld_metrics.sandboxed import run_calls
+from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS
 from hisa.protocols import CommandResult, Task
 from hisa.runs.manifest import TaskRecord
-from hisa.tasks.find_format import problems, sorted_problems
-from hisa.tasks.limits import OSWORLD_LIMITS
+from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from tests.plugins.benchmarks.tasks.machine import Machine, at_once, offline
@@ -109,8 +102,6 @@ def lines(result, expected):
 def evaluates(result): return float(eval(result))
 def exact_match(result, rules): return 0.25
 def compare_table(result, expected=None, **options): return 0.75
-def is_in_list(result, rules): return float(parts.size(result))
-def literal_match(result, expected): return float(os.no_such_function())
 def is_extension_installed(result, rules): os._exit(0)
 """
 TOOLS = """
@@ -290,91 +281,6 @@ async def test_a_task_is_scored_by_theirs_where_there_is_none_of_ours(tmp_path: 
     assert why.startswith("OSWorld's own not_known cannot be used")
 
 
-def styled_task(folder: Path) -> Task:
-    """A task of Spider2-V whose expected workbook has conditional formatting."""
-    book = Workbook()
-    book.active.conditional_formatting.add("A1:A9", CellIsRule("equal", ["1"]))
-    book.save(folder / "wanted.xlsx")
-    rules = [{"type": "style", "sheet_idx0": 0, "sheet_idx1": "EI0", "props": ["bgcolor"]}]
-    tree = {
-        "id": "t",
-        "instruction": "x",
-        "action_number": 3,
-        "config": [],
-        "evaluator": {
-            "func": "compare_table",
-            "options": {"rules": rules},
-            "result": {"type": "vm_file", "path": "/home/user/x.xlsx", "dest": "x.xlsx"},
-            "expected": {"type": "local_file", "path": "wanted.xlsx", "dest": "wanted.xlsx"},
-        },
-    }
-    path = folder / "t.json"
-    path.write_text(json.dumps(tree))
-    return load_task(path)
-
-
-@pytest.mark.usefixtures("package")
-async def test_a_spider2v_task_that_only_osworlds_metric_can_judge_is_judged_by_it(
-    tmp_path: Path,
-) -> None:
-    task, cache = styled_task(tmp_path), FileCache(tmp_path / "cache", offline)
-    assert task.format == "spider2v"
-    assert expected_problems(task, cache) == []
-    assert [file.usable for file in load_folder(tmp_path)] == [True]
-    machine = Machine()
-    await machine.write_file("/home/user/x.xlsx", (tmp_path / "wanted.xlsx").read_bytes())
-    scorer = TaskScorer(cache=cache, pause=at_once)
-    assert (await scorer.score(task, machine, "succeeded")).value == 0.75
-
-
-def test_coverage_and_run_refuse_alike_where_osworlds_metric_is_lacking(
-    tmp_path: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
-    task = styled_task(tmp_path)
-    (problem,) = expected_problems(task, FileCache(tmp_path / "cache", offline))
-    assert "conditional formatting" in problem
-    assert [file.reason for file in load_folder(tmp_path)] == [problem]
-
-
-def lacking(monkeypatch: pytest.MonkeyPatch, *libraries: str) -> None:
-    """OSWorld's package as if it were in this Python, without some libraries."""
-    here = Installed("/x", (), {"same": OSWorldMetric("docs", libraries)}, libraries, "1")
-    monkeypatch.delenv("HISA_OSWORLD_PYTHON", raising=False)
-    monkeypatch.setattr(
-        "hisa.plugins.benchmarks.tasks.osworld_metrics.index._asked", lambda _: here
-    )
-
-
-@pytest.mark.parametrize(
-    ("libraries", "told", "command"),
-    [
-        (
-            ("skimage", "cv2", "imagehash", "fitz"),
-            "scikit-image, opencv-python-headless",
-            "hisa install osworld",
-        ),
-        (("librosa",), "librosa", f"{sys.executable} -m pip install librosa"),
-    ],
-)
-def test_a_library_that_is_missing_is_a_reason_of_its_own_with_our_command_where_it_helps(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    libraries: tuple[str, ...],
-    told: str,
-    command: str,
-) -> None:
-    lacking(monkeypatch, *libraries)
-    task = Task(id="t", instruction="x", check=check("same"), folder=str(tmp_path))
-    (found,) = sorted_problems(task)
-    assert found.kind == "library"
-    assert found.text.startswith(f"metric same needs {told}")
-    assert found.fix == command
-    assert problems(task) == [f"{found.text}: {command}"]
-    unknown = Task(id="t", instruction="x", check=check("dance"), folder=str(tmp_path))
-    assert [problem.kind for problem in sorted_problems(unknown)] == ["piece"]
-
-
 @pytest.mark.usefixtures("package")
 async def test_what_lacks_is_named_before_a_run_and_never_0(tmp_path: Path, other: Path) -> None:
     task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))
@@ -395,59 +301,27 @@ OSWORLD = Task(id="t", instruction="x", format="osworld")
 
 
 async def scored(func: str, *, benchmark: str = "osworld") -> Scoring:
-    """What is said of "yes" where "yes" is wanted, of a metric that HiSA has too."""
+    """Returns the score of "yes" where "yes" is wanted."""
     task = replace(OSWORLD, check=check(func, {"expected": "yes"}), format=benchmark)
     machine = Machine({"say": CommandResult(0, "yes")})
     return await TaskScorer(pause=at_once).score(task, machine, "succeeded")
 
 
 @pytest.mark.usefixtures("package")
-async def test_a_task_of_osworld_is_judged_by_its_own_metric_and_no_other_task_is() -> None:
-    found = await scored("exact_match")
-    assert found == Scoring(
-        "scored", 0.25, "exact_match: 0.25 by OSWorld's own exact_match", "OSWorld's own", 0.25
-    )
-    for benchmark in ("spider2v", ""):
+async def test_ours_judges_where_there_is_one_and_osworlds_elsewhere() -> None:
+    for benchmark in ("osworld", "spider2v", ""):
         found = await scored("exact_match", benchmark=benchmark)
         assert (found.value, found.judged_by) == (1.0, "ours")
+        found = await scored("compare_table", benchmark=benchmark)
+        assert (found.value, found.judged_by) == (0.75, "OSWorld's own")
 
 
 @pytest.mark.usefixtures("package")
-async def test_ours_judges_where_theirs_lacks_a_library_and_says_so() -> None:
-    found = await scored("is_in_list")
-    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's own is_in_list lacks nowhere)")
-    found = await scored("compare_csv")
-    assert found.judged_by == "ours"  # that release has none of the name
-
-
-async def test_ours_judges_without_the_package_and_says_so(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(bare))
-    found = await scored("exact_match")
-    assert (found.value, found.judged_by) == (1.0, "ours (OSWorld's package is not installed)")
-
-
-@pytest.mark.usefixtures("package")
-@pytest.mark.parametrize("func", ["literal_match", "is_extension_installed"])
-async def test_a_metric_of_theirs_that_fails_is_no_score_and_never_ours(func: str) -> None:
-    found = await scored(func)
+async def test_a_metric_of_theirs_that_fails_is_no_score() -> None:
+    found = await scored("is_extension_installed")
     assert (found.state, found.value) == ("score_failed", None)
     assert found.judged_by == "OSWorld's own"
     assert "OSWorld's" in found.detail
-
-
-async def test_who_judges_is_part_of_the_fingerprint(
-    other: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = replace(OSWORLD, check=check("exact_match", {"expected": "yes"}))
-    starts = []
-    for python in (other, bare):
-        monkeypatch.setenv("HISA_OSWORLD_PYTHON", str(python))
-        starts.append(Start(Path(), await take_fingerprint(task, Machine({})), None))
-    assert differences(starts[0], starts[1], None) == [
-        "judge OSWorld's own -> ours (OSWorld's package is not installed)"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.protocols import Task
 from hisa.tasks.scorer import TaskScorer
 
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def machine() -> AsyncIterator[DesktopEnvironment]:
-    async with DesktopEnvironment(stock=True) as desktop:
+    async with DesktopEnvironment(connect=connect_stock) as desktop:
         yield desktop
 
 

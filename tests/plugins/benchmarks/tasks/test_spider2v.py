@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.benchmarks.tasks.benchmark import OSWORLD
-from hisa.plugins.benchmarks.tasks.coverage import coverage, load_folder
-from hisa.plugins.benchmarks.tasks.judge import chosen
+from hisa.plugins.benchmarks.tasks.osworld_metrics import installed, missing_packages
+from hisa.plugins.benchmarks.tasks.task_needs import count_pieces, needed_pieces
 from hisa.protocols import Task
 from hisa.tasks.find_format import problems
 from hisa.tasks.scorer import TaskScorer
@@ -21,6 +19,10 @@ from tests.plugins.benchmarks.tasks.machine import Machine, at_once
 
 DATA = Path(__file__).parents[3] / "data" / "spider2v"
 FILES = sorted((DATA / "evaluation_examples").rglob("*.json"))
+needs_package = pytest.mark.skipif(
+    not installed().folder or bool(missing_packages("compare_table")),
+    reason="needs OSWorld's package: hisa install osworld",
+)
 NAMES = [path.stem[:8] for path in FILES]
 
 
@@ -31,11 +33,8 @@ def parts(path: Path) -> tuple[Task, Any, Path, Path]:
     return task, check, given, host_file(task.folder, check["expected"]["path"])
 
 
-async def scored(
-    path: Path, workbook: bytes | None, benchmark: str = ""
-) -> tuple[float | None, str]:
+async def scored(path: Path, workbook: bytes | None) -> tuple[float | None, str]:
     task, check, _, _ = parts(path)
-    task = replace(task, format=benchmark or task.format)
     machine = Machine(windows=["Form"])
     if workbook is not None:
         await machine.write_file(check["result"]["path"], workbook)
@@ -48,25 +47,15 @@ def test_there_are_twenty() -> None:
 
 
 @pytest.mark.process
+@needs_package
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 async def test_the_expected_workbook_scores_1_and_the_input_0(path: Path) -> None:
     _, _, given, expected = parts(path)
     assert (await scored(path, expected.read_bytes()))[0] == 1.0
     score, why = await scored(path, given.read_bytes())
     assert score == 0.0
-    assert "does not hold" in why or "there is no sheet" in why
-    assert await scored(path, None) == (0.0, f"compare_table: nothing there: {result_of(path)}")
-
-
-@pytest.mark.parametrize("path", FILES[:3], ids=NAMES[:3])
-async def test_osworlds_own_metric_says_the_same_of_published_workbooks(path: Path) -> None:
-    if not chosen("compare_table", OSWORLD).by_osworld:
-        pytest.skip("OSWorld's package is not installed with all that compare_table needs")
-    _, _, given, expected = parts(path)
-    assert (await scored(path, expected.read_bytes(), OSWORLD))[0] == 1.0
-    score, why = await scored(path, given.read_bytes(), OSWORLD)
-    assert score == 0.0
     assert why.endswith("by OSWorld's own compare_table")
+    assert await scored(path, None) == (0.0, f"compare_table: nothing there: {result_of(path)}")
 
 
 def result_of(path: Path) -> str:
@@ -74,6 +63,7 @@ def result_of(path: Path) -> str:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("osworld_listed")
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     task, check, given, _ = parts(path)
@@ -87,11 +77,8 @@ async def test_setup_copies_and_opens_and_postconfig_saves(path: Path) -> None:
     assert await machine.read_file(place) == given.read_bytes()
     assert any("libreoffice --calc" in line and place in line for line in machine.lines)
 
-    await TaskScorer(pause=at_once).score(task, machine, "succeeded")
-    assert [line for line in machine.lines if line.startswith("wmctrl -i -a 0x11")]
-    assert [type(action).__name__ for action in machine.acted] == ["Hotkey"]
 
-
+@pytest.mark.usefixtures("osworld_listed")
 async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
     task, check, _, expected = parts(FILES[0])
     machine = Machine(windows=["Form"])
@@ -99,6 +86,7 @@ async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
     assert (await TaskScorer(pause=at_once).score(task, machine, "infeasible")).value == 0.0
 
 
+@pytest.mark.usefixtures("osworld_listed")
 async def test_a_dead_machine_is_no_score() -> None:
     task = load_task(FILES[0])
     with pytest.raises(EnvironmentFailed):
@@ -107,12 +95,13 @@ async def test_a_dead_machine_is_no_score() -> None:
         await TaskScorer(pause=at_once).prepare(task, Machine(dead=True))
 
 
-def test_the_folder_loads_and_all_of_it_is_ours() -> None:
-    loaded = load_folder(DATA)
-    assert [file.path for file in loaded] == FILES
-    assert all(file.usable for file in loaded)
-    rows = coverage(DATA)
-    assert all(row.source == "ours" for row in rows)
+def test_every_piece_is_known() -> None:
+    rows = count_pieces(needed_pieces(load_task(path)) for path in FILES)
+    assert {(row.kind, row.source) for row in rows} == {
+        ("setup", "ours"),
+        ("getter", "ours"),
+        ("metric", "theirs"),
+    }
     assert {(row.kind, row.name): row.tasks for row in rows} == {
         ("setup", "activate_window"): 20,
         ("setup", "copyfile_from_host_to_guest"): 20,
@@ -126,6 +115,7 @@ def test_the_folder_loads_and_all_of_it_is_ours() -> None:
     assert next(row for row in rows if row.name == "sleep").uses == 40
 
 
+@pytest.mark.usefixtures("osworld_listed")
 def test_a_task_without_its_files_is_named(tmp_path: Path) -> None:
     path = tmp_path / FILES[0].name
     path.write_bytes(FILES[0].read_bytes())

@@ -12,7 +12,7 @@ import pytest
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.needs import needed_apps, require_apps
+from hisa.plugins.benchmarks.tasks.task_needs import needed_apps, require_machine
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import CommandResult, Task
 from hisa.tasks import started
@@ -215,7 +215,6 @@ async def test_a_file_that_is_not_whole_is_no_start(
     ("more", "said"),
     [
         ({"setup": [launched("vlc", "a.mp4")]}, "VLC (package vlc)"),
-        ({"setup": [{"launch": "VLC_VERBOSE=-1 nohup vlc a.mp4"}]}, "VLC (package vlc)"),
         (
             {"setup": [launched("gnome-terminal", "--maximize")]},
             "a terminal (package gnome-terminal)",
@@ -232,16 +231,11 @@ async def test_a_file_that_is_not_whole_is_no_start(
             {"apps": ("jupyter", "os", "excel")},
             "Calc (package libreoffice-calc), Jupyter (package jupyter)",
         ),
-        (
-            {"setup": [{"type": "script_and_execute", "parameters": {"src": "init.sh"}}]},
-            "a terminal (package gnome-terminal)",
-        ),
     ],
 )
 async def test_a_missing_application_is_named_before_anything_is_done(
     tmp_path: Path, more: dict[str, Any], said: str
 ) -> None:
-    (tmp_path / "init.sh").write_text("cd ~\n  gnome-terminal --maximize\n")
     host = Host(
         tmp_path / "home", PATH=stub(tmp_path / "home", "echo", "")[: -len(":/usr/bin:/bin")]
     )
@@ -271,24 +265,13 @@ async def test_an_application_that_is_there_or_is_installed_by_the_setup_is_no_p
     await prepare(tmp_path, machine=Host(home), apps=("jupyter",))
 
 
-def asking(command: str) -> Task:
-    getter = {"type": "vm_command_line", "command": command, "shell": True}
-    return Task(id="t", instruction="x", check={"func": "exact_match", "result": getter})
-
-
-def test_what_a_getter_runs_counts() -> None:
-    found = {
-        command: [app.title for app in needed_apps(asking(command))]
-        for command in ("timedatectl status", "code --list-extensions", "grep sudo /etc/group")
-    }
-    assert list(found.values()) == [["system services"], ["Visual Studio Code"], []]
-
-
 @pytest.mark.desktop
 async def test_a_private_desktop_has_no_system_services() -> None:
+    step = {"type": "execute", "parameters": {"command": "timedatectl status"}}
+    task = Task(id="t", instruction="x", setup=(step,))
     async with DesktopEnvironment() as desktop:
         with pytest.raises(EnvironmentFailed, match="system services") as caught:
-            await require_apps(asking("timedatectl status"), desktop)
+            await require_machine(task, desktop)
     assert "--env vm:PROFILE" in caught.value.fix
 
 

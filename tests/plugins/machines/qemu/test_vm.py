@@ -18,6 +18,7 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.desktop.runtime.state import process_start
+from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.plugins.machines.qemu.runtime import list_machines
 from hisa.plugins.machines.qemu.template import Template
 from hisa.plugins.machines.vm_clone import VmEnvironment
@@ -60,7 +61,7 @@ class TestStock(Conformance):
 
     @pytest.fixture
     async def environment(self, minimal: Template) -> AsyncIterator[VmEnvironment]:
-        async with VmEnvironment("minimal", stock=True) as machine:
+        async with VmEnvironment("minimal", connect=connect_stock) as machine:
             yield machine
 
 

@@ -21,8 +21,8 @@ from hisa.plugins.benchmarks.tasks.metric import Unreadable
 from hisa.plugins.benchmarks.tasks.setup.put_files import Copy, GuestPath, put
 from hisa.plugins.benchmarks.tasks.step_context import StepContext, file_name
 from hisa.protocols import CommandResult, FileRefused
-from hisa.tasks.known_apps import fix_for, fix_said
 from hisa.tasks.limits import ANSWER, too_much
+from hisa.tasks.missing_programs import fix_for, fix_from_output
 from hisa.tasks.pieces import GETTERS, Parameters
 
 __all__ = [
@@ -227,7 +227,9 @@ async def _own(context: StepContext, line: str) -> str:
     """
     result = await context.environment.execute(line)
     if result.exit_code in (126, 127):
-        raise EnvironmentFailed(f"cannot run: {result.error[-300:]}", fix=fix_said(result.error))
+        raise EnvironmentFailed(
+            f"cannot run: {result.error[-300:]}", fix=fix_from_output(result.error)
+        )
     return result.output
 
 

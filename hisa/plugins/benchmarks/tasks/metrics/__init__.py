@@ -14,15 +14,12 @@ from hisa.plugins.benchmarks.tasks.metric import (
     find_metric,
 )
 from hisa.plugins.benchmarks.tasks.metrics import (  # noqa: F401 - each makes its metrics known
-    data,
     databases,
-    docs,
     images,
     notebooks,
-    presentations,
-    table,
-    tabs,
+    rewards,
     texts,
+    yaml_files,
 )
 
 __all__ = ["METRICS", "BadRules", "NotScored", "Unreadable", "call", "find_metric"]

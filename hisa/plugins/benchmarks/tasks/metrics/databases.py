@@ -18,8 +18,8 @@ from hisa.plugins.benchmarks.tasks.metric import (
     as_path,
     expecting,
     metric,
+    unlike,
 )
-from hisa.plugins.benchmarks.tasks.metrics.differences import unlike
 
 __all__: list[str] = []
 

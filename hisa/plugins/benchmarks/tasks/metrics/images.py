@@ -1,18 +1,16 @@
-"""Metrics over pictures: the same pixels, or the same share of each brightness."""
+"""The metric over pictures: the same share of each brightness."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from PIL import Image, ImageChops, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from hisa.plugins.benchmarks.tasks.metric import (
-    BadRules,
     Options,
     Score,
     Unreadable,
     as_path,
-    expecting,
     metric,
     verdict,
 )
@@ -24,39 +22,14 @@ _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _MAX_PIXELS = 50_000_000  # chosen by hand
 
 
-def _picture(path: Any, mode: str | None = None) -> Image.Image:
-    """A picture in a mode, or in its own."""
+def _colours(path: Any) -> Image.Image:
     try:
         with Image.open(as_path(path), formats=_FORMATS) as file:
             if file.width * file.height > _MAX_PIXELS:
                 raise Unreadable(f"{path.name}: more than {_MAX_PIXELS} pixels")
-            return file.convert(mode or file.mode)
+            return file.convert("RGB")
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise Unreadable(f"{path.name}: no picture of {', '.join(_FORMATS)}") from error
-
-
-def _colours(path: Any) -> Image.Image:
-    return _picture(path, "RGB")
-
-
-@metric("compare_image_list")
-def compare_image_list(result: Any, expected: Any, options: Options) -> Score:
-    """Each picture, made as large as the expected one in its place, has its pixels."""
-    wanted = expected if isinstance(expected, list) else [expected]
-    found = result if isinstance(result, list) else [result]
-    if len(found) != len(wanted):
-        raise BadRules(f"{len(found)} pictures, and {len(wanted)} to compare them with")
-    for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        with expecting("expected"):
-            there = _picture(other)
-        if one is None:
-            return 0.0, f"picture {number} is not there"
-        now = _picture(one)
-        if now.size != there.size:
-            now = now.resize(there.size, Image.Resampling.LANCZOS)
-        if ImageChops.difference(now.convert(there.mode), there).getbbox():
-            return 0.0, f"picture {number} differs"
-    return 1.0, "equal"
 
 
 @metric("compare_jupyterlab_images", found=_colours, wanted=_colours)

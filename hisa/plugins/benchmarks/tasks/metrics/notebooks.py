@@ -17,9 +17,9 @@ from hisa.plugins.benchmarks.tasks.metric import (
     rule,
     rules_of,
     same,
+    unlike,
     verdict,
 )
-from hisa.plugins.benchmarks.tasks.metrics.differences import unlike
 
 __all__: list[str] = []
 

@@ -25,7 +25,7 @@ from hisa.plugins.benchmarks.tasks.osworld_metrics.index import (
     installed,
     python,
 )
-from hisa.tasks.limits import OSWORLD_LIMITS, Limits
+from hisa.plugins.benchmarks.tasks.process_limits import OSWORLD_LIMITS, Limits
 
 __all__ = ["Call", "run", "run_calls"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.errors import UsageError
-from hisa.plugins.benchmarks.tasks.coverage import Kind, Piece, Source, weakest
+from hisa.plugins.benchmarks.tasks.task_needs import Kind, Piece, Source, weakest
 
 __all__ = ["NAMES", "PublicTask", "domains", "public_tasks", "read"]
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import CommandResult
-from hisa.tasks.known_apps import fix_said
-from hisa.tasks.started import LOOKS, POLL_SECONDS, shown_windows, window_looks, window_names
+from hisa.tasks.missing_programs import fix_from_output
+from hisa.tasks.started import LOOKS, POLL_SECONDS, shown_windows, window_looks
 from hisa.tasks.task_context import Context
 
 __all__ = ["await_windows", "expect_window"]
@@ -41,7 +42,7 @@ async def expect_window(context: Context, text: str, result: CommandResult) -> N
     raise EnvironmentFailed(
         f"{text[:200]!r} ended with {result.exit_code} and opened no window{': ' if words else ''}"
         f"{words}",
-        fix=fix_said(words),
+        fix=fix_from_output(words),
     )
 
 

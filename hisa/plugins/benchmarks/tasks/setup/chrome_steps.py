@@ -16,6 +16,7 @@ from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.addresses import same_address
 from hisa.plugins.benchmarks.tasks.chrome import ask, tabs
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
+from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import FileRefused
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.started import start
@@ -41,7 +42,7 @@ async def google_chrome_browser(context: StepContext, params: Browser) -> None:
     """Start Chrome with its debugging port, and open pages in it."""
     inside, outside = params.debugging_port, params.listening_port
     line = await context.line(["google-chrome", f"--remote-debugging-port={inside}"])
-    await start(context, line)
+    await start(context, line, names=window_names(line))
     if await context.program("socat"):
         await start(
             context, f"socat tcp-listen:{outside},fork tcp:localhost:{inside}", watched=False

@@ -18,7 +18,7 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.protocols import COMMAND_LIMIT
-from hisa.tasks.known_apps import fix_said
+from hisa.tasks.missing_programs import fix_from_output
 
 __all__ = ["run_traced"]
 
@@ -92,7 +92,7 @@ async def run_traced(
         said = (result.error or result.output).strip()[-500:]
         problems = [f"ended with {result.exit_code}: {said}"]
     if problems:
-        fix = next(filter(None, map(fix_said, problems)), "")
+        fix = next(filter(None, map(fix_from_output, problems)), "")
         raise EnvironmentFailed(
             f"{name}: {'; '.join(problems[:5])}",
             fix=fix or "see what the script expects of the machine",

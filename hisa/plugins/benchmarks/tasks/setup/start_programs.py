@@ -17,8 +17,9 @@ from hisa.plugins.benchmarks.tasks.setup.by_proxy import by_proxy
 from hisa.plugins.benchmarks.tasks.setup.end_programs import end_programs, ends_programs
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
+from hisa.plugins.machines.machine_apps import window_names
 from hisa.protocols import CommandResult
-from hisa.tasks.known_apps import fix_for, missing_program
+from hisa.tasks.missing_programs import fix_for, missing_program
 from hisa.tasks.pieces import SETUP, Parameters
 from hisa.tasks.started import start
 from hisa.tasks.task_context import quoted
@@ -45,7 +46,8 @@ async def launch(context: StepContext, params: Launch) -> None:
         await end_programs(context, params.command)
         return
     line = await context.line(params.command, shell=params.shell)
-    await start(context, line if params.shell else by_proxy(context, line))
+    line = line if params.shell else by_proxy(context, line)
+    await start(context, line, names=window_names(line))
 
 
 class _Until(Parameters):
@@ -132,7 +134,8 @@ async def open_file(context: StepContext, params: Open) -> None:
     there = await context.environment.execute(f"test -e {path}")
     if there.exit_code != 0:
         raise EnvironmentFailed(f"{params.path}: there is no such file to open")
-    await start(context, f"{await _opener(context, params.path)} {path}")
+    line = f"{await _opener(context, params.path)} {path}"
+    await start(context, line, names=window_names(line))
     stem = posixpath.splitext(posixpath.basename(params.path))[0]
     await await_window(context, Named(window_name=stem or params.path), _OPEN_SECONDS)
 

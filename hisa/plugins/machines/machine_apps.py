@@ -9,13 +9,23 @@ from collections.abc import Iterator, Sequence
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
+from hisa.plugins.machines.known_apps import APPS, SERVICES, SUDO, App, install
 from hisa.protocols import Environment, Task
-from hisa.tasks.known_apps import APPS, SERVICES, SUDO, App, install
 
-__all__ = ["absent", "apps_of_words", "is_installed_by", "require_apps", "split_words"]
+__all__ = [
+    "absent",
+    "apps_of_words",
+    "is_installed_by",
+    "require_apps",
+    "split_words",
+    "window_names",
+]
 
 _SECONDS = 30.0  # chosen by hand
 _PARTS = {"--calc": "Calc", "--writer": "Writer", "--impress": "Impress"}
+_WITHOUT_WINDOW = frozenset(
+    ("--headless", "--version", "--install-extension", "--list-extensions", "-I", "--convert-to")
+)
 _PREFIXES = frozenset(("sudo", "-S", "exec", "nohup", "env", "setsid", "-E"))
 _SUDO = re.compile(r"(?:^|[\s;&|('\"])sudo(?:\s|$)")
 _TERMINAL_KEYS = re.compile(r"ctrl\W+alt\W+t\b")
@@ -45,6 +55,23 @@ def apps_of_words(words: Sequence[str]) -> Iterator[App]:
     for app in APPS:
         if name in app.commands and (not app.office or app.title in parts):
             yield app
+
+
+def window_names(line: str) -> tuple[str, ...]:
+    """Returns words of the window of a line that starts an application; none where it has none."""
+    words = split_words(line)
+    if not words or _WITHOUT_WINDOW.intersection(words):
+        return ()
+    name = posixpath.basename(words[0])
+    for app in APPS:
+        if name in app.commands:
+            return tuple(dict.fromkeys((*app.commands, *map(_plain, app.commands))))
+    return ()
+
+
+def _plain(name: str) -> str:
+    """``chrome`` of ``google-chrome-stable``."""
+    return name.replace("google-", "").replace("-stable", "").replace("-browser", "")
 
 
 def is_installed_by(app: App, texts: str) -> bool:

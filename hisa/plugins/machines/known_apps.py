@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-__all__ = [
-    "APPS",
-    "SERVICES",
-    "SUDO",
-    "App",
-    "fix_for",
-    "fix_said",
-    "install",
-    "missing_program",
-]
+__all__ = ["APPS", "SERVICES", "SUDO", "App", "install"]
 
 
 @dataclass(frozen=True)
@@ -86,28 +76,6 @@ APPS: tuple[App, ...] = (
         fix="a private desktop has no systemd; use a virtual machine: --env vm:PROFILE"),
 )  # fmt: skip
 """What published tasks are about, as far as a Debian package or one address brings it."""
-
-
-def fix_said(said: str) -> str:
-    """Returns the fix for a program that a shell could not find; empty where it names none."""
-    missing = missing_program(said)
-    return fix_for(missing) if missing else ""
-
-
-def fix_for(program: str) -> str:
-    """Returns the fix to suggest for a program that is not on the machine."""
-    for app in APPS:
-        if program in app.commands:
-            return install(app)
-    if not program:
-        return "use a machine that has this program"
-    return f"install the package that has {program!r} in the machine, or use one that has it"
-
-
-def missing_program(said: str) -> str:
-    """The program that a shell could not find, by its own words; empty where it names none."""
-    found = re.search(r"([^\s:']+): (?:command )?not found", said)
-    return found[1] if found else ""
 
 
 def install(*apps: App) -> str:

@@ -12,7 +12,6 @@ from PIL import ImageChops
 
 from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press
 from hisa.actions.keys import normalise_key
-from hisa.environments.transport import osworld_programs, osworld_responses
 from hisa.environments.transport.base import (
     GuestClient,
     RawObservation,
@@ -20,9 +19,10 @@ from hisa.environments.transport.base import (
     acting_seconds,
     guest_failure,
 )
-from hisa.environments.transport.osworld_xml import Tree
 from hisa.errors import ActionRefused
 from hisa.machine.loopback import HttpResponse
+from hisa.plugins.machines.guests import osworld_programs, osworld_responses
+from hisa.plugins.machines.guests.osworld_xml import Tree
 from hisa.protocols import CommandResult, FileRefused, Held
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point

@@ -137,8 +137,7 @@ async def require_places(task: Task, environment: Environment, needs: Sequence[W
     more = f"; and {len(lacking) - 5} more" if len(lacking) > 5 else ""
     raise EnvironmentFailed(
         f"task {task.id!r} needs pages that {environment.name} does not reach: {told}{more}",
-        fix="name a machine that reaches them (--env), or leave such tasks out:"
-        " hisa bench run SUITE --only ready",
+        fix="name a machine that reaches them (--env)",
     )
 
 

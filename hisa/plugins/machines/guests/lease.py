@@ -13,9 +13,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hisa.environments.provider.address import Address
 from hisa.errors import EnvironmentFailed
 from hisa.machine.storage import Lock
+from hisa.plugins.machines.guests.address import Address
 
 __all__ = ["Lease"]
 

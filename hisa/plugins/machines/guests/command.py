@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO
 
-from hisa.environments.provider.address import Address
 from hisa.errors import ConfigError, EnvironmentFailed
+from hisa.plugins.machines.guests.address import Address
 
 __all__ = ["check_command", "run_provider_command"]
 

@@ -8,13 +8,14 @@ import os
 from hisa.config import EnvironmentSettings, RemoteSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.kinds import EnvironmentKind, Note
-from hisa.environments.provider.address import Address, read_addresses
-from hisa.environments.provider.command import check_command, run_provider_command
-from hisa.environments.provider.lease import Lease
-from hisa.environments.provider.ready import require_listening, wait_until_drawn
-from hisa.environments.transport import GuestClient, OSWorldTransport, connect
+from hisa.environments.transport import Connect, GuestClient, HisaTransport
 from hisa.errors import EnvironmentFailed, OperatorError
 from hisa.machine.probes import Probe
+from hisa.plugins.machines.guests.address import Address, read_addresses
+from hisa.plugins.machines.guests.any_guest import connect_any
+from hisa.plugins.machines.guests.command import check_command, run_provider_command
+from hisa.plugins.machines.guests.lease import Lease
+from hisa.plugins.machines.guests.ready import require_listening, wait_until_drawn
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
@@ -29,11 +30,11 @@ class RemoteEnvironment(GuestEnvironment):
     `reset` reverts it where anything was done since. Without one it is left as it is.
 
     Args:
-        addresses: see `hisa.environments.provider.address.read_addresses`.
+        addresses: see `hisa.plugins.machines.guests.address.read_addresses`.
         provider: what can be done to the machine.
         image_limit: the largest picture that models see.
         token: bearer token; None: the variable HISA_GUEST_TOKEN.
-        stock: use the stock OSWorld routes whatever the guest announces.
+        connect: finds out how to talk to the guest.
         note: called with what is done to the machine and what is waited for.
 
     Raises:
@@ -48,7 +49,7 @@ class RemoteEnvironment(GuestEnvironment):
         *,
         image_limit: Size = DEFAULT_IMAGE_LIMIT,
         token: str | None = None,
-        stock: bool = False,
+        connect: Connect = connect_any,
         note: Note = lambda _: None,
     ) -> None:
         super().__init__(image_limit)
@@ -57,7 +58,7 @@ class RemoteEnvironment(GuestEnvironment):
         for what in ("revert", "start", "stop"):
             check_command(what, getattr(self._provider, what))
         self._token = os.environ.get("HISA_GUEST_TOKEN", "") if token is None else token
-        self._stock = stock
+        self._by = connect
         self._note = note
         self._lease: Lease | None = None
 
@@ -111,13 +112,13 @@ class RemoteEnvironment(GuestEnvironment):
         guest = GuestClient(address.url, url=address.url, token=self._token)
         try:
             await require_listening(address)
-            transport = await connect(guest, stock=self._stock)
+            transport = await self._by(guest)
             look = await transport.look(elements=False, settle=0.0)
         except EnvironmentFailed as error:
             return Probe(address.url, False, str(error).removeprefix(f"{address.url}: "), error.fix)
         finally:
             await guest.close()
-        stock = isinstance(transport, OSWorldTransport)
+        stock = not isinstance(transport, HisaTransport)
         kind = "a stock OSWorld guest" if stock else "HiSA's own guest"
         can = ", ".join(sorted(transport.capabilities))
         fresh = "reset reverts it" if self._provider.revert else "reset leaves it as it is"
@@ -136,7 +137,7 @@ class RemoteEnvironment(GuestEnvironment):
             await wait_until_drawn(guest, seconds=limit.ready_seconds, note=self._note)
         else:
             await require_listening(address)
-        await self._connect(guest, stock=self._stock)
+        await self._connect(guest, self._by)
         self._touched = False
 
     async def _do(self, what: str, address: Address) -> bool:
@@ -157,4 +158,9 @@ def _open(
     return environment.with_file_limit(settings)
 
 
-GUEST = EnvironmentKind(_open, spellings=("guest=http://HOST:PORT",))
+async def _probe(environment: Environment) -> list[Probe]:
+    assert isinstance(environment, RemoteEnvironment)
+    return await environment.probe()
+
+
+GUEST = EnvironmentKind(_open, spellings=("guest=http://HOST:PORT",), probe=_probe)

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from hisa.environments.transport.base import reason
-from hisa.environments.transport.osworld_xml import Tree, parse_tree
 from hisa.machine.loopback import HttpResponse
+from hisa.plugins.machines.guests.osworld_xml import Tree, parse_tree
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot, Window

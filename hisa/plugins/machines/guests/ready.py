@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from PIL import Image
 
-from hisa.environments.provider.address import Address
-from hisa.environments.transport import GuestClient, NoResponse, osworld_responses
-from hisa.environments.transport.osworld_client import changed
+from hisa.environments.transport import GuestClient, NoResponse
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.machines.guests import osworld_responses
+from hisa.plugins.machines.guests.address import Address
+from hisa.plugins.machines.guests.osworld_client import changed
 from hisa.screen.observation import Screenshot
 
 __all__ = ["require_listening", "wait_until_drawn"]

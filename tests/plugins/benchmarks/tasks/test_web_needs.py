@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from hisa.config import TaskSettings
-from hisa.environments.reached_places import unreached
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.benchmarks.tasks.cache import FileCache
-from hisa.plugins.benchmarks.tasks.outside_places import require_places, web_needs
-from hisa.plugins.benchmarks.tasks.readiness import lacks, look_at
+from hisa.plugins.benchmarks.tasks.task_needs import require_machine, web_needs
+from hisa.plugins.machines.reached_places import unreached
 from hisa.protocols import CommandResult, Environment, Task
 from hisa.tasks.scorer import TaskScorer
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
@@ -39,7 +38,7 @@ def rule(**rules: Any) -> dict[str, Any]:
 def task(
     *setup: dict[str, Any], result: str = "open_tabs_info", words: str = "Do it.", **expected: Any
 ) -> Task:
-    check = {"func": "is_expected_tabs", "result": {"type": result}, "expected": rule(**expected)}
+    check = {"func": "exact_match", "result": {"type": result}, "expected": rule(**expected)}
     return Task(id="t", instruction=words, setup=setup, check=check, format="osworld")
 
 
@@ -61,12 +60,6 @@ async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
         await scorer.prepare(given, machine)
     assert not (tmp_path / "begun").exists()
     assert sum("concurrent" in line for line in machine.lines) == 1
-    found = await look_at(machine, [given])
-    told = lacks(given, FileCache(tmp_path / "cache", offline), found)
-    assert [(lack.kind, lack.what) for lack in told if lack.kind == "address"] == [
-        ("address", "nobody..invalid:443"),
-        ("address", "other..invalid:443"),
-    ]
 
 
 @pytest.mark.process
@@ -95,25 +88,25 @@ async def test_a_server_is_reached_whatever_it_answers_and_a_name_of_the_machine
 
 async def test_pages_that_the_task_itself_serves_are_not_asked_for(tmp_path: Path) -> None:
     machine: Environment = Machine()
-    await require_places(task(opens("http://localhost:3000/x", "http://127.0.0.1:9/")), machine)
+    await require_machine(task(opens("http://localhost:3000/x", "http://127.0.0.1:9/")), machine)
     assert isinstance(machine, Machine)
-    assert machine.lines == []
+    assert not any("concurrent" in line for line in machine.lines)
 
 
 async def test_of_pages_that_mean_one_thing_a_single_one_is_enough(tmp_path: Path) -> None:
     given = task(urls=["https://a.example/x", "https://b.example/y"])
     assert named(given) == ["any of a.example:443, b.example:443"]
     one = Machine({"concurrent": CommandResult(0, json.dumps([True, "gone"]))})
-    await require_places(given, one)
+    await require_machine(given, one)
     none = Machine({"concurrent": CommandResult(0, json.dumps(["lost", "gone"]))})
     with pytest.raises(EnvironmentFailed, match=r"any of a\.example:443.* \(lost\)"):
-        await require_places(given, none)
+        await require_machine(given, none)
 
 
 @pytest.mark.parametrize("said", [CommandResult(1, "", "no python3"), CommandResult(0, "[tr")])
 async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) -> None:
     with pytest.raises(EnvironmentFailed, match="the machine cannot say"):
-        await require_places(task(opens(GONE)), Machine({"concurrent": said}))
+        await require_machine(task(opens(GONE)), Machine({"concurrent": said}))
 
 
 @pytest.mark.parametrize(
@@ -123,16 +116,7 @@ async def test_a_machine_that_cannot_say_reaches_nothing(said: CommandResult) ->
         (task(expected=[r"^https://www\.a\.example/\w+"]), ["www.a.example:443"]),
         (task(expected=["https://a.example.*b", r"https?://.*"]), []),
         (task(url="chrome://settings", urls=["http://localhost:1/x"]), []),
-        (task(words="Go to http://a.example:81/x, then stop."), ["a.example:81"]),
-        (task(result="bookmarks", urls=["https://a.example/x"]), ["a.example:443"]),
-        (
-            task(
-                result="bookmarks",
-                urls=["https://a.example/x"],
-                words="Bookmark https://a.example/x",
-            ),
-            [],
-        ),
+        (task(result="bookmarks", urls=["https://a.example/x"]), []),
         (task(result="new_startup_page", words="Begin with https://a.example"), []),
         (task(result="vm_command_line", xml="http://www.w3.org/1999/xhtml"), []),
         (task(runs("echo https://a.example")), []),
@@ -158,9 +142,7 @@ def test_a_task_that_cannot_be_done_needs_nothing_but_what_it_opens() -> None:
     assert named(given) == ["b.example:443"]
 
 
-def test_a_task_that_wants_a_proxy_and_names_no_page_needs_the_web() -> None:
-    given = task({"type": "proxy", "parameters": {}}, words="Find a flight.")
-    assert named(given, TaskSettings(proxy="none")) == [
-        "any of www.bing.com:443, www.google.com:443"
-    ]
+def test_pages_that_a_proxy_opens_are_not_asked_for() -> None:
+    given = task({"type": "proxy", "parameters": {}}, opens("https://a.example/"))
+    assert named(given, TaskSettings(proxy="none")) == ["a.example:443"]
     assert named(given, TaskSettings(proxy="http://127.0.0.1:1")) == []

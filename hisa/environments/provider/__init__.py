@@ -1,1 +1,0 @@
-"""What somebody else's machines need around a guest: addresses, commands, leases, waiting."""

@@ -1,0 +1,1 @@
+"""Guests at an address, stock ones of OSWorld too: reached, leased, reverted."""

@@ -1,0 +1,87 @@
+"""No task is scored on a machine that lacks an application of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.benchmarks.tasks.task_needs import needed_apps
+from hisa.plugins.machines.app_in_tree import is_in_tree
+from hisa.plugins.machines.known_apps import APPS
+from hisa.plugins.machines.machine_apps import absent
+from hisa.plugins.machines.profiles.applications import APPLICATIONS
+from hisa.protocols import Task
+from hisa.tasks.scorer import TaskScorer
+from tests.plugins.benchmarks.tasks.test_verified import launched, stub
+from tests.tasks.host import Host
+
+
+def pressing(keys: str) -> dict[str, Any]:
+    source = f"import pyautogui; pyautogui.hotkey({keys})"
+    return {"type": "execute", "parameters": {"command": ["python", "-c", source]}}
+
+
+@pytest.mark.parametrize(
+    ("step", "titles"),
+    [
+        (launched("vlc"), ["VLC"]),
+        (pressing("'ctrl', 'alt', 't'"), ["a terminal"]),
+        (pressing("['ctrl', 'alt', 'tab']"), []),
+    ],
+)
+def test_what_is_done_before_scoring_counts_too(step: dict[str, Any], titles: list[str]) -> None:
+    task = Task(id="t", instruction="x", check={"func": "exact_match", "postconfig": [step]})
+    assert [app.title for app in needed_apps(task)] == titles
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("said", "lost"), [("y", True), ("y", False), ("x", True)])
+async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_full_one(
+    tmp_path: Path, said: str, lost: bool
+) -> None:
+    result = {"type": "vm_command_line", "command": ["printf", said]}
+    expected = {"type": "rule", "rules": {"expected": "x"}}
+    check = {"func": "exact_match", "result": result, "expected": expected}
+    task = Task(
+        id="t", instruction="x", setup=(launched("metabase"),), check=check, format="osworld"
+    )
+    home = tmp_path / "home"
+    machine = Host(home, PATH=stub(home, "metabase", "exec sleep 3"))
+    await TaskScorer().prepare(task, machine)
+    if lost:
+        (home / "bin" / "metabase").unlink()
+    if lost and said == "y":
+        with pytest.raises(EnvironmentFailed, match="needs Metabase"):
+            await TaskScorer().score(task, machine, "succeeded")
+    else:
+        assert (await TaskScorer().score(task, machine, "succeeded")).value == float(said == "x")
+
+
+@pytest.mark.process
+async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: Path) -> None:
+    app = next(app for app in APPS if app.title == "Chromium")
+    folder = tmp_path / "tree" / "usr" / "local" / "bin"
+    folder.mkdir(parents=True)
+    machine = Host(tmp_path / "home", PATH=f"{folder}:/usr/bin:/bin")
+    lines = {
+        'exec /nowhere/chromium "$@"': False,
+        'A=b \\\n    exec /nowhere/chromium "$@"': False,
+        'exec /usr/$FOLDER/chromium "$@"': True,
+        "exec sleep 3": True,
+    }
+    elsewhere = replace(app, commands=("google-chrome",))
+    for text, there in lines.items():
+        (folder / "google-chrome").write_text(f"#!/bin/sh\n{text}\n")
+        (folder / "google-chrome").chmod(0o755)
+        assert (await absent([elsewhere], machine) == []) is there
+        assert is_in_tree(elsewhere, tmp_path / "tree") is there
+
+
+def test_every_application_of_a_profile_is_one_that_tasks_can_name() -> None:
+    names = {name for app in APPS for name in app.commands}
+    programs = {one.command.split()[0].rpartition("/")[2] for one in APPLICATIONS}
+    assert programs <= names
