@@ -50,7 +50,4 @@ async def bounded_pieces(response: httpx.Response, most: int) -> AsyncIterator[b
 
 async def read_bounded(response: httpx.Response, most: int) -> bytes:
     """The body of a response that is being streamed; see `bounded_pieces`."""
-    body = bytearray()
-    async for piece in bounded_pieces(response, most):
-        body += piece
-    return bytes(body)
+    return b"".join([piece async for piece in bounded_pieces(response, most)])

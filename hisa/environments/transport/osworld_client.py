@@ -15,6 +15,7 @@ from hisa.actions.keys import normalise_key
 from hisa.environments.transport import osworld_programs, osworld_responses
 from hisa.environments.transport.base import (
     GuestClient,
+    HttpResponse,
     RawObservation,
     ResponseTooLarge,
     acting_seconds,
@@ -22,7 +23,6 @@ from hisa.environments.transport.base import (
 )
 from hisa.environments.transport.osworld_xml import Tree
 from hisa.errors import ActionRefused
-from hisa.machine.loopback import HttpResponse
 from hisa.protocols import CommandResult, FileRefused, Held
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point
