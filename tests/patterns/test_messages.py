@@ -14,8 +14,7 @@ from hisa.events import Failed, Guidance, Induced, PatternUse
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import RulesSection, render_rules
 from hisa.patterns.sops import Sop
-from hisa.patterns.stores.base import Meta, check_vectors, dense, from_payload
-from hisa.patterns.stores.migrations import check_meta
+from hisa.patterns.stores.base import Meta, check_meta, check_vectors, dense, from_payload
 from hisa.patterns.vectors import unit
 from hisa.protocols import Pattern
 from hisa.testing.scripted import ScriptedModel
@@ -95,9 +94,9 @@ def test_a_store_of_another_kind_is_refused_with_what_helps() -> None:
     check_meta(good, embedder, where="the store")
     with pytest.raises(StoreError) as caught:
         check_meta(replace(good, schema=99), embedder, where="the store")
-    assert str(caught.value) == "the store has schema 99; this HiSA reads up to 2"
+    assert str(caught.value) == "the store has schema 99; this HiSA reads 1"
     assert caught.value.fix == (
-        "use the newer HiSA that wrote it, or another folder: --set patterns.path=DIR"
+        "use the HiSA that wrote it, or another folder: --set patterns.path=DIR"
     )
     with pytest.raises(StoreError) as caught:
         check_meta(replace(good, embedder="minilm"), embedder, where="the store")
@@ -106,7 +105,6 @@ def test_a_store_of_another_kind_is_refused_with_what_helps() -> None:
 
 
 def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
-    assert dense([1, 2.5]) == [[1.0, 2.5]]
     assert dense([[1], [2]]) == [[1.0], [2.0]]
     check_vectors([[1.0, 2.0]], 2)
     said: dict[str, Callable[[], object]] = {
@@ -119,8 +117,8 @@ def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
             call()
         assert str(caught.value) == words
     with pytest.raises(StoreError) as caught:
-        dense({"a": 1})
-    assert str(caught.value) == "a stored vector is damaged: dict, wanted a list of numbers"
+        dense([1, 2.5])
+    assert str(caught.value) == "a stored vector is damaged: list, wanted lists of numbers"
     assert caught.value.fix == "hisa patterns doctor --repair"
     with pytest.raises(StoreError) as caught:
         from_payload(None)
