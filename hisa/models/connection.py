@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,15 +19,21 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
+    "MOST_BYTES",
     "auth_headers",
     "by_proxy",
     "connecting",
-    "headers",
     "http_options",
     "open_client",
     "tls_problem",
 ]
 
+MOST_BYTES = 8 << 20
+"""Of a response, once unpacked: a hundred times the longest answer that models give."""
+_PER_TOKEN = 8
+"""A stream takes some 300 bytes for a token, so it may be so many times longer than a body."""
+_SENT = ("Host", "Content-Length", "Content-Type", "X-Component", "X-Step")
+"""Headers of a request that go to the server besides those of `_headers`."""
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 
 
@@ -38,10 +44,9 @@ def auth_headers(endpoint: Endpoint) -> dict[str, str]:
     return {"Authorization": f"Bearer {endpoint.api_key}"}
 
 
-def headers(endpoint: Endpoint) -> dict[str, str]:
+def _headers(endpoint: Endpoint) -> dict[str, str]:
     """The key, and for a public server the account that the environment names."""
-    sent = auth_headers(endpoint)
-    sent |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+    sent = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
     if endpoint.session:
         sent["X-Session-Id"] = endpoint.session
     if not endpoint.local:
@@ -101,16 +106,56 @@ def connecting(endpoint: Endpoint) -> Iterator[None]:
         ) from error
 
 
-def open_client(endpoint: Endpoint) -> httpx.AsyncClient:
-    """Returns a client for a server.
+def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> httpx.AsyncClient:
+    """Returns a client that sends our headers alone and reads bounded answers.
+
+    It follows no redirect: another server would get the key and what is on the screen.
+
+    Args:
+        endpoint: the server.
+        client: one that is used in place of a new one.
 
     Raises:
         ModelUnavailable: see `connecting`.
     """
     import httpx
 
-    with connecting(endpoint):
-        return httpx.AsyncClient(**http_options(endpoint))
+    if client is None:
+        with connecting(endpoint):
+            client = httpx.AsyncClient(**http_options(endpoint))
+
+    async def replace_headers(request: httpx.Request) -> None:
+        kept = {name: request.headers[name] for name in _SENT if name in request.headers}
+        request.headers = httpx.Headers(kept | _headers(endpoint))
+
+    client.event_hooks = {"request": [replace_headers], "response": [_bound]}
+    return client
+
+
+async def _bound(response: httpx.Response) -> None:
+    """Unpack and count a response's body as it is read."""
+    import httpx
+
+    from hisa.machine.bounded_http import ResponseTooLong, bounded_pieces
+
+    is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+    most = MOST_BYTES * (_PER_TOKEN if is_stream else 1)
+    body, encoding = response.stream, response.headers.pop("content-encoding", "")
+    assert isinstance(body, httpx.AsyncByteStream)
+
+    class Bounded(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            line = 0
+            async for piece in bounded_pieces(body, encoding, most):
+                line = len(piece) - piece.rfind(b"\n") + (0 if b"\n" in piece else line)
+                if line > MOST_BYTES:
+                    raise ResponseTooLong(f"a line of more than {MOST_BYTES} bytes")
+                yield piece
+
+        async def aclose(self) -> None:
+            await body.aclose()
+
+    response.stream = Bounded()
 
 
 def tls_problem(error: BaseException | None) -> tuple[str, str]:
