@@ -24,11 +24,11 @@ from hisa.patterns.embedders.openai_endpoint import OpenAIEndpoint
 from hisa.plugins.computer_use.responses_client import ResponsesModel
 from hisa.runs.read import list_runs, load_run
 from hisa.testing.model_server import FakeServer
-from hisa.testing.stock_guest import StockGuest
 from tests.models.support import ask
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import FIXED, hisa
 from tests.red_team.drawing import drawn
+from tests.stock.stock_guest import StockGuest
 
 MANY = 96 << 20
 """Bytes of the answers, unpacked."""

@@ -19,9 +19,9 @@ from hisa.plugins.benchmarks.tasks.outside_places import opened_places
 from hisa.plugins.benchmarks.tasks.readiness import Lacking, lacks, look_at
 from hisa.protocols import CommandResult
 from hisa.tasks.taskfile import load_task
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command
 from tests.plugins.benchmarks.tasks.machine import Machine, offline
+from tests.stock.stock_guest import StockGuest
 
 RULE = {"type": "rule", "rules": {"expected": "x"}}
 SAID = {"type": "vm_command_line", "command": ["echo", "x"]}
