@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -134,28 +134,12 @@ def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> 
 
 async def _bound(response: httpx.Response) -> None:
     """Unpack and count a response's body as it is read."""
-    import httpx
-
-    from hisa.machine.bounded_http import ResponseTooLong, bounded_pieces
+    from hisa.models.bounded_body import BoundedBody
 
     is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
     most = MOST_BYTES * (_PER_TOKEN if is_stream else 1)
-    body, encoding = response.stream, response.headers.pop("content-encoding", "")
-    assert isinstance(body, httpx.AsyncByteStream)
-
-    class Bounded(httpx.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            line = 0
-            async for piece in bounded_pieces(body, encoding, most):
-                line = len(piece) - piece.rfind(b"\n") + (0 if b"\n" in piece else line)
-                if line > MOST_BYTES:
-                    raise ResponseTooLong(f"a line of more than {MOST_BYTES} bytes")
-                yield piece
-
-        async def aclose(self) -> None:
-            await body.aclose()
-
-    response.stream = Bounded()
+    encoding = response.headers.pop("content-encoding", "")
+    response.stream = BoundedBody(response.stream, encoding, most=most, longest_line=MOST_BYTES)
 
 
 def tls_problem(error: BaseException | None) -> tuple[str, str]:

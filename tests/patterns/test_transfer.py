@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,7 +175,7 @@ def test_one_wrong_line_is_named_and_nothing_is_written(
 
 
 def test_what_is_just_allowed_comes_back_as_it_is(tmp_path: Path) -> None:
-    most = {
+    most: dict[str, Any] = {
         "id": "x" * 64,
         "domain": "d" * 50,
         "lesson": "x" * 500,

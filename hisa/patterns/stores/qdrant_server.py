@@ -89,7 +89,7 @@ class _ServerCollection:
         return count
 
     def amend(self, pattern: Pattern, /) -> None:
-        points = [point_id(pattern.id)]
+        points: list[Any] = [point_id(pattern.id)]
         self._client.set_payload(self.name, to_payload(pattern), points=points, wait=True)
 
     def delete(self, pattern_id: str, /) -> None:
