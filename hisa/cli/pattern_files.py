@@ -24,7 +24,7 @@ from hisa.patterns.dedup import CONDITIONS
 from hisa.patterns.induction import new_id
 from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
 from hisa.patterns.stores.base import Item, Vectors, check_meta, to_payload
-from hisa.patterns.stores.store import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.vectors import unit
 from hisa.protocols import Embedder, Pattern, Scope
 

@@ -24,7 +24,7 @@ from hisa.patterns.open_memory import open_sops, open_store
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
-from hisa.patterns.stores.store import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Pattern, Task
 from hisa.text.safe_text import safe_text
 

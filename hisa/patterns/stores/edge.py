@@ -42,7 +42,7 @@ from hisa.patterns.stores.base import (
     point_id,
     to_payload,
 )
-from hisa.patterns.stores.store import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 
 __all__ = ["CheckReport", "EdgeStore"]

@@ -23,7 +23,7 @@ from qdrant_client.http.exceptions import ApiException
 
 from hisa.errors import StoreError
 from hisa.patterns.stores.base import SCHEMA, Collection, Item, Meta, point_id, to_payload
-from hisa.patterns.stores.store import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 
 __all__ = ["ServerStore"]

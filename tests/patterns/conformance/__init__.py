@@ -10,7 +10,7 @@ import pytest
 
 from hisa.errors import StoreError
 from hisa.patterns.stores.base import Item
-from hisa.patterns.stores.store import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 from hisa.testing.word_embedder import WordEmbedder
 

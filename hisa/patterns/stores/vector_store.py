@@ -49,7 +49,7 @@ class VectorStore(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is held."""
+        """Close files and connections."""
 
     @abstractmethod
     def _collection(self) -> Collection | None:
