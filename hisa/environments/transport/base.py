@@ -242,15 +242,17 @@ class GuestClient:
                 async with asyncio.timeout(max(whole, seconds)):
                     response = await self._once(method, path, limit, most, **more)
             except (httpx.HTTPError, TimeoutError) as error:
-                unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
-                if not left or not (again or unsent):
-                    why = f"{type(error).__name__} {error}".strip()
-                    what = f"{self.where}: no answer to {method} {path}: {why}"
-                    raise NoResponse(what, fix="hisa doctor") from error
+                if not left or not (again or _unsent(error)):
+                    raise self._lost(method, path, error) from error
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return self._admitted(response)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _lost(self, method: str, path: str, error: Exception) -> NoResponse:
+        why = f"{type(error).__name__} {error}".strip()
+        what = f"{self.where}: no answer to {method} {path}: {why}"
+        return NoResponse(what, fix="hisa doctor")
 
     def _admitted(self, response: HttpResponse) -> HttpResponse:
         if response.status_code == 401:
@@ -270,6 +272,10 @@ class GuestClient:
         finally:
             await response.aclose()
         return HttpResponse(response.status_code, dict(response.headers), content)
+
+
+def _unsent(error: Exception) -> bool:
+    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
 async def _read(response: httpx.Response, most: int) -> HttpResponse:
