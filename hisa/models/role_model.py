@@ -254,7 +254,7 @@ class RoleModel:
         )
 
     def _effort(self, request: ModelRequest) -> str:
-        """How hard the request asks the model to think, as the log tells it."""
+        """The effort of a request, as the log has it."""
         return str(asked_reasoning(request, self._settings, self._profile))
 
 
