@@ -1,9 +1,8 @@
 """Patterns from a person, and in and out of a store as JSON Lines: import, export, repair.
 
-One object a line: ``{"v": 2, "pattern": {…}, "vectors": [[…]]}``; ``vectors`` may be left out. A
-line is used with its vectors only where its pattern names the store's embedder. Lines of version 1
-had one ``vector``, and counts of runs that were merely advised, which are not taken over. Nothing
-is written before every line is checked, and then everything at once.
+One object a line: ``{"v": 1, "pattern": {…}, "vectors": [[…]]}``; ``vectors`` may be left out. A
+line is used with its vectors only where its pattern names the store's embedder. Nothing is written
+before every line is checked, and then everything at once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -24,8 +23,8 @@ from hisa.machine.storage import replace_file
 from hisa.patterns.dedup import CONDITIONS
 from hisa.patterns.induction import new_id
 from hisa.patterns.pattern_text import DOMAIN, LESSON_CHARS, clean, retrieval_texts, unbinding
-from hisa.patterns.stores.base import Item, Vectors, VectorStore, to_payload
-from hisa.patterns.stores.migrations import check_meta
+from hisa.patterns.stores.base import Item, Vectors, check_meta, to_payload
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.vectors import unit
 from hisa.protocols import Embedder, Pattern, Scope
 
@@ -85,9 +84,8 @@ def written(
 
 class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    v: int = Field(ge=1, le=2)
+    v: Literal[1]
     pattern: dict[str, Any]
-    vector: list[float] | None = None
     vectors: list[list[float]] | None = Field(None, min_length=1, max_length=CONDITIONS)
 
 
@@ -99,7 +97,7 @@ def export_lines(store: VectorStore, *, vectors: bool, domain: str | None) -> It
     """
     items = [item for item in store.items() if domain in (None, item[0].domain)]
     for pattern, rows in sorted(items, key=lambda item: (item[0].created_at, item[0].id)):
-        line = _Line(v=2, pattern=to_payload(pattern), vectors=rows if vectors else None)
+        line = _Line(v=1, pattern=to_payload(pattern), vectors=rows if vectors else None)
         yield line.model_dump_json(exclude_none=True)
 
 
@@ -128,7 +126,7 @@ def write_atomically(file: Path, lines: Iterable[str]) -> int:
 # ---------------------------------------------------------------- import
 
 
-def _checked(raw: dict[str, Any], version: int) -> Pattern:
+def _checked(raw: dict[str, Any]) -> Pattern:
     """A pattern of a file, every field of which is what HiSA itself could have written.
 
     Raises:
@@ -138,8 +136,6 @@ def _checked(raw: dict[str, Any], version: int) -> Pattern:
     if unknown:
         raise ValueError(f"unknown field {unknown[0][:60]!r}")
     pattern = _pattern.validate_python(raw)
-    if version == 1:
-        pattern = replace(pattern, uses=0, scored=0, wins=0)
     for name in ("lesson", "condition", "actions", "expected"):
         _check_text(name, getattr(pattern, name))
     for condition in pattern.other_conditions:
@@ -196,8 +192,7 @@ def _read(number: int, line: str, name: str) -> tuple[Pattern, Vectors | None]:
         if len(line) > _LINE_CHARS:
             raise ValueError(f"{len(line)} characters; at most {_LINE_CHARS}")
         parsed = _Line.model_validate_json(line)
-        rows = [parsed.vector] if parsed.vector is not None else parsed.vectors
-        return _checked(parsed.pattern, parsed.v), rows
+        return _checked(parsed.pattern), parsed.vectors
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         message = ".".join(str(part) for part in first["loc"]) + ": " + first["msg"]

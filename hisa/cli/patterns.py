@@ -24,7 +24,7 @@ from hisa.patterns.open_memory import open_sops, open_store
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.retrieval import search as nearest
 from hisa.patterns.sops import rules_for
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Pattern, Task
 from hisa.text.safe_text import safe_text
 
@@ -320,8 +320,8 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
 def doctor(settings: PatternSettings, repair: bool) -> None:
     """Check that every stored pattern is readable; exit status 1 where one is not.
 
-    The folder keeps each pattern twice, in the index and in patterns.jsonl. A repair joins both,
-    embeds the patterns again, and keeps the damaged index beside the new one.
+    A repair takes the patterns that can still be read, embeds them again, and keeps the damaged
+    index beside the new one. What it cannot read is lost: `hisa patterns export` makes a copy.
     """
     from hisa.patterns.stores.edge import EdgeStore
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 
 import httpx
 
@@ -14,11 +14,14 @@ class ResponseTooLong(httpx.RemoteProtocolError):
     """A response is longer than its reader takes; the rest of it was not read."""
 
 
-async def bounded_pieces(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
-    """Yields the body of a response that is being streamed, unpacked, piece by piece.
+async def bounded_pieces(
+    pieces: AsyncIterable[bytes], encoding: str, most: int
+) -> AsyncIterator[bytes]:
+    """Yields a body, unpacked, piece by piece.
 
     Args:
-        response: its body has not been read, unless it was made in this process.
+        pieces: of the body as they come.
+        encoding: the header Content-Encoding.
         most: bytes of the longest body that is taken, as they are once unpacked.
 
     Raises:
@@ -26,17 +29,13 @@ async def bounded_pieces(response: httpx.Response, most: int) -> AsyncIterator[b
         httpx.DecodingError: it cannot be unpacked, or is packed in a way that cannot be unpacked
             piece by piece.
     """
-    if response.is_stream_consumed:  # made in this process, and unpacked
-        yield response.content
-        return
-    encoding = response.headers.get("content-encoding", "")
     if encoding not in ("", "identity", "gzip", "deflate"):
         raise httpx.DecodingError(f"an answer packed as {encoding!r}, which nobody asked for")
     # 32: gzip and zlib are told apart by their first bytes.
     packed = encoding in ("gzip", "deflate")
     unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS) if packed else None
     size = 0
-    async for piece in response.aiter_raw():
+    async for piece in pieces:
         if unpacker is not None:
             try:
                 piece = unpacker.decompress(piece, most + 1 - size)
@@ -50,7 +49,8 @@ async def bounded_pieces(response: httpx.Response, most: int) -> AsyncIterator[b
 
 async def read_bounded(response: httpx.Response, most: int) -> bytes:
     """The body of a response that is being streamed; see `bounded_pieces`."""
-    body = bytearray()
-    async for piece in bounded_pieces(response, most):
-        body += piece
-    return bytes(body)
+    if response.is_stream_consumed:  # made in this process, and unpacked
+        return response.content
+    encoding = response.headers.get("content-encoding", "")
+    pieces = bounded_pieces(response.aiter_raw(), encoding, most)
+    return b"".join([piece async for piece in pieces])

@@ -19,7 +19,6 @@ __all__ = [
     "AppendOnlyFile",
     "Lock",
     "is_locked",
-    "lock_descriptor",
     "replace_file",
 ]
 
@@ -57,15 +56,6 @@ def replace_file(
         raise
 
 
-def lock_descriptor(descriptor: int) -> bool:
-    """Lock an open file against every other process, without waiting; whether it worked."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the `Lock` on this file."""
     try:
@@ -95,7 +85,9 @@ class Lock:
             OSError: the file cannot be made.
         """
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        if not lock_descriptor(descriptor):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             os.close(descriptor)
             return None
         os.truncate(descriptor, 0)

@@ -7,12 +7,11 @@ import json
 import re
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
-from hisa.models.connection import by_proxy, headers, open_client, tls_problem
+from hisa.models.connection import by_proxy, open_client, tls_problem
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import BUILT_IN, Profile
 from hisa.models.refused_parts import picture_refused, profile_without
@@ -23,6 +22,7 @@ from hisa.models.response_body import (
     MalformedResponse,
     error_words,
     read_response,
+    server_error,
 )
 from hisa.models.retry import FailureKind, TryFailed, retry_after
 from hisa.models.tokens import estimate_input, estimate_tokens
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 __all__ = ["OpenAIModel"]
-
-_END_SECONDS = 0.5
-"""For a server to end a stream after its end mark, so that its connection can be used again."""
 
 
 class OpenAIModel:
@@ -79,9 +76,7 @@ class OpenAIModel:
         self._settings = settings
         self._endpoint = endpoint
         self._wall = wall
-        self._answered = False
-        """Whether an answer came from this address that could be read."""
-        self._client = http_client or open_client(endpoint)
+        self._client = open_client(endpoint, http_client)
         self._openai: AsyncOpenAI | None = None
 
     async def aclose(self) -> None:
@@ -128,14 +123,9 @@ class OpenAIModel:
 
     def _open(self) -> AsyncOpenAI:
         """The package's client, which never retries by itself: retries are visible events."""
-        import httpx
         from openai import AsyncOpenAI
 
-        from hisa.models.guarded_transport import GuardedTransport
-
-        transport = GuardedTransport(self._client, headers(self._endpoint))
-        # It takes clients of httpx and of its successor, and names the latter alone.
-        http: Any = httpx.AsyncClient(transport=transport, trust_env=False)
+        http: Any = self._client  # it takes clients of httpx, and names those of its own alone
         return AsyncOpenAI(
             api_key=self._endpoint.api_key,
             base_url=self._endpoint.url,
@@ -151,55 +141,37 @@ class OpenAIModel:
 
         if request.sent is not None:
             request.sent(body, self.api)
-        loop, limit = asyncio.get_running_loop(), self._settings.timeout
         stream = ChatStream()
         whole = asyncio.timeout(self._settings.total_seconds)
-        silence = asyncio.timeout(limit)
-
-        def heard() -> None:
-            stream.began = True
-            silence.reschedule(loop.time() + (_END_SECONDS if stream.done else limit))
-            if request.progress is not None and str(stream):
-                request.progress(request.role, str(stream))
-
         try:
-            async with whole, silence:
-                return await self._exchange(body, request, stream, heard)
-        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, OpenAIError) as error:
-            if stream.done:
-                return stream.answer()
-            raise self._failure(error, stream, too_long=whole.expired()) from error
+            async with whole:
+                return await self._exchange(body, request, stream)
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
             raise TryFailed(
                 str(error), kind, status=error.status, words=str(error), fix=self._look()
             ) from None
+        # The last is of the host of a redirect, which httpx looks at.
+        except (TimeoutError, httpx.HTTPError, OpenAIError, UnicodeError) as error:
+            if stream.ended:  # no end mark, no usage: the answer is whole
+                return stream.answer()
+            raise self._failure(error, stream, too_long=whole.expired()) from error
 
     async def _exchange(
-        self,
-        body: dict[str, Any],
-        request: ModelRequest,
-        stream: ChatStream,
-        heard: Callable[[], None],
+        self, body: dict[str, Any], request: ModelRequest, stream: ChatStream
     ) -> ChatResponse:
-        """Send a request and read its answer; ``heard`` is called with every sign of work."""
-        from hisa.models.event_stream import event_data
-
+        """Send a request and read its answer."""
         response = await self._posted(body, request)
+        stream.began = True
         try:
             kind = response.headers.get("content-type", "")
             if not kind.startswith("text/event-stream"):
-                whole = await _whole(response, heard)
+                whole = await response.aread()
                 is_page = kind.startswith("text/html") or whole.lstrip()[:1] == b"<"
-                if is_page and not self._answered and not self._has_version:
+                if is_page and not self._has_version:
                     raise self._page()
-                read = self._read(whole, request)
-                self._answered = True
-                return read
-            async for data in event_data(response.aiter_bytes()):
-                if not stream.done:
-                    stream.add(data)
-                    heard()
+                return self._read(whole, request)
+            await self._follow(response, request, stream)
         finally:
             await response.aclose()
         if not stream.ended:
@@ -210,6 +182,27 @@ class OpenAIModel:
             )
         return stream.answer()
 
+    async def _follow(
+        self, response: httpx.Response, request: ModelRequest, stream: ChatStream
+    ) -> None:
+        """Add the chunks of a streamed answer as they come."""
+        from openai import APIConnectionError, APIError, AsyncStream
+
+        assert self._openai is not None
+        raw: Any = response
+        chunks = AsyncStream[object](cast_to=object, response=raw, client=self._openai)
+        try:
+            async for chunk in chunks:
+                stream.add(chunk)
+                if request.progress is not None and str(stream):
+                    request.progress(request.role, str(stream))
+        except (APIConnectionError, MalformedResponse):
+            raise
+        except APIError as error:
+            raise server_error(error.body) from None
+        except (ValueError, RecursionError) as error:
+            raise MalformedResponse(f"an event that is not JSON: {error}") from None
+
     async def _posted(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
         """The response, whose body is still to be read.
 
@@ -219,20 +212,15 @@ class OpenAIModel:
         from openai import AsyncStream
 
         assert self._openai is not None
-        marks = {"X-Component": request.role, "X-Step": str(request.step)}
-        post = partial(
-            self._openai.post,
+        options: Any = {"headers": {"X-Component": request.role, "X-Step": str(request.step)}}
+        response: Any = await self._openai.post(
             self._endpoint.address(self.path),
             cast_to=httpx.Response,
-            options={"headers": marks},
+            body=body,
+            options=options,
             stream=True,
             stream_cls=AsyncStream[Any],
         )
-        try:
-            response: Any = await post(body=body)
-        except UnicodeEncodeError:  # half a character, which no text can hold
-            text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-            response = await post(body=json.loads(text))
         assert isinstance(response, httpx.Response)
         return response
 
@@ -276,10 +264,8 @@ class OpenAIModel:
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
 
     def _by_status(self, response: Any) -> TryFailed:
-        from hisa.models.guarded_transport import REDIRECTS
-
         status = response.status_code
-        if status in REDIRECTS:
+        if 300 <= status < 400:
             return self._sent_on(response.headers.get("location", ""))
         kind = _kind(status)
         said = _error_body(response)
@@ -381,13 +367,3 @@ def _error_body(response: Any) -> Any:
     except (ValueError, RecursionError):
         return None
     return body.get("error", body) if isinstance(body, dict) else body
-
-
-async def _whole(response: httpx.Response, heard: Callable[[], None]) -> bytes:
-    """The body of an answer that is not streamed; blanks are no sign of work."""
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if piece.strip():
-            heard()
-    return bytes(body)

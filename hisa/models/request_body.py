@@ -117,7 +117,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
             and how it is sampled.
     """
     body: dict[str, Any] = {
-        "model": settings.model,
+        "model": encodable(settings.model),
         "messages": [_message(message, profile) for message in _turns(request.messages, profile)],
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),

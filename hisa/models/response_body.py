@@ -6,13 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from hisa.models.connection import MOST_BYTES
 from hisa.models.tool_calls import CallReader, ServerCall
 from hisa.models.turn_tokens import TokenReader
 from hisa.protocols import TurnTokens, Usage
 from hisa.text.safe_text import encodable
 
 __all__ = [
-    "MOST_BYTES",
     "ChatResponse",
     "ChatStream",
     "MalformedResponse",
@@ -23,10 +23,6 @@ __all__ = [
     "read_response",
     "server_error",
 ]
-
-
-MOST_BYTES = 8 << 20
-"""Of a response, once unpacked: a hundred times the longest answer that models give."""
 
 
 class MalformedResponse(ValueError):
@@ -175,12 +171,12 @@ def _refuse_error(body: dict[str, Any], choice: object) -> None:
 class ChatStream:
     """A chat completion that comes in chunks.
 
-    ``began`` is set by whoever hears of it; ``ended`` once the model's end of it was told, ``done``
-    once the server's. As text: how far it is.
+    ``began`` is set by whoever reads it; ``ended`` once the model's end of it came. As text: how
+    far it is.
     """
 
     def __init__(self) -> None:
-        self.began = self.ended = self.done = False
+        self.began = self.ended = False
         self._texts: list[str] = []
         self._size = self._tokens = self._thought = 0
         self._calls = CallReader()
@@ -193,30 +189,24 @@ class ChatStream:
         """A piece counts as a token, since servers send each by itself."""
         return f"{self._tokens:,} tokens" if self._tokens else self._reading
 
-    def add(self, data: bytes) -> None:
-        """Take the data of the next event; empty for none.
+    def add(self, chunk: object) -> None:
+        """Take the next chunk.
 
         Raises:
             MalformedResponse: not a chunk, or an error object.
             ResponseTooLong: the text is longer than an answer may be.
         """
-        if not data or data.strip() == b"[DONE]":
-            self.done = self.ended = self.done or bool(data)
-            return
-        chunk = parse_body(data)
-        choices = chunk.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else {}
-        _refuse_error(chunk, first)
-        delta = first.get("delta") if isinstance(first, dict) else None
-        if first and not isinstance(delta, dict):
-            raise MalformedResponse(f"a choice without a delta in {_start(data)}")
-        self.take(chunk, first, delta or {})
+        if not isinstance(chunk, dict):
+            raise MalformedResponse(f"a JSON {type(chunk).__name__} where a chunk is due")
+        first = _first_choice(chunk, "delta")
+        self.take(chunk, first, first.get("delta") or {})
 
     def take(self, chunk: dict[str, Any], first: dict[str, Any], delta: dict[str, Any]) -> None:
         """Take a chunk, or a whole completion, by its first choice and what that says."""
         self._gather(delta)
         self._finish = _text(first.get("finish_reason")) or self._finish
-        self.ended = self.ended or bool(self._finish)
+        # Where asked for, a chunk of the usage alone is a stream's last.
+        self.ended = self.ended or bool(self._finish) or (not first and "usage" in chunk)
         self._model = _text(chunk.get("model")) or self._model
         self._usage = _usage(chunk.get("usage")) or self._usage
         self._policy = _text(chunk.get("system_fingerprint")) or self._policy
@@ -257,23 +247,32 @@ def _reading(progress: object) -> str:
     return "" if done is None or of is None else f"reads {done:,} of {of:,} tokens"
 
 
+def _first_choice(body: dict[str, Any], part: str) -> dict[str, Any]:
+    """The first choice of a completion or a chunk; empty where there is none.
+
+    Raises:
+        MalformedResponse: an error in place of an answer, or a choice without its part.
+    """
+    choices = body.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else {}
+    _refuse_error(body, first)
+    if first and not (isinstance(first, dict) and isinstance(first.get(part), dict)):
+        raise MalformedResponse(f"a choice without a {part}: {str(first)[:80]!r}")
+    return first if isinstance(first, dict) else {}
+
+
 def read_response(body: bytes, /) -> ChatResponse:
     """The first choice of a chat completion.
 
-    No choices, or a choice with nothing in it, is a response with empty text.
+    No choices is a response with empty text.
 
     Raises:
         MalformedResponse: not JSON, cut off, another shape, or an error object.
     """
     data = parse_body(body)
-    choices = data.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else {}
-    _refuse_error(data, first)
-    if not isinstance(choices, list):
+    first = _first_choice(data, "message")
+    if not isinstance(data.get("choices"), list):
         raise MalformedResponse(f"no list of choices in {_start(body)}")
-    message = first.get("message") if isinstance(first, dict) else None
-    if choices and not isinstance(message, dict):
-        raise MalformedResponse(f"a choice without a message in {_start(body)}")
     whole = ChatStream()
-    whole.take(data, first, message or {})
+    whole.take(data, first, first.get("message") or {})
     return whole.answer()

@@ -197,8 +197,7 @@ class RoleModel:
 
     async def _metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
         """One try, written down before it leaves and once it is answered."""
-        emit, clock, price = self._context.emit, self._context.clock, self._profile.price
-        effort = str(asked_reasoning(request, self._settings, self._profile))
+        emit, clock = self._context.emit, self._context.clock
         on_wire = getattr(self._client, "tells_body", False)
         keep = self._context.keep_picture if on_wire else None  # others see no picture
         pictures = await picture_hashes(request, keep)
@@ -213,44 +212,50 @@ class RoleModel:
                     attempt=attempt,
                     model=self.name,
                     api=api,
-                    effort=effort,
+                    effort=self._effort(request),
                 )
             )
 
         if not on_wire:
             sent(None, "")
-        images, asked = request.images, request.text
         started = clock()
         reply = await self._client.complete(replace(request, sent=sent))
-        usage = reply.usage
+        kept = ""
+        if reply.tokens is not None and self._context.keep_tokens is not None:
+            text = f"{request.text}\n{reply.text}"
+            kept = await self._context.keep_tokens(turn, reply.tokens, text)
+        called = self._called(request, reply, turn=turn, tokens=kept, seconds=clock() - started)
+        self._context.ledger.add(called)
+        emit(called)
+        return replace(reply, turn=turn)
+
+    def _called(self, request: ModelRequest, reply: ModelReply, **more: Any) -> ModelCalled:
+        """The event of an answered try."""
+        usage, price = reply.usage, self._profile.price
         usd = None
         if price is not None:
             usd = price.usd(usage.tokens_in, usage.tokens_out, usage.cached_in)
-        kept = ""
-        if reply.tokens is not None and self._context.keep_tokens is not None:
-            kept = await self._context.keep_tokens(turn, reply.tokens, f"{asked}\n{reply.text}")
-        called = ModelCalled(
+        return ModelCalled(
             role=request.role,
             model=self.name,
-            turn=turn,
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
-            images=images,
-            text_chars=len(asked),
+            images=request.images,
+            text_chars=len(request.text),
             usd=usd,
-            seconds=clock() - started,
             finish=reply.finish,
             reply=reply.text,
             served=reply.model,
             policy=reply.policy,
-            tokens=kept,
             cached_in=usage.cached_in,
             reasoning_out=usage.reasoning_out,
-            effort=effort,
+            effort=self._effort(request),
+            **more,
         )
-        self._context.ledger.add(called)
-        emit(called)
-        return replace(reply, turn=turn)
+
+    def _effort(self, request: ModelRequest) -> str:
+        """The effort of a request, as the log has it."""
+        return str(asked_reasoning(request, self._settings, self._profile))
 
 
 def _mapped(message: Message, change: Callable[[str], str]) -> Message:

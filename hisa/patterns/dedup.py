@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.patterns.pattern_text import retrieval_texts, same_words
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.vectors import cosine
 from hisa.protocols import Embedder, Pattern
 

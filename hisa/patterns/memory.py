@@ -20,7 +20,7 @@ from hisa.patterns.induction import induce
 from hisa.patterns.pattern_text import clauses, generalised, query_texts, retrieval_texts
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.sops import Sop, conditions, rules_for
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.synthesis import CitedAdvice, synthesise
 from hisa.patterns.usage import used
 from hisa.patterns.vectors import cosine

@@ -12,7 +12,7 @@ from hisa.patterns.briefing import render_rules
 from hisa.patterns.embedders import open_embedder
 from hisa.patterns.memory import PatternMemory
 from hisa.patterns.sops import Sop, load_sops, rules_for
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Emit, Model
 from hisa.text.prompts import data_folder
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from hisa.config import PatternSettings
 from hisa.patterns.embedders import thresholds_of
 from hisa.patterns.pattern_text import query_texts
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern, PatternHit, Scope, Task
 
 __all__ = ["WIDE", "retrieve", "search"]

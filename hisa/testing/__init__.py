@@ -1,4 +1,4 @@
-"""Stand-ins for models, servers and machines, for people who test their own agents.
+"""Stand-ins for models, their servers and machines, for people who test their own agents.
 
 Nothing else in the package imports this room; the names below are loaded when they are first used.
 Each stand-in goes through the same seam as the real part. Start with `scripted.py` (models),
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hisa.testing.never_ending import never_terminate
     from hisa.testing.responses_server import ResponsesServer, computer_call, function_call
     from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
-    from hisa.testing.stock_guest import GuestFault, StockGuest
-    from hisa.testing.stock_machine import StockMachine
     from hisa.testing.word_embedder import WordEmbedder
 
 __all__ = [
@@ -29,15 +27,12 @@ __all__ = [
     "FakeServer",
     "Fault",
     "FunctionModel",
-    "GuestFault",
     "Line",
     "Received",
     "RecordingModel",
     "ReplayModel",
     "ResponsesServer",
     "ScriptedModel",
-    "StockGuest",
-    "StockMachine",
     "WordEmbedder",
     "computer_call",
     "function_call",
@@ -54,15 +49,12 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
             "FakeServer": "hisa.testing.model_server",
             "Fault": "hisa.testing.model_server",
             "FunctionModel": "hisa.testing.scripted",
-            "GuestFault": "hisa.testing.stock_guest",
             "Line": "hisa.testing.model_server",
             "Received": "hisa.testing.model_server",
             "RecordingModel": "hisa.testing.cassette",
             "ReplayModel": "hisa.testing.cassette",
             "ResponsesServer": "hisa.testing.responses_server",
             "ScriptedModel": "hisa.testing.scripted",
-            "StockGuest": "hisa.testing.stock_guest",
-            "StockMachine": "hisa.testing.stock_machine",
             "WordEmbedder": "hisa.testing.word_embedder",
             "computer_call": "hisa.testing.responses_server",
             "function_call": "hisa.testing.responses_server",

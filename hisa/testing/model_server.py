@@ -4,38 +4,23 @@ In a test::
 
     with FakeServer(["hello", Fault("status", status=429, retry_after="1")]) as server:
         ...  # server.url, server.requests
-
-As a process, which prints its address on the first line and serves until it is told to stop::
-
-    python -m hisa.testing.model_server --script faults.jsonl --mode never-terminate
-
-A line of the script is one answer: ``{"text": "…"}``, ``{"json": {…}}`` (sent as text) or
-``{"fault": "status", "status": 500}``. With ``"role": "planner"`` it is kept for that role.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from hisa.errors import UsageError
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import ModelReply, TurnTokens
-from hisa.testing.never_ending import never_terminate
 
-__all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "Received", "main", "read_script"]
+__all__ = ["FakeServer", "Fault", "FaultKind", "Handler", "Line", "Received"]
 
 FaultKind = Literal[
     "status",  # an HTTP status, with Retry-After where given
@@ -130,20 +115,6 @@ class Received:
                 content = message.get("content")
                 parts += content if isinstance(content, list) else [_text_part(content)]
         return parts
-
-    def as_dict(self) -> dict[str, Any]:
-        """A line of the log: sizes and parameters, no pictures."""
-        messages = ("messages", "response_format")
-        return {
-            "role": self.role,
-            "step": self.step,
-            "job": self.job,
-            "model": self.body.get("model"),
-            "images": len(self.images),
-            "text_chars": len(self.text),
-            "parameters": {k: v for k, v in self.body.items() if k not in messages},
-            "response_format": (self.body.get("response_format") or {}).get("type"),
-        }
 
 
 def _text_part(content: object) -> dict[str, Any]:
@@ -405,7 +376,6 @@ class FakeServer:
         script: answers in order; a `Line` may be kept for one role.
         then: answers when nothing of the script is left for a request.
         port: 0: a free one.
-        log: a file that gets one JSON line a request.
 
     ``requests`` holds every request in the order it came.
     """
@@ -418,12 +388,10 @@ class FakeServer:
         *,
         then: Callable[[Received], Reply] | None = None,
         port: int = 0,
-        log: Path | None = None,
     ) -> None:
         self.requests: list[Received] = []
         self._script = [line if isinstance(line, Line) else Line(line) for line in script]
         self._then = then
-        self._log = log
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", port), self.handler)
         self._server.stopping = threading.Event()
@@ -462,12 +430,7 @@ class FakeServer:
     def _answer(self, received: Received) -> Reply:
         with self._lock:
             self.requests.append(received)
-            reply = self._next(received)
-            if self._log is not None:
-                entry = received.as_dict() | {"answer": _label(reply)}
-                with self._log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(entry) + "\n")
-        return reply
+            return self._next(received)
 
     def _next(self, received: Received) -> Reply:
         for index, line in enumerate(self._script):
@@ -477,94 +440,3 @@ class FakeServer:
         if self._then is not None:
             return self._then(received)
         return Fault("status", status=400, text="the script holds no more answers")
-
-
-def _label(reply: Reply) -> str:
-    """Returns the log's name of a reply: "text", an HTTP status, or the kind of the fault."""
-    if not isinstance(reply, Fault):
-        return "text"
-    return str(reply.status) if reply.kind == "status" else reply.kind
-
-
-def never_ending(received: Received) -> str:
-    """`never_terminate` for a request from the wire."""
-    job = "element locator" if received.role == "grounder" else received.job  # in anybody's words
-    return never_terminate(job, received.step, received.said_by("user"))
-
-
-class _Entry(BaseModel):
-    """A line of a script file; exactly one of ``text``, ``json`` and ``fault``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    role: str = ""
-    text: str | None = None
-    reply: Any = Field(None, alias="json")
-    fault: FaultKind | None = None
-    status: int = 500
-    retry_after: str = ""
-
-    def line(self) -> Line:
-        """As `FakeServer` takes it."""
-        if len({"text", "reply", "fault"} & self.model_fields_set) != 1:
-            raise ValueError("want exactly one of text, json and fault")
-        if self.fault is not None:
-            fault = Fault(self.fault, status=self.status, retry_after=self.retry_after)
-            return Line(fault, self.role)
-        text = json.dumps(self.reply) if self.text is None else self.text
-        return Line(text, self.role)
-
-
-def _line(text: str, where: str) -> Line:
-    try:
-        return _Entry.model_validate_json(text).line()
-    except ValueError as error:
-        raise UsageError(
-            f"{where}: not an answer: {error}", fix="see the docstring of hisa.testing.model_server"
-        ) from error
-
-
-def read_script(path: Path) -> list[Line]:
-    """A script from JSON Lines; blank lines are passed over.
-
-    Raises:
-        UsageError: the file cannot be read or a line is not an answer, with its number.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", fix="name an existing file") from error
-    return [
-        _line(text, f"{path}, line {number}")
-        for number, text in enumerate(lines, 1)
-        if text.strip()
-    ]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Serve until SIGTERM or Ctrl-C; the address is printed first."""
-    parser = argparse.ArgumentParser(
-        prog="python -m hisa.testing.model_server", description=__doc__
-    )
-    parser.add_argument("--port", type=int, default=0, help="0: a free one")
-    parser.add_argument("--script", type=Path, help="JSON Lines, one answer each")
-    parser.add_argument(
-        "--mode",
-        choices=["refuse", "never-terminate"],
-        default="refuse",
-        help="what is answered when the script has no line for a request",
-    )
-    parser.add_argument("--log", type=Path, help="gets one JSON line a request")
-    options = parser.parse_args(arguments)
-    script = read_script(options.script) if options.script else []
-    then = never_ending if options.mode == "never-terminate" else None
-    # Blocked before any thread starts, so that sigwait alone gets them.
-    signals = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    with FakeServer(script, then=then, port=options.port, log=options.log) as server:
-        sys.stdout.write(server.url + "\n")
-        sys.stdout.flush()
-        signal.sigwait(signals)
-
-
-if __name__ == "__main__":
-    main()

@@ -80,11 +80,6 @@ class ResponsesReceived(Received):
         """Text of the messages of these roles; of all where none is named."""
         return "\n".join(part["text"] for part in self._parts(*roles) if "text" in part)
 
-    def as_dict(self) -> dict[str, Any]:
-        """A line of the log: sizes and parameters, no pictures."""
-        parameters = {k: v for k, v in self.body.items() if k not in ("input", "tools")}
-        return {**super().as_dict(), "parameters": parameters}
-
     def _parts(self, *roles: str) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
         for item in self.items:

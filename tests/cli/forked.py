@@ -32,7 +32,7 @@ _IMPORTED = (
     "hisa.cli.run",
     "hisa.plugins.machines.guests.remote",
     "hisa.grounder.choice",
-    "hisa.models.guarded_transport",
+    "hisa.machine.bounded_http",
     "hisa.plugins.benchmarks.bench",
     "hisa.plugins.mcp",
     "hisa.plugins.offline",

@@ -14,9 +14,9 @@ import yaml
 
 from hisa.protocols import CommandResult
 from hisa.testing.model_server import FakeServer, Received
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
+from tests.stock.stock_guest import StockGuest
 
 PLACES = (
     "instruction", "set-up", "check", "thought", "typed", "command", "output", "errors",

@@ -25,9 +25,9 @@ from hisa.runs.log import RunLog
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import ROOT, endless
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
+from tests.stock.stock_guest import StockGuest
 
 
 class Kept(FakeEnvironment):

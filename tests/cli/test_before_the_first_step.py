@@ -12,11 +12,11 @@ import yaml
 from hisa.events import Failed
 from hisa.runs.read import list_runs, load_run
 from hisa.testing.model_server import FakeServer, Fault, Line, Received, Reply
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
 from tests.plugins.desktop.test_desktops import hisa as hisa_with_desktops
+from tests.stock.stock_guest import StockGuest
 from tests.test_conclusion import ADA
 
 SYNTHESIS = "# Pattern synthesis"

@@ -17,7 +17,7 @@ from hisa.runs.log import RunLog
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.never_ending import never_terminate
 from hisa.testing.scripted import tool_call
-from hisa.testing.stock_guest import StockGuest
+from tests.stock.stock_guest import StockGuest
 
 pytestmark = pytest.mark.process
 LETTERS = "é 😀 Ж “x”"

@@ -27,13 +27,13 @@ from hisa.runs.read import Run, list_runs, load_run
 from hisa.runs.resume import resume_point
 from hisa.screen.observation import Observation
 from hisa.tasks.taskfile import load_task
-from hisa.testing import stock_guest
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Line, Received
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command, endless
 from tests.plugins.benchmarks.bench_suite.forms import settings, write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa, run_form
+from tests.stock import stock_guest
+from tests.stock.stock_guest import StockGuest
 from tests.test_conclusion import ADA
 
 pytestmark = pytest.mark.process

@@ -16,10 +16,10 @@ from PIL import Image, ImageChops
 from hisa.protocols import CommandResult
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import tool_call
-from hisa.testing.stock_desktop import StockDesktop
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import endless
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
+from tests.stock.stock_desktop import StockDesktop
+from tests.stock.stock_guest import StockGuest
 
 pytestmark = pytest.mark.process
 

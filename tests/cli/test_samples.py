@@ -18,8 +18,8 @@ from hisa.runs.terminal_view import run_json, step_text, summary
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.responses_server import ResponsesServer
-from hisa.testing.stock_guest import StockGuest
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa as command
+from tests.stock.stock_guest import StockGuest
 
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 TYPE = tool_call("gui_action", f"{CLICK}; pyautogui.write('Ada')", "the field Name")

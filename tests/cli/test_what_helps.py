@@ -15,8 +15,8 @@ from hisa.protocols import Environment
 from hisa.runs.read import list_runs, load_run
 from hisa.screen.observation import Observation
 from hisa.testing import FakeEnvironment, FakeServer, Fault
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command
+from tests.stock.stock_guest import StockGuest
 
 
 async def ended(folder: Path, url: str, environment: Environment) -> tuple[str, str, list[str]]:

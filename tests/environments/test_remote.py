@@ -20,9 +20,9 @@ from hisa.plugins.machines.guests.command import check_command, run_provider_com
 from hisa.plugins.machines.guests.lease import Lease
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.screen.observation import Screenshot
-from hisa.testing.stock.stock_messages import Reply
-from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.environments.stock import REVERT
+from tests.stock.served.stock_messages import Reply
+from tests.stock.stock_guest import GuestFault, StockGuest
 
 pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
 GUEST = "http://10.0.0.2:5000"

@@ -14,8 +14,8 @@ from hisa.environments.transport import GuestClient
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
 from hisa.screen.geometry import Point
-from hisa.testing.stock_guest import StockGuest
-from hisa.testing.stock_machine import StockMachine
+from tests.stock.stock_guest import StockGuest
+from tests.stock.stock_machine import StockMachine
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,14 +12,14 @@ import pytest_asyncio
 from hisa.actions import Hotkey, Write
 from hisa.errors import ActionRefused
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
-from hisa.testing.stock_guest import StockGuest
-from hisa.testing.stock_machine import StockMachine
 from tests.environments.conformance import (
     CommandConformance,
     Conformance,
     EditorConformance,
     seen_when,
 )
+from tests.stock.stock_guest import StockGuest
+from tests.stock.stock_machine import StockMachine
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

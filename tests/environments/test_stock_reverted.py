@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from hisa.config import RemoteSettings
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
-from hisa.testing.stock_guest import StockGuest
-from hisa.testing.stock_machine import StockMachine
 from tests.environments.conformance import Conformance
 from tests.environments.stock import REVERT
+from tests.stock.stock_guest import StockGuest
+from tests.stock.stock_machine import StockMachine
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

@@ -123,9 +123,8 @@ async def test_each_fault_has_its_kind(fault: Fault, kind: FailureKind, status: 
     assert (failure.kind, failure.status) == (kind, status)
 
 
-@pytest.mark.parametrize("kind", ["hang", "drip"])
-async def test_a_server_that_never_ends_its_answer(kind: FaultKind) -> None:
-    failure = await _failure(Fault(kind), timeout=0.2)
+async def test_a_server_that_never_answers() -> None:
+    failure = await _failure(Fault("hang"), timeout=0.2)
     assert failure.kind == "timeout"
     assert "within 0.2 s" in str(failure)
     assert failure.fix == "--set models.planner.timeout=0.4"
@@ -256,7 +255,7 @@ async def test_headers_that_leave_are_ours_alone(
 async def test_half_a_character_in_a_name_is_replaced() -> None:
     with FakeServer(["done"]) as server:
         await _once(server, ask(), model="half \ud83d")
-    assert server.requests[0].body["model"] == "half ?"
+    assert server.requests[0].body["model"] == "half \ufffd"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ BROKEN = {
     "after a whole answer": events(WHOLE, {"error": ERROR}),
     "vLLM": events(piece("half"), {"object": "error", "message": GONE, "code": 500}, WHOLE),
     "TGI": events(piece("half"), {"error": GONE, "error_type": "generation"}),
-    "llama.cpp, older": events(piece("half"), {"code": 500, "message": GONE}, name="error"),
 }
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tracemalloc
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -14,7 +12,6 @@ from hisa.errors import ModelUnavailable
 from hisa.machine.bounded_http import ResponseTooLong
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
-from hisa.models.event_stream import event_data
 from hisa.models.profile import Profile
 from hisa.models.profiles import find
 from hisa.models.response_body import ChatStream, MalformedResponse
@@ -103,7 +100,7 @@ async def test_silence_within_an_answer_is_told_from_none_at_all() -> None:
     assert not (await _failure("hang", timeout=0.2)).began
 
 
-@pytest.mark.parametrize("kind", ["stream_drip", "stream_comments"])
+@pytest.mark.parametrize("kind", ["drip", "stream_drip", "stream_comments"])
 async def test_server_that_works_on_is_limited_in_its_whole_time(kind: FaultKind) -> None:
     failure = await _failure(kind, timeout=30.0, total=0.5)
     assert (failure.kind, failure.began) == ("timeout", True)
@@ -135,41 +132,17 @@ async def test_progress_is_told_and_not_logged() -> None:
     assert [event.type for event in events.all] == ["model_asked", "model_called"]
 
 
-async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        yield piece
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
-async def test_events_are_split_at_line_breaks_alone(size: int) -> None:
-    body = (
-        ': hello\r\n\r\ndata: {"a": "\u2028\x85"}\r\n\r\n'
-        "event: x\nid: 3\ndata:one\ndata: two\n\ndata: [DONE]\n"
-    ).encode()
-    pieces = [body[start : start + size] for start in range(0, len(body), size)]
-    data = [one async for one in event_data(_pieces(*pieces))]
-    assert data == [b"", '{"a": "\u2028\x85"}'.encode(), b"one\ntwo", b"[DONE]"]
-
-
-async def test_an_event_in_endless_lines_is_given_up() -> None:
-    with pytest.raises(ResponseTooLong):
-        async for _ in event_data(_pieces(*[b"data: " + b"x" * (1 << 20) + b"\n"] * 9)):
-            pass
-    short = [b"data: " + b"x" * (1 << 20) + b"\n\n"] * 9
-    assert len([one async for one in event_data(_pieces(*short))]) == 9
-
-
-def _chunk(**delta: object) -> bytes:
-    return json.dumps({"choices": [{"delta": delta, "finish_reason": None}]}).encode()
+def _chunk(**delta: object) -> object:
+    return {"choices": [{"delta": delta, "finish_reason": None}]}
 
 
 def test_how_far_the_prompt_was_read_is_told() -> None:
     stream = ChatStream()
     assert str(stream) == ""
     progress = {"total": 1700, "cache": 3, "processed": 1200, "time_ms": 1}
-    stream.add(json.dumps({"choices": [], "prompt_progress": progress}).encode())
+    stream.add({"choices": [], "prompt_progress": progress})
     assert str(stream) == "reads 1,200 of 1,700 tokens"
-    stream.add(json.dumps({"choices": [], "prompt_progress": {"total": "many"}}).encode())
+    stream.add({"choices": [], "prompt_progress": {"total": "many"}})
     stream.add(_chunk(reasoning_content="hm"))
     stream.add(_chunk(content="word"))
     assert (str(stream), stream.answer().text, stream.ended) == ("2 tokens", "word", False)
@@ -177,9 +150,9 @@ def test_how_far_the_prompt_was_read_is_told() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"{", b"[]", b'{"choices": [3]}', b'{"choices": [{"delta": 3}]}', b'{"error": {"code": 500}}'],
+    ["{", [], {"choices": [3]}, {"choices": [{"delta": 3}]}, {"error": {"code": 500}}],
 )
-def test_event_that_is_no_chunk_is_malformed(data: bytes) -> None:
+def test_event_that_is_no_chunk_is_malformed(data: object) -> None:
     with pytest.raises(MalformedResponse):
         ChatStream().add(data)
 

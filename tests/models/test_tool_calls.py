@@ -88,7 +88,7 @@ def test_calls_in_a_stream_are_put_together(more: dict[str, Any]) -> None:
     rest = {"function": {"arguments": 'nds": 2}'}}
     for entry in (first, rest, second):
         delta = {"tool_calls": [{**entry, **more}]}
-        stream.add(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode())
+        stream.add({"choices": [{"index": 0, "delta": delta}]})
     calls = stream.answer().calls
     assert [(call.name, call.arguments) for call in calls] == [
         ("wait", '{"seconds": 2}'),

@@ -10,16 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from hisa.cli.pattern_files import repair
 from hisa.errors import StoreError
 from hisa.patterns.stores.edge import EdgeStore
-from hisa.patterns.stores.filelock import folder_lock
-from hisa.patterns.stores.journal import Journal
 from hisa.testing.word_embedder import WordEmbedder
 from tests.patterns.conformance import at, pattern
 
@@ -41,8 +39,8 @@ for number in range(int(count)):
 HOLDER = """
 import sys
 from pathlib import Path
-from hisa.patterns.stores.filelock import folder_lock
-with folder_lock(Path(sys.argv[1]), 1.0):
+from filelock import FileLock
+with FileLock(Path(sys.argv[1]) / "lock"):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -136,7 +134,7 @@ def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path
 def test_nothing_is_open_between_operations(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, WORDS)
     store.put(pattern("a1"), at(0))
-    with folder_lock(tmp_path, 0.0):
+    with FileLock(tmp_path / "lock", timeout=0):
         pass
 
 
@@ -179,7 +177,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
     path = tmp_path / "meta.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}))
-    with pytest.raises(StoreError, match="has schema 99; this HiSA reads up to 2"):
+    with pytest.raises(StoreError, match="has schema 99; this HiSA reads 1"):
         EdgeStore(tmp_path, WORDS).list()
 
 
@@ -219,10 +217,10 @@ def drop(pattern_: str) -> Callable[[Path], None]:
         cut_tracker,
     ],
 )
-def test_no_damage_reads_as_fewer_patterns_and_every_one_is_repaired(
+def test_no_damage_reads_as_fewer_patterns_and_a_repair_keeps_the_readable(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    before = filled(tmp_path).list()
+    before = {one.id for one in filled(tmp_path).list()}
     damage(tmp_path)
     store = EdgeStore(tmp_path, WORDS)
     for read in (
@@ -236,122 +234,19 @@ def test_no_damage_reads_as_fewer_patterns_and_every_one_is_repaired(
             read()
         assert caught.value.fix == "hisa patterns doctor --repair"
     checked = store.check()
-    assert {one.id for one in checked.patterns} == {one.id for one in before}
+    readable = {one.id for one in checked.patterns}
+    assert readable <= before
     assert checked.problems
-    assert repair(store, WORDS) == 8
+    assert repair(store, WORDS) == len(readable)
     fresh = EdgeStore(tmp_path, WORDS)
-    assert {one.id for one in fresh.list()} == {one.id for one in before}
+    assert {one.id for one in fresh.list()} == readable
     assert fresh.check().problems == ()
     assert len(list(tmp_path.glob("damaged-shard-*"))) == len(list(tmp_path.glob("*shard-*"))) - 1
 
 
-def test_without_journal_a_damaged_index_gives_what_it_still_holds(tmp_path: Path) -> None:
+def test_lost_meta_data_costs_no_pattern(tmp_path: Path) -> None:
     before = filled(tmp_path).list()
     drop("meta.json")(tmp_path)
-    (tmp_path / "patterns.jsonl").unlink()
-    checked = EdgeStore(tmp_path, WORDS).check()
-    assert {one.id for one in checked.patterns} == {one.id for one in before}
-    assert checked.problems
-
-
-def test_a_time_that_comes_back_with_another_last_place_is_no_damage(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, WORDS)
-    made = replace(pattern("a"), created_at=float.fromhex("0x1.a0073dc9ea5dep+30"))
-    store.put(made, at(0))
-    assert store.get(made.id) != made, "the engine keeps times as they are: drop this test"
-    assert store.check().problems == ()
-    Journal(tmp_path).put([replace(made, created_at=made.created_at + 1)])
-    (problem,) = store.check().problems
-    assert problem.startswith("1 patterns are other in the index")
-
-
-def test_what_was_deleted_does_not_come_back_with_a_repair(tmp_path: Path) -> None:
-    store = filled(tmp_path)
-    store.delete("p0")
-    assert store.check().problems == ()
-    drop("shard-1")(tmp_path)
-    store = EdgeStore(tmp_path, WORDS)
-    assert repair(store, WORDS) == 7
-    assert "p0" not in {one.id for one in store.list()}
-
-
-def test_a_lost_journal_is_said_and_made_anew(tmp_path: Path) -> None:
-    store = filled(tmp_path)
-    store.delete("p0")
-    (tmp_path / "patterns.jsonl").write_text('{"put": 1}\n{"delete": "p9"}\nnoise\n')
-    checked = store.check()
-    assert len(checked.patterns) == 7
-    assert any("2 lines of" in problem and "1, 3" in problem for problem in checked.problems)
-    assert any("7 patterns are only in the index" in problem for problem in checked.problems)
-    repair(store, WORDS)
-    assert EdgeStore(tmp_path, WORDS).check().problems == ()
-
-
-def test_what_a_crash_cut_off_in_the_journal_costs_only_that_change(tmp_path: Path) -> None:
-    store = filled(tmp_path)
-    with (tmp_path / "patterns.jsonl").open("a") as file:
-        file.write('{"put": {"id": "half')
-    store.amend(pattern("p1", uses=3))
-    noted = Journal(tmp_path).read()
-    assert len(noted.unreadable) == 1
-    assert noted.patterns["p1"].uses == 3
-
-
-def test_the_journal_stays_within_a_multiple_of_its_content(tmp_path: Path) -> None:
-    store = filled(tmp_path)
-    journal = tmp_path / "patterns.jsonl"
-    with journal.open("a") as file:
-        file.writelines(f'{{"delete": "gone{number}"}}\n' for number in range(40_000))
-    store.amend(pattern("p1", uses=1))
-    assert len(journal.read_text().splitlines()) == 8
-    assert store.check().problems == ()
-
-
-# ---------------------------------------------------------------- turns
-
-TAKER = """
-import sys, time
-from pathlib import Path
-from hisa.patterns.stores.filelock import folder_lock
-folder, count, held = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-def note(text):
-    with (folder / "order").open("a") as file:
-        file.write(text)
-for number in range(count):
-    note(sys.argv[4].upper())
-    with folder_lock(folder, 60.0):
-        note(sys.argv[4])
-        time.sleep(held)
-"""
-
-
-@pytest.mark.process
-def test_two_busy_writers_do_not_starve_a_third(tmp_path: Path) -> None:
-    busy = [start(TAKER, str(tmp_path), "40", "0.05", name) for name in "ab"]
-    order = tmp_path / "order"
-    while not order.exists() or not {"a", "b"} <= set(order.read_text()):
-        assert all(process.poll() is None for process in busy)
-    third = start(TAKER, str(tmp_path), "5", "0.0", "c")
-    for process in (*busy, third):
-        process.communicate(timeout=120)
-        assert process.returncode == 0
-    taken = order.read_text()
-    assert (taken.count("a"), taken.count("b"), taken.count("c")) == (40, 40, 5)
-    waits = [part.partition("c")[0] for part in taken.split("C")[1:]]
-    assert max(wait.count("a") + wait.count("b") for wait in waits) <= 4, taken
-
-
-@pytest.mark.process
-def test_a_ticket_of_a_dead_process_holds_nobody_up(tmp_path: Path) -> None:
-    holder = start(HOLDER, str(tmp_path))
-    assert holder.stdout
-    assert holder.stdout.readline() == "held\n"
-    waiting = start(HOLDER.replace("1.0", "60.0"), str(tmp_path))
-    while len(list((tmp_path / "queue").glob("[0-9]*"))) < 2:
-        assert waiting.poll() is None
-    for process in (waiting, holder):
-        process.kill()
-        process.communicate(timeout=30)
-    with folder_lock(tmp_path, 30.0):
-        assert len(list((tmp_path / "queue").iterdir())) == 1
-    assert list((tmp_path / "queue").iterdir()) == []
+    assert repair(store, WORDS) == 8
+    assert {one.id for one in store.list()} == {one.id for one in before}

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
 
-from hisa.errors import UsageError
-from hisa.testing.model_server import FakeServer, Fault, Line, read_script
+from hisa.testing.model_server import FakeServer, Fault, Line
 from hisa.testing.never_ending import never_terminate
 from tests.models.support import ask, client
 
@@ -97,72 +90,3 @@ def test_an_answer_for_every_job() -> None:
     refined = never_terminate("# Context refinement", 10, steps)
     assert refined.startswith("Steps 1~10: ")
     assert "Suggestion:" in refined
-
-
-@contextmanager
-def _process(*arguments: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "hisa.testing.model_server", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().strip()
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
-
-
-@pytest.mark.process
-def test_as_a_process(tmp_path: Path) -> None:
-    script, log = tmp_path / "s.jsonl", tmp_path / "log.jsonl"
-    script.write_text(
-        '{"fault": "status", "status": 429, "retry_after": "1", "role": "planner"}\n'
-        "\n"
-        '{"json": {"tool": "wait"}, "role": "planner"}\n',
-        encoding="utf-8",
-    )
-    planner = {"X-Component": "planner", "X-Step": "4"}
-    with _process("--script", str(script), "--mode", "never-terminate", "--log", str(log)) as url:
-        assert url.startswith("http://127.0.0.1:")
-        assert _chat(url, "# Step abstraction").startswith("Succeeded.")
-        refused = _post(url, {"model": "m", "messages": []}, **planner)
-        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        assert json.loads(_chat(url, "# Global planner\nmore", **planner)) == {"tool": "wait"}
-        assert json.loads(_chat(url, "# Global planner", "go", **planner))["tool"] == "gui_action"
-    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert [line["answer"] for line in lines] == ["text", "429", "text", "text"]
-    assert lines[-1] == {
-        "role": "planner",
-        "step": 4,
-        "job": "# Global planner",
-        "model": "m",
-        "images": 0,
-        "text_chars": len("# Global planner\ngo"),
-        "parameters": {"model": "m"},
-        "response_format": None,
-        "answer": "text",
-    }
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{",
-        "[]",
-        "{}",
-        '{"fault": "explode"}',
-        '{"text": 3}',
-        '{"text": "a", "fault": "hang"}',
-        '{"text": "a", "colour": 1}',
-        '{"fault": "status", "status": "x"}',
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"text": "fine"}\n' + line, encoding="utf-8")
-    with pytest.raises(UsageError, match="line 2"):
-        read_script(path)
-
-
-def test_a_missing_script(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No such file"):
-        read_script(tmp_path / "none.jsonl")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from json import dumps
 from typing import Any, Protocol
 
 import httpx
@@ -13,7 +14,6 @@ import httpx
 from hisa.actions import Action, Drag, Move, Sleep, Write
 from hisa.errors import EnvironmentFailed
 from hisa.machine.bounded_http import read_bounded
-from hisa.machine.loopback import MOST, Address, HttpResponse, LoopbackTransport, address_of
 from hisa.machine.patience import slowness
 from hisa.protocols import CommandResult, Held
 from hisa.screen.geometry import Point, Size
@@ -21,6 +21,7 @@ from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
 
 __all__ = [
     "GuestClient",
+    "HttpResponse",
     "NoResponse",
     "RawObservation",
     "ResponseTooLarge",
@@ -36,7 +37,8 @@ _PAUSE_SECONDS = 0.1
 """Before the second try; chosen by hand."""
 _CONNECT_SECONDS = 10.0
 """For one connection on an idle machine; chosen by hand."""
-_JSON = (b"Content-Type", b"application/json")
+_MOST = 1 << 28
+"""Bytes of a body, unless something else is asked for: twice the largest file of a guest."""
 _REFUSAL_BYTES = 1 << 16
 """An error says why in less."""
 
@@ -61,6 +63,28 @@ class RawObservation:
     """Whether the machine can tell its windows; where not, there are none in ``windows``."""
     name: str = ""
     """The guest's own name for this look; see `Observation`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A whole response; ``headers`` by their names in lower case."""
+
+    status_code: int
+    headers: dict[str, str]
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """The body decoded as UTF-8; invalid bytes become U+FFFD."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """The body's value.
+
+        Raises:
+            ValueError: it is not JSON.
+        """
+        return json.loads(self.content)
 
 
 class Transport(Protocol):
@@ -158,17 +182,15 @@ class GuestClient:
         self._patience = patience
         self.near = bool(socket) or httpx.URL(url).host in {"127.0.0.1", "localhost", "::1"}
         base = httpx.URL(url or "http://guest")
+        # Nothing is trusted over plain HTTP, and reading the certificates takes 20 ms.
+        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        verify = httpx.create_ssl_context() if base.scheme == "https" else plain
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        plain = socket or (self.near and base.scheme == "http")
-        self._loopback = LoopbackTransport(socket) if plain and not base.userinfo else None
-        self._headers = httpx.Headers(headers | {"Accept-Encoding": "identity"}).raw
-        self._addresses: dict[str, Address] = {}
         self._client = httpx.AsyncClient(
             base_url=base,
-            headers=headers,
-            transport=self._loopback,
+            headers={"Accept-Encoding": "identity", **headers},
+            transport=httpx.AsyncHTTPTransport(uds=socket or None, verify=verify),
             timeout=_CONNECT_SECONDS,
-            verify=httpx.create_ssl_context() if base.scheme == "https" else True,
             trust_env=False,
         )
 
@@ -201,8 +223,8 @@ class GuestClient:
             whole: time limit of one try where that is more: a file comes in many pieces.
             again: whether a lost response may be asked for again; a request that was surely not
                 received is always sent again.
-            most: bytes of the longest response that is read; None: `MOST`, and one that is longer
-                is none.
+            most: bytes of the longest response that is read; None: 256 MiB, and one that is
+                longer is none.
             more: what httpx takes.
 
         Raises:
@@ -220,15 +242,17 @@ class GuestClient:
                 async with asyncio.timeout(max(whole, seconds)):
                     response = await self._once(method, path, limit, most, **more)
             except (httpx.HTTPError, TimeoutError) as error:
-                unsent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
-                if not left or not (again or unsent):
-                    why = f"{type(error).__name__} {error}".strip()
-                    what = f"{self.where}: no answer to {method} {path}: {why}"
-                    raise NoResponse(what, fix="hisa doctor") from error
+                if not left or not (again or _unsent(error)):
+                    raise self._lost(method, path, error) from error
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:
                 return self._admitted(response)
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _lost(self, method: str, path: str, error: Exception) -> NoResponse:
+        why = f"{type(error).__name__} {error}".strip()
+        what = f"{self.where}: no answer to {method} {path}: {why}"
+        return NoResponse(what, fix="hisa doctor")
 
     def _admitted(self, response: HttpResponse) -> HttpResponse:
         if response.status_code == 401:
@@ -239,38 +263,19 @@ class GuestClient:
     async def _once(
         self, method: str, path: str, limit: httpx.Timeout, most: int | None, **more: Any
     ) -> HttpResponse:
-        if self._loopback is not None and more.keys() <= {"json"} and most is None:
-            return await self._exchange(method, path, limit, **more)
-        return await self._sent(method, path, limit, most, **more)
-
-    async def _exchange(
-        self, method: str, path: str, limit: httpx.Timeout, *, json: Any = None
-    ) -> HttpResponse:
-        """Without a client's machinery: every step comes this way, with its megabytes."""
-        assert self._loopback is not None
-        if path not in self._addresses:
-            self._addresses[path] = address_of(self._client.build_request(method, path).url)
-        said = b"" if json is None else dumps(json, allow_nan=False).encode()
-        return await self._loopback.exchange(
-            method,
-            self._addresses[path],
-            headers=[*self._headers, _JSON] if said else self._headers,
-            body=said,
-            connect=limit.connect,
-        )
-
-    async def _sent(
-        self, method: str, path: str, limit: httpx.Timeout, most: int | None, **more: Any
-    ) -> HttpResponse:
         request = self._client.build_request(method, path, timeout=limit, **more)
         response = await self._client.send(request, stream=True)
         if most is not None:
             return await _read(response, most)
         try:
-            content = await read_bounded(response, MOST)
+            content = await read_bounded(response, _MOST)
         finally:
             await response.aclose()
         return HttpResponse(response.status_code, dict(response.headers), content)
+
+
+def _unsent(error: Exception) -> bool:
+    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
 async def _read(response: httpx.Response, most: int) -> HttpResponse:

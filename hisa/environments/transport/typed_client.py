@@ -15,6 +15,7 @@ from typing import Any
 from hisa.actions import Action, to_json
 from hisa.environments.transport.base import (
     GuestClient,
+    HttpResponse,
     RawObservation,
     ResponseTooLarge,
     acting_seconds,
@@ -22,7 +23,6 @@ from hisa.environments.transport.base import (
     reason,
 )
 from hisa.errors import ActionRefused, ScreenChanged
-from hisa.machine.loopback import HttpResponse
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused, Held, Lying
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Screenshot, UnderPointer, Window
@@ -156,7 +156,7 @@ class HisaTransport:
         if response.status_code in (403, 413):
             raise FileRefused(reason(response))
         self._expect(response)
-        return bytes(response.content)
+        return response.content
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """The file appears whole or not at all."""
@@ -170,7 +170,7 @@ class HisaTransport:
             raise guest_failure(self._client.where, reason(response))
 
 
-def _decode(data: bytes | bytearray) -> RawObservation:
+def _decode(data: bytes) -> RawObservation:
     (length,) = struct.unpack(">I", data[:4])
     header = json.loads(data[4 : 4 + length])
     width, height = header["screen"]

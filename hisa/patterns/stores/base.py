@@ -1,10 +1,9 @@
-"""What both stores share: what is asked of them, meta data, payloads."""
+"""What both engines share: the form of a stored pattern, and what the store asks of an engine."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -12,20 +11,26 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 
 from hisa.errors import StoreError
-from hisa.protocols import Embedder, Pattern, PatternHit, Scope
+from hisa.protocols import Embedder, Pattern
 
 __all__ = [
-    "Indexed",
+    "REPAIR",
+    "SCHEMA",
+    "Collection",
     "Item",
     "Meta",
-    "VectorStore",
     "Vectors",
+    "check_meta",
     "check_vectors",
     "dense",
     "from_payload",
     "point_id",
     "to_payload",
 ]
+
+SCHEMA = 1
+"""The form in which this HiSA writes stores."""
+REPAIR = "hisa patterns doctor --repair"
 
 Vectors = list[list[float]]
 """The unit vectors of one pattern, at least one; the nearest counts in a search."""
@@ -36,97 +41,75 @@ Item = tuple[Pattern, Vectors]
 _NAMESPACE = uuid.UUID("5b0f7a52-8f7c-4b0e-9d39-5f2f2f3a6a11")
 
 
+@dataclass(frozen=True)
+class Meta:
+    """Who filled a store, and in which form."""
+
+    schema: int
+    embedder: str
+    dimension: int
+
+
+class Collection(Protocol):
+    """An open collection of one of Qdrant's engines.
+
+    ``wanted`` are fields of the payload and their values; None for any.
+    """
+
+    @property
+    def meta(self) -> Meta:
+        """Who filled it."""
+        ...
+
+    def upsert(self, items: Iterable[Item], /) -> int:
+        """Insert or replace by id, stored on return; returns how many."""
+        ...
+
+    def amend(self, pattern: Pattern, /) -> None:
+        """Change a pattern that is there; its vectors stay."""
+        ...
+
+    def delete(self, pattern_id: str, /) -> None:
+        """Remove a pattern, where it is there."""
+        ...
+
+    def payload(self, pattern_id: str, /) -> dict[str, Any] | None:
+        """The payload of a pattern."""
+        ...
+
+    def nearest(
+        self, vector: Sequence[float], /, *, limit: int, threshold: float, **wanted: str | None
+    ) -> list[tuple[Any, float]]:
+        """Payloads and cosines by falling cosine, from ``threshold``."""
+        ...
+
+    def scroll(self, *, vectors: bool, **wanted: str | None) -> Iterator[tuple[Any, Any]]:
+        """All payloads, with their vectors or None."""
+        ...
+
+
 @cache
 def _pattern() -> TypeAdapter[Pattern]:
     """Built when first asked for: a run that finds no pattern has no use for it."""
     return TypeAdapter(Pattern)
 
 
-class VectorStore(Protocol):
-    """Vectors and payloads; knows nothing of embedding or thresholds.
+def check_meta(meta: Meta, embedder: Embedder, *, where: str) -> None:
+    """Refuse a store that this HiSA or this embedder cannot work with.
 
-    It can also be emptied out and refilled, for import and re-embedding.
+    Raises:
+        StoreError: another schema, or another embedder filled it.
     """
-
-    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
-        """Insert or replace by id; the nearest of several vectors counts in a search."""
-        ...
-
-    def search(
-        self,
-        vector: Sequence[float],
-        *,
-        domain: str | None,
-        limit: int,
-        threshold: float,
-        scope: Scope | None = None,
-    ) -> list[PatternHit]:
-        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
-        ...
-
-    def get(self, pattern_id: str, /) -> Pattern | None:
-        """One pattern, whatever its status."""
-        ...
-
-    def list(self, *, domain: str | None = None, status: str | None = "active") -> list[Pattern]:
-        """Patterns by falling ``created_at``."""
-        ...
-
-    def delete(self, pattern_id: str, /) -> None:
-        """Remove for good."""
-        ...
-
-    def close(self) -> None:
-        """Flush and release files."""
-        ...
-
-    def session(self) -> AbstractContextManager[None]:
-        """Several operations as one: what is opened stays open, other processes wait.
-
-        Raises:
-            StoreError: the store cannot be opened.
-        """
-        ...
-
-    def meta(self) -> Meta | None:
-        """Who filled it; None while it has never been written."""
-        ...
-
-    def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vectors; one that is not there stays away."""
-        ...
-
-    def items(self) -> Iterator[Item]:
-        """Everything, whatever its status and whoever embedded it."""
-        ...
-
-    def rebuild(self, items: Iterable[Item], embedder: Embedder) -> int:
-        """Replace the whole content at once; a crash leaves the old one. Returns the number."""
-        ...
-
-
-class Indexed(Protocol):
-    """What a migration may ask of a store."""
-
-    def index_keyword(self, field: str, /) -> None:
-        """Index a text field of the payload for exact matches; again is harmless."""
-        ...
-
-    def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
-        """Copy all points, their payloads changed, into a new place of today's vector layout.
-
-        The new place has no indexes yet; a store that was just created stays as it is.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Meta:
-    """Who filled a store. ``schema`` is the last migration that was applied."""
-
-    schema: int
-    embedder: str
-    dimension: int
+    if meta.schema != SCHEMA:
+        raise StoreError(
+            f"{where} has schema {meta.schema}; this HiSA reads {SCHEMA}",
+            fix="use the HiSA that wrote it, or another folder: --set patterns.path=DIR",
+        )
+    if meta.embedder != embedder.name:
+        raise StoreError(
+            f"{where} was filled by the embedder {meta.embedder!r}, not {embedder.name!r}",
+            fix=f"hisa patterns reembed --embedder {embedder.name}",
+        )
 
 
 def check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
@@ -142,20 +125,18 @@ def check_vectors(vectors: Sequence[Sequence[float]], dimension: int) -> None:
             raise StoreError(f"a vector of {len(vector)} numbers; this store holds {dimension}")
 
 
-def dense(vectors: object) -> Vectors:
-    """Vectors as the engines return them: a list of them, or one alone in older layouts.
+def dense(vectors: Any) -> Vectors:
+    """The list of vectors that an engine returned.
 
     Raises:
-        StoreError: neither of these.
+        StoreError: it is none.
     """
-    rows: list[Any] = vectors if isinstance(vectors, list) else [vectors]
-    rows = rows if rows and isinstance(rows[0], list) else [rows]
     try:
-        return [[float(x) for x in row] for row in rows]
+        return [[float(x) for x in row] for row in vectors]
     except (TypeError, ValueError) as error:
         raise StoreError(
-            f"a stored vector is damaged: {type(vectors).__name__}, wanted a list of numbers",
-            fix="hisa patterns doctor --repair",
+            f"a stored vector is damaged: {type(vectors).__name__}, wanted lists of numbers",
+            fix=REPAIR,
         ) from error
 
 
@@ -169,7 +150,7 @@ def to_payload(pattern: Pattern) -> dict[str, Any]:
     return asdict(pattern) | {"other_conditions": list(pattern.other_conditions)}
 
 
-def from_payload(payload: Mapping[str, Any] | None) -> Pattern:
+def from_payload(payload: Any) -> Pattern:
     """The pattern of a payload.
 
     Raises:
@@ -179,6 +160,5 @@ def from_payload(payload: Mapping[str, Any] | None) -> Pattern:
         return _pattern().validate_python(dict(payload or {}))
     except ValidationError as error:
         raise StoreError(
-            f"a stored pattern is damaged: {error.errors()[0]['msg']}",
-            fix="hisa patterns doctor --repair",
+            f"a stored pattern is damaged: {error.errors()[0]['msg']}", fix=REPAIR
         ) from error

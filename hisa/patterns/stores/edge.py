@@ -1,163 +1,167 @@
 """Patterns in Qdrant Edge: in process, in a folder, no server.
 
 A shard can be open in one process only, so it is opened for each operation, or once for several in
-a `EdgeStore.session`, under a lock of the folder: runs side by side take turns. Each write is
-flushed before the lock is let go.
+a session, under a lock of the folder: runs side by side wait for each other. Each write is flushed
+before the lock is let go.
 
     FOLDER/lock             who is in
-    FOLDER/queue/           who waits
     FOLDER/meta.json        schema, embedder, dimension, the current shard and its number of points
-    FOLDER/patterns.jsonl   the same patterns as plain text; see `hisa.patterns.stores.journal`
     FOLDER/shard-N/         Qdrant Edge's files
 
-Replacing everything builds another shard beside the current one and then replaces meta.json, so a
-crash at any point leaves either the old content or the new. The engine opens damaged files as if
-they held fewer points; the number in meta.json tells that from a store that has few.
+The engine opens damaged files as if they held fewer points; the number in meta.json tells that from
+a store that has few.
 """
 
 from __future__ import annotations
 
 import builtins
 import json
-import math
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import qdrant_edge as edge
+from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from hisa.errors import StoreError
-from hisa.machine.storage import replace_file
+from hisa.machine.storage import PRIVATE_FILE, replace_file
 from hisa.patterns.stores.base import (
+    REPAIR,
+    SCHEMA,
+    Collection,
     Item,
     Meta,
-    Vectors,
-    check_vectors,
-    dense,
     from_payload,
     point_id,
     to_payload,
 )
-from hisa.patterns.stores.filelock import folder_lock
-from hisa.patterns.stores.journal import Journal
-from hisa.patterns.stores.migrations import SCHEMA, check_meta, migrate
-from hisa.protocols import Embedder, Pattern, PatternHit, Scope
+from hisa.patterns.stores.vector_store import VectorStore
+from hisa.protocols import Embedder, Pattern
 
 __all__ = ["CheckReport", "EdgeStore"]
 
 _PAGE = 1000  # chosen by hand
-_REPAIR = "hisa patterns doctor --repair"
+_PAUSE = 0.01
+"""Seconds between two tries of the lock; chosen by hand."""
 
 
 @dataclass(frozen=True)
-class _Meta(Meta):
+class _EdgeMeta(Meta):
     shard: str = "shard-1"
     points: int = 0
     """At least so many are in the shard; fewer are a loss. A crash may leave one more."""
 
 
-_meta: TypeAdapter[_Meta] = TypeAdapter(_Meta)
-
-
-@contextmanager
-def _explained(where: Path) -> Iterator[None]:
-    """Give the library's own errors a name and the folder.
-
-    It raises bare `Exception`, and on damaged files a ``PanicException`` that it does not export.
-    """
-    try:
-        yield
-    except BaseException as error:
-        if type(error) is not Exception and type(error).__name__ != "PanicException":
-            raise
-        raise StoreError(f"pattern store {where}: {error}", fix=_REPAIR) from error
+_meta: TypeAdapter[_EdgeMeta] = TypeAdapter(_EdgeMeta)
 
 
 class _Shard:
-    """An open shard with its few operations; also what migrations change."""
+    """A `Collection` in a folder of the store's; once published, the meta data follow it."""
 
-    def __init__(
-        self, shard: edge.EdgeShard, folder: Path, dimension: int, *, fresh: bool = False
-    ) -> None:
-        self.raw = shard
-        self.folder = folder
-        self._dimension = dimension
-        self._fresh = fresh
+    def __init__(self, raw: edge.EdgeShard, store: Path, meta: _EdgeMeta) -> None:
+        self.raw, self.store, self.meta = raw, store, meta
+        self.published = False
 
     @classmethod
-    def create(cls, folder: Path, dimension: int) -> _Shard:
+    def create(cls, store: Path, meta: _EdgeMeta) -> _Shard:
+        folder = store / meta.shard
         folder.mkdir(parents=True)
         vectors = edge.EdgeVectorParams(
-            size=dimension,
+            size=meta.dimension,
             distance=edge.Distance.Cosine,
             multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
             # The engine's own default reads whole files, 32 MB each, into memory at every opening.
             memory=edge.Memory.Cold,
         )
         raw = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=vectors))
-        return cls(raw, folder, dimension, fresh=True)
+        for field in ("domain", "status", "scope"):
+            kind = edge.PayloadSchemaType.Keyword
+            raw.update(edge.UpdateOperation.create_field_index(field, kind))
+        raw.flush()
+        return cls(raw, store, meta)
 
     @classmethod
-    def load(cls, folder: Path, dimension: int) -> _Shard:
-        return cls(edge.EdgeShard.load(str(folder)), folder, dimension)
+    def load(cls, store: Path, meta: _EdgeMeta) -> _Shard:
+        return cls(edge.EdgeShard.load(str(store / meta.shard)), store, meta)
 
     def count(self) -> int:
         return int(self.raw.count(edge.CountRequest(exact=True)))
 
-    def items(self) -> Iterator[Item]:
-        for record in self.records(None, True):
-            yield from_payload(record.payload), dense(record.vector)
+    def publish(self, points: int) -> None:
+        """Make the store's meta data name this shard and its number of points."""
+        self.published = True
+        self.meta = replace(self.meta, points=points)
+        replace_file(self.store / "meta.json", json.dumps(asdict(self.meta)).encode(), synced=True)
 
-    def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
-        if self._fresh:
-            return
-        made = [(from_payload(change(to_payload(pattern))), rows) for pattern, rows in self.items()]
-        new = _Shard.create(_unused(self.folder.parent), self._dimension)
-        new.upsert(made)
-        self.raw.close()
-        self.raw, self.folder, self._fresh = new.raw, new.folder, True
-
-    def index_keyword(self, field: str, /) -> None:
-        kind = edge.PayloadSchemaType.Keyword
-        self.raw.update(edge.UpdateOperation.create_field_index(field, kind))
-
-    def upsert(self, items: Iterable[tuple[Pattern, Sequence[Sequence[float]]]]) -> int:
+    def upsert(self, items: Iterable[Item], /) -> int:
         waiting, count = iter(items), 0
         while page := list(islice(waiting, _PAGE)):
             points = [
-                edge.Point(point_id(pattern.id), _rows(vectors), to_payload(pattern))
-                for pattern, vectors in page
+                edge.Point(point_id(pattern.id), rows, to_payload(pattern))
+                for pattern, rows in page
             ]
             self.raw.update(edge.UpdateOperation.upsert_points(points))
             count += len(page)
         self.raw.flush()
+        if self.published and (points_now := self.count()) != self.meta.points:
+            self.publish(points_now)
         return count
 
-    def records(self, filter_: edge.Filter | None, vectors: bool) -> Iterator[edge.Record]:
+    def amend(self, pattern: Pattern, /) -> None:
+        change = edge.UpdateOperation.set_payload([point_id(pattern.id)], to_payload(pattern))
+        self.raw.update(change)
+        self.raw.flush()
+
+    def delete(self, pattern_id: str, /) -> None:
+        if self.payload(pattern_id) is None:
+            return
+        self.publish(self.count() - 1)  # first: a crash after it leaves one more, no loss
+        self.raw.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
+        self.raw.flush()
+
+    def payload(self, pattern_id: str, /) -> dict[str, Any] | None:
+        found = self.raw.retrieve([point_id(pattern_id)], True, False)
+        return dict(found[0].payload or {}) if found else None
+
+    def nearest(
+        self, vector: Sequence[float], /, *, limit: int, threshold: float, **wanted: str | None
+    ) -> list[tuple[Any, float]]:
+        found = self.raw.query(
+            edge.QueryRequest(
+                limit=limit,
+                query=edge.Query.Nearest(list(vector)),
+                filter=_filter(wanted),
+                with_payload=True,
+                score_threshold=threshold,
+            )
+        )
+        return [(point.payload, point.score) for point in found]
+
+    def scroll(self, *, vectors: bool, **wanted: str | None) -> Iterator[tuple[Any, Any]]:
         offset = None
         while True:
             page, offset = self.raw.scroll(
                 edge.ScrollRequest(
                     offset=offset,
                     limit=_PAGE,
-                    filter=filter_,
+                    filter=_filter(wanted),
                     with_payload=True,
                     with_vector=vectors,
                 )
             )
-            yield from page
+            yield from ((record.payload, record.vector) for record in page)
             if offset is None:
                 return
 
 
-def _filter(**wanted: str | None) -> edge.Filter | None:
+def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
     conditions: list[Any] = [
         edge.FieldCondition(key=key, match=edge.MatchValue(value))
         for key, value in wanted.items()
@@ -166,77 +170,86 @@ def _filter(**wanted: str | None) -> edge.Filter | None:
     return edge.Filter(must=conditions) if conditions else None
 
 
-def _rows(vectors: Sequence[Sequence[float]]) -> Vectors:
-    return [[float(x) for x in vector] for vector in vectors]
-
-
-def _is_same(one: Pattern, other: Pattern) -> bool:
-    """Whether two copies agree; the engine gives a time back that may differ in its last place."""
-    close = math.isclose(one.created_at, other.created_at, rel_tol=1e-12)
-    return close and replace(one, created_at=other.created_at) == other
-
-
-def _unused(folder: Path) -> Path:
-    """A shard's folder that no shard had, the set-aside ones included."""
-    names = (path.name.partition("shard-")[2] for path in folder.glob("*shard-*"))
-    taken = [int(name) for name in names if name.isdigit()]
-    return folder / f"shard-{max(taken, default=0) + 1}"
-
-
 @dataclass(frozen=True)
 class CheckReport:
-    """What `EdgeStore.check` found: every pattern that can still be read, and what is wrong."""
+    """What `EdgeStore.check` returns: what can still be read, and what is wrong."""
 
     patterns: tuple[Pattern, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-class EdgeStore:
+class EdgeStore(VectorStore):
     """A `VectorStore` in a folder.
 
     Args:
         folder: made on the first write; until then the store reads as empty.
         embedder: the one whose vectors it holds.
         patience: seconds to wait for another process.
-
-    Every method raises `StoreError` where the folder cannot be used, was filled by another
-    embedder, or stays in use.
     """
 
     def __init__(self, folder: Path, embedder: Embedder, *, patience: float = 30.0) -> None:
         self.folder = folder.expanduser()
-        self._embedder = embedder
+        super().__init__(embedder, where=f"pattern store {self.folder}")
         self._patience = patience
         self._mutex = threading.RLock()
-        self._depth = 0
-        self._open: tuple[_Shard, _Meta] | None = None
-        self._journal = Journal(self.folder)
-
-    # ------------------------------------------------------------ opening
+        self._lock = FileLock(self.folder / "lock", mode=PRIVATE_FILE, thread_local=False)
+        self._open: _Shard | None = None
 
     @contextmanager
     def session(self) -> Iterator[None]:
         """Keep the shard open, and others out, for several operations; may be nested."""
-        with self._mutex:
-            if self._depth:
+        with self._mutex, self._explained():
+            if self._lock.is_locked:
                 yield
                 return
-            with folder_lock(self.folder, self._patience):
-                self._depth += 1
+            self._take_lock()
+            try:
+                yield
+            finally:
                 try:
-                    yield
-                finally:
-                    self._depth -= 1
                     self._shut()
+                finally:
+                    self._lock.release()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Give the engine's own errors a name and the folder.
+
+        It raises bare `Exception`, and on damaged files a ``PanicException`` that it does not
+        export.
+        """
+        try:
+            yield
+        except BaseException as error:
+            if type(error) is not Exception and type(error).__name__ != "PanicException":
+                raise
+            raise StoreError(f"{self._where}: {error}", fix=REPAIR) from error
+
+    def _take_lock(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(self._patience, poll_interval=_PAUSE)
+        except Timeout as error:
+            raise StoreError(
+                f"{self._where} is held by other processes for over {self._patience:g} s",
+                fix="wait for their import or re-embedding, or --set patterns.path=FOLDER",
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"{self._where}: {error.strerror}",
+                fix="--set patterns.path=FOLDER with a folder that you can write",
+            ) from error
 
     def _shut(self) -> None:
-        opened, self._open = self._open, None
-        if opened:
-            with _explained(self.folder):
-                opened[0].raw.close()
-            self._journal.compact(opened[1].points)
+        shard, self._open = self._open, None
+        if shard is not None:
+            shard.raw.close()
 
-    def _read_meta(self) -> _Meta | None:
+    def close(self) -> None:
+        """Nothing to do: files are open only inside an operation or a session."""
+
+    def meta(self) -> _EdgeMeta | None:
+        """Who filled it."""
         path = self.folder / "meta.json"
         try:
             return _meta.validate_json(path.read_bytes())
@@ -245,275 +258,92 @@ class EdgeStore:
             return None
         except (OSError, ValidationError) as error:
             raise StoreError(
-                f"{path}: not readable as the store's description: {error}", fix=_REPAIR
+                f"{path}: not readable as the store's description: {error}", fix=REPAIR
             ) from error
 
     def _refuse_orphans(self) -> None:
         """Distinguish a store whose description is lost from one that was never written."""
         left = [path for path in self.folder.glob("shard-*") if any(path.glob("segments/*/*"))]
-        journal = self._journal.path
-        if journal.exists() and journal.stat().st_size:
-            left.append(journal)
         if left:
             raise StoreError(
-                f"pattern store {self.folder}: meta.json is gone, though {left[-1].name} is there",
-                fix=_REPAIR,
+                f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=REPAIR
             )
 
-    def _write_meta(self, meta: _Meta) -> None:
-        text = json.dumps(asdict(meta))
-        replace_file(self.folder / "meta.json", text.encode(), synced=True)
-
-    def _shard(self, *, checked: bool = True) -> _Shard | None:
-        """The open shard of this session; None while the store has never been written."""
+    def _collection(self) -> Collection | None:
         if self._open is None:
-            meta = self._read_meta()
+            meta = self.meta()
             if meta is None:
                 return None
-            if checked:
-                check_meta(meta, self._embedder, where=f"pattern store {self.folder}")
-            with _explained(self.folder):
-                shard = _Shard.load(self.folder / meta.shard, meta.dimension)
-            try:
-                self._refuse_losses(shard, meta)
-                self._open = shard, self._migrated(shard, meta)
-            except BaseException:
-                shard.raw.close()
-                raise
-        elif checked:
-            check_meta(self._open[1], self._embedder, where=f"pattern store {self.folder}")
-        return self._open[0]
-
-    def _refuse_losses(self, shard: _Shard, meta: _Meta) -> None:
-        with _explained(self.folder):
+            shard = _Shard.load(self.folder, meta)
             found = shard.count()
-        if found < meta.points:
-            raise StoreError(
-                f"pattern store {self.folder}: {found} of {meta.points} patterns are readable",
-                fix=_REPAIR,
-            )
-
-    def _migrated(self, shard: _Shard, meta: _Meta) -> _Meta:
-        if meta.schema >= SCHEMA:
-            return meta
-        with _explained(self.folder):
-            reached = migrate(shard, meta.schema)
-            shard.raw.flush()
-            self._journal.replace(pattern for pattern, _ in shard.items())
-            new = replace(meta, schema=reached, shard=shard.folder.name, points=shard.count())
-        self._write_meta(new)
-        self._drop_others(new.shard)
-        return new
-
-    def _create(self, embedder: Embedder) -> tuple[_Shard, _Meta]:
-        """A new shard; nobody sees it before its meta data is written."""
-        shard = _Shard.create(_unused(self.folder), embedder.dimension)
-        migrate(shard, 0)
-        shard.raw.flush()
-        return shard, _Meta(SCHEMA, embedder.name, embedder.dimension, shard.folder.name)
-
-    def _writable(self) -> tuple[_Shard, _Meta]:
-        if self._shard() is None:
-            shard, meta = self._create(self._embedder)
-            self._write_meta(meta)
-            self._open = shard, meta
-        assert self._open
+            if found < meta.points:
+                shard.raw.close()
+                raise StoreError(
+                    f"{self._where}: {found} of {meta.points} patterns are readable", fix=REPAIR
+                )
+            shard.published, self._open = True, shard
         return self._open
 
-    # ------------------------------------------------------------ the protocol
+    def _create(self, embedder: Embedder) -> Collection:
+        names = (path.name.partition("shard-")[2] for path in self.folder.glob("*shard-*"))
+        number = max((int(name) for name in names if name.isdigit()), default=0) + 1
+        meta = _EdgeMeta(SCHEMA, embedder.name, embedder.dimension, f"shard-{number}")
+        return _Shard.create(self.folder, meta)
 
-    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
-        """Insert or replace by id; on disk when this returns."""
-        with self.session(), _explained(self.folder):
-            shard, meta = self._writable()
-            check_vectors(vectors, meta.dimension)
-            self._journal.put([pattern])
-            shard.upsert([(pattern, vectors)])
-            self._count(shard.count())
+    def _publish(self, new: Collection) -> None:
+        self._replace(new)
+        for folder in self._unused():
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def _count(self, points: int) -> None:
-        """Note the number of points; the caller has a shard open."""
-        assert self._open
-        shard, meta = self._open
-        if points != meta.points:
-            meta = replace(meta, points=points)
-            self._write_meta(meta)
-            self._open = shard, meta
-
-    def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vectors."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard()
-            if shard and shard.raw.retrieve([point_id(pattern.id)], False, False):
-                change = edge.UpdateOperation.set_payload(
-                    [point_id(pattern.id)], to_payload(pattern)
-                )
-                self._journal.put([pattern])
-                shard.raw.update(change)
-                shard.raw.flush()
-
-    def search(
-        self,
-        vector: Sequence[float],
-        *,
-        domain: str | None,
-        limit: int,
-        threshold: float,
-        scope: Scope | None = None,
-    ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard()
-            if shard is None or self._open is None:
-                return []
-            check_vectors([vector], self._open[1].dimension)
-            found = shard.raw.query(
-                edge.QueryRequest(
-                    limit=limit,
-                    query=edge.Query.Nearest([float(x) for x in vector]),
-                    filter=_filter(status="active", domain=domain, scope=scope),
-                    with_payload=True,
-                    score_threshold=threshold,
-                )
-            )
-            return [PatternHit(from_payload(point.payload), point.score) for point in found]
-
-    def get(self, pattern_id: str, /) -> Pattern | None:
-        """One pattern, whatever its status."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard()
-            found = shard.raw.retrieve([point_id(pattern_id)], True, False) if shard else []
-            return from_payload(found[0].payload) if found else None
-
-    def list(
-        self, *, domain: str | None = None, status: str | None = "active"
-    ) -> builtins.list[Pattern]:
-        """Patterns by falling ``created_at``."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard()
-            records = shard.records(_filter(status=status, domain=domain), False) if shard else ()
-            patterns = [from_payload(record.payload) for record in records]
-        return sorted(patterns, key=lambda pattern: (-pattern.created_at, pattern.id))
-
-    def delete(self, pattern_id: str, /) -> None:
-        """Remove for good."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard()
-            if shard and shard.raw.retrieve([point_id(pattern_id)], False, False):
-                self._count(shard.count() - 1)
-                self._journal.delete(pattern_id)
-                shard.raw.update(edge.UpdateOperation.delete_points([point_id(pattern_id)]))
-                shard.raw.flush()
-
-    def close(self) -> None:
-        """Nothing to do: files are open only inside an operation or a session."""
-
-    # ------------------------------------------------------------ everything at once
-
-    def meta(self) -> Meta | None:
-        """Who filled it."""
-        return self._read_meta()
-
-    def items(self) -> Iterator[Item]:
-        """Everything, whatever its status and whoever embedded it."""
-        with self.session(), _explained(self.folder):
-            shard = self._shard(checked=False)
-            yield from shard.items() if shard else ()
-
-    def rebuild(self, items: Iterable[Item], embedder: Embedder) -> int:
-        """Replace the whole content at once by vectors of ``embedder``."""
-        with self.session(), _explained(self.folder):
-            count = self._replaced(items, embedder)
-            self._drop_others(self._writable()[1].shard)
-        return count
-
-    def _replaced(self, items: Iterable[Item], embedder: Embedder) -> int:
-        shard, meta = self._create(embedder)
-        try:
-            count = shard.upsert(items)
-            meta = replace(meta, points=shard.count())
-            self._journal.replace(pattern for pattern, _ in shard.items())
-        except BaseException:
-            shard.raw.close()
-            shutil.rmtree(shard.folder, ignore_errors=True)
-            raise
+    def _replace(self, new: Collection) -> None:
+        assert isinstance(new, _Shard)
         self._shut()
-        self._write_meta(meta)
-        self._open, self._embedder = (shard, meta), embedder
-        return count
+        new.publish(new.count())
+        self._open = new
 
-    def _drop_others(self, current: str) -> None:
-        for path in self.folder.glob("shard-*"):
-            if path.name != current:
-                shutil.rmtree(path, ignore_errors=True)
+    def _unused(self) -> builtins.list[Path]:
+        """The folders of shards beside the open one."""
+        current = self._open.meta.shard if self._open else ""
+        return [path for path in self.folder.glob("shard-*") if path.name != current]
+
+    def _discard(self, new: Collection) -> None:
+        assert isinstance(new, _Shard)
+        new.raw.close()
+        shutil.rmtree(self.folder / new.meta.shard, ignore_errors=True)
 
     # ------------------------------------------------------------ damage
 
     def check(self) -> CheckReport:
-        """Every pattern that the index or the journal still has, and what is wrong with either.
-
-        Where both have a pattern, the journal's counts: it is written first.
-        """
+        """Every pattern that can still be read, and what is wrong."""
         with self.session():
-            problems: list[str] = []
-            indexed = self._indexed(problems)
-            noted = self._journal.read()
-            if noted.unreadable:
-                lines = ", ".join(map(str, noted.unreadable[:5]))
-                problems.append(
-                    f"{len(noted.unreadable)} lines of {self._journal.path} are unreadable: {lines}"
-                )
-            for name, more in (
-                ("missing from the index", noted.patterns.keys() - indexed.keys()),
-                ("only in the index", indexed.keys() - noted.patterns.keys()),
-                (
-                    "other in the index than in the journal",
-                    {
-                        key
-                        for key in indexed.keys() & noted.patterns.keys()
-                        if not _is_same(indexed[key], noted.patterns[key])
-                    },
-                ),
-            ):
-                if more:
-                    some = ", ".join(sorted(more)[:5])
-                    problems.append(f"{len(more)} patterns are {name}: {some}")
-        return CheckReport(tuple((indexed | noted.patterns).values()), tuple(problems))
+            try:
+                with self._explained():
+                    return CheckReport(tuple(pattern for pattern, _ in self.items()))
+            except StoreError as error:
+                return CheckReport(tuple(self._readable().values()), (str(error),))
 
-    def _indexed(self, problems: builtins.list[str]) -> dict[str, Pattern]:
-        """Returns the index's readable patterns; adds to ``problems`` if some are not."""
-        found: dict[str, Pattern] = {}
-        try:
-            shard = self._shard(checked=False)
-            with _explained(self.folder):
-                for pattern, _ in shard.items() if shard else ():
-                    found[pattern.id] = pattern
-        except StoreError as error:
-            problems.append(str(error))
-            found |= self._rest()
-        return found
-
-    def _rest(self) -> dict[str, Pattern]:
+    def _readable(self) -> dict[str, Pattern]:
         """The readable points of damaged shards; points that are no pattern are skipped."""
         found: dict[str, Pattern] = {}
         self._shut()
         for folder in sorted(self.folder.glob("shard-*")):
-            try:
-                with _explained(folder):
-                    shard = _Shard.load(folder, self._embedder.dimension)
-                    for record in shard.records(None, False):
-                        pattern = from_payload(record.payload)
+            meta = _EdgeMeta(SCHEMA, self._embedder.name, self._embedder.dimension, folder.name)
+            with suppress(StoreError), self._explained():
+                shard = _Shard.load(self.folder, meta)
+                for payload, _ in shard.scroll(vectors=False):
+                    with suppress(StoreError):
+                        pattern = from_payload(payload)
                         found[pattern.id] = pattern
-                    shard.raw.close()
-            except StoreError:
-                continue
+                shard.raw.close()
         return found
 
     def repair(self, items: Iterable[Item], embedder: Embedder) -> int:
         """`rebuild`, with the shards of before kept beside it under names out of use."""
-        with self.session(), _explained(self.folder):
-            count = self._replaced(items, embedder)
-            for path in self.folder.glob("shard-*"):
-                if path.name != self._writable()[1].shard:
-                    path.rename(path.with_name(f"damaged-{path.name}"))
+        with self.session():
+            new = self._create(embedder)
+            count = new.upsert(items)
+            self._replace(new)
+            for folder in self._unused():
+                folder.rename(folder.with_name(f"damaged-{folder.name}"))
+            self._embedder = embedder
         return count

@@ -1,17 +1,16 @@
 """Patterns in a Qdrant server, through `qdrant_client`.
 
-``COLLECTION`` is an alias of ``COLLECTION_vN``. Replacing everything fills ``COLLECTION_v(N+1)``
-and then moves the alias, which the server does at once. What a store must record about itself
-(schema, embedder, dimension) is a point of its own without a status, so no search or list finds it.
+``COLLECTION`` is an alias of ``COLLECTION_vN``. A new collection is filled and then the alias
+moved, which the server does at once. What a store records about itself (schema, embedder,
+dimension) is a point of its own without a status, so no search or list finds it.
 """
 
 from __future__ import annotations
 
-import builtins
 import importlib.metadata
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -23,17 +22,9 @@ from qdrant_client.common.version_check import is_compatible
 from qdrant_client.http.exceptions import ApiException
 
 from hisa.errors import StoreError
-from hisa.patterns.stores.base import (
-    Item,
-    Meta,
-    check_vectors,
-    dense,
-    from_payload,
-    point_id,
-    to_payload,
-)
-from hisa.patterns.stores.migrations import SCHEMA, check_meta, migrate
-from hisa.protocols import Embedder, Pattern, PatternHit, Scope
+from hisa.patterns.stores.base import SCHEMA, Collection, Item, Meta, point_id, to_payload
+from hisa.patterns.stores.vector_store import VectorStore
+from hisa.protocols import Embedder, Pattern
 
 __all__ = ["ServerStore"]
 
@@ -42,7 +33,7 @@ _META_POINT = str(uuid.UUID(int=1))
 _meta: TypeAdapter[Meta] = TypeAdapter(Meta)
 
 
-def _filter(**wanted: str | None) -> models.Filter:
+def _filter(wanted: dict[str, str | None]) -> models.Filter:
     return models.Filter(
         must=[
             models.FieldCondition(key=key, match=models.MatchValue(value=value))
@@ -53,117 +44,106 @@ def _filter(**wanted: str | None) -> models.Filter:
     )
 
 
-class _Collection:
-    """One physical collection; also what migrations change."""
+class _ServerCollection:
+    """A `Collection` on the server, under its own name."""
 
-    def __init__(self, client: QdrantClient, name: str, *, spare: str = "") -> None:
-        """Name a collection; ``spare`` is a free name to rewrite it under, "" while it is new."""
-        self.client = client
-        self.name = name
-        self._spare = spare
+    def __init__(self, client: QdrantClient, name: str, meta: Meta) -> None:
+        self._client, self.name, self.meta = client, name, meta
 
-    def index_keyword(self, field: str, /) -> None:
-        self.client.create_payload_index(
-            self.name, field, field_schema=models.PayloadSchemaType.KEYWORD, wait=True
+    @classmethod
+    def create(cls, client: QdrantClient, name: str, meta: Meta) -> _ServerCollection:
+        best = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
+        vectors = models.VectorParams(
+            size=meta.dimension, distance=models.Distance.COSINE, multivector_config=best
         )
-
-    def create(self, meta: Meta) -> None:
-        self.client.create_collection(
-            self.name,
-            vectors_config=models.VectorParams(
-                size=meta.dimension,
-                distance=models.Distance.COSINE,
-                multivector_config=models.MultiVectorConfig(
-                    comparator=models.MultiVectorComparator.MAX_SIM
-                ),
-            ),
-        )
-        migrate(self, 0)
-        self.describe(meta)
-
-    def rewrite(self, change: Callable[[dict[str, Any]], dict[str, Any]], /) -> None:
-        if not self._spare:
-            return
-        meta = described(self.client, self.name)
-        new = _Collection(self.client, self._spare)
-        new.create(meta)
-        new.upsert(
-            (from_payload(change(to_payload(from_payload(record.payload)))), dense(record.vector))
-            for record in self.records(_filter(), True)
-        )
-        self.name, self._spare = new.name, ""
-
-    def describe(self, meta: Meta) -> None:
+        client.create_collection(name, vectors_config=vectors)
+        for field in ("domain", "status", "scope"):
+            kind = models.PayloadSchemaType.KEYWORD
+            client.create_payload_index(name, field, field_schema=kind, wait=True)
         vector = [[1.0] + [0.0] * (meta.dimension - 1)]
-        self.client.upsert(
-            self.name, [models.PointStruct(id=_META_POINT, vector=vector, payload=asdict(meta))]
-        )
+        about = models.PointStruct(id=_META_POINT, vector=vector, payload=asdict(meta))
+        client.upsert(name, [about])
+        return cls(client, name, meta)
 
-    def upsert(self, items: Iterable[tuple[Pattern, Sequence[Sequence[float]]]]) -> int:
+    @classmethod
+    def open(cls, client: QdrantClient, name: str) -> _ServerCollection:
+        found = client.retrieve(name, [_META_POINT], with_payload=True)
+        try:
+            meta = _meta.validate_python(found[0].payload if found else None)
+        except ValidationError as error:
+            raise StoreError(
+                f"collection {name!r} was not made by HiSA",
+                fix="--set patterns.collection=NAME with an unused name",
+            ) from error
+        return cls(client, name, meta)
+
+    def upsert(self, items: Iterable[Item], /) -> int:
         waiting, count = iter(items), 0
         while page := list(islice(waiting, _PAGE)):
             points = [
-                models.PointStruct(
-                    id=point_id(pattern.id),
-                    vector=[list(vector) for vector in vectors],
-                    payload=to_payload(pattern),
-                )
-                for pattern, vectors in page
+                models.PointStruct(id=point_id(one.id), vector=rows, payload=to_payload(one))
+                for one, rows in page
             ]
-            self.client.upsert(self.name, points, wait=True)
+            self._client.upsert(self.name, points, wait=True)
             count += len(page)
         return count
 
-    def records(self, filter_: models.Filter, vectors: bool) -> Iterator[models.Record]:
+    def amend(self, pattern: Pattern, /) -> None:
+        points: list[Any] = [point_id(pattern.id)]
+        self._client.set_payload(self.name, to_payload(pattern), points=points, wait=True)
+
+    def delete(self, pattern_id: str, /) -> None:
+        self._client.delete(self.name, [point_id(pattern_id)], wait=True)
+
+    def payload(self, pattern_id: str, /) -> dict[str, Any] | None:
+        found = self._client.retrieve(self.name, [point_id(pattern_id)], with_payload=True)
+        return found[0].payload if found else None
+
+    def nearest(
+        self, vector: Sequence[float], /, *, limit: int, threshold: float, **wanted: str | None
+    ) -> list[tuple[Any, float]]:
+        found = self._client.query_points(
+            self.name,
+            query=[list(vector)],
+            query_filter=_filter(wanted),
+            limit=limit,
+            score_threshold=threshold,
+            with_payload=True,
+        )
+        return [(point.payload, point.score) for point in found.points]
+
+    def scroll(self, *, vectors: bool, **wanted: str | None) -> Iterator[tuple[Any, Any]]:
         offset: Any = None
         while True:
-            page, offset = self.client.scroll(
+            page, offset = self._client.scroll(
                 self.name,
-                scroll_filter=filter_,
+                scroll_filter=_filter(wanted),
                 limit=_PAGE,
                 offset=offset,
                 with_payload=True,
                 with_vectors=vectors,
             )
-            yield from page
+            yield from ((record.payload, record.vector) for record in page)
             if offset is None:
                 return
 
 
-def described(client: QdrantClient, name: str) -> Meta:
-    """Returns what a collection records about itself: HiSA's own point in it.
-
-    Raises:
-        StoreError: it is not one of HiSA.
-    """
-    found = client.retrieve(name, [_META_POINT], with_payload=True)
-    try:
-        return _meta.validate_python(found[0].payload if found else None)
-    except ValidationError as error:
-        raise StoreError(
-            f"collection {name!r} was not made by HiSA",
-            fix="--set patterns.collection=NAME with an unused name",
-        ) from error
-
-
-class ServerStore:
+class ServerStore(VectorStore):
     """A `VectorStore` in a Qdrant server.
 
     Args:
         client: the connection.
         collection: name of the alias.
         embedder: the one whose vectors it holds.
-
-    Every method raises `StoreError` where the server does not answer or refuses, or where another
-    embedder filled the collection.
+        url: the server's address as printed in errors; its version is checked where it is given.
     """
 
-    def __init__(self, client: QdrantClient, collection: str, *, embedder: Embedder) -> None:
-        self._client = client
-        self._url = ""
-        self._fits = False
-        self._alias = collection
-        self._embedder = embedder
+    def __init__(
+        self, client: QdrantClient, collection: str, *, embedder: Embedder, url: str = ""
+    ) -> None:
+        super().__init__(embedder, where=f"pattern store {collection!r}")
+        self._client, self._alias, self._url = client, collection, url
+        self._fits = not url
 
     @classmethod
     def connect(
@@ -182,9 +162,7 @@ class ServerStore:
             raise StoreError(
                 f"patterns.url = {url!r}: {error}", fix="--set patterns.url=http://127.0.0.1:6333"
             ) from error
-        store = cls(client, collection, embedder=embedder)
-        store._url = url
-        return store
+        return cls(client, collection, embedder=embedder, url=url)
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -193,15 +171,23 @@ class ServerStore:
             yield
         except (ApiException, OSError) as error:
             raise StoreError(
-                f"pattern store {self._alias!r} on the Qdrant server {self._url}: {error}",
+                f"{self._where} on the Qdrant server {self._url}: {error}",
                 fix="docker compose up -d qdrant, --set patterns.url=ADDRESS of one that runs, or "
                 "--set patterns.engine=edge",
             ) from error
 
-    # ------------------------------------------------------------ opening
+    def meta(self) -> Meta | None:
+        """Who filled it."""
+        with self.session():
+            collection = self._collection()
+            return collection.meta if collection else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
 
     def _check_version(self) -> None:
-        """Refuses a server that the client of Qdrant here calls incompatible with itself."""
+        """Refuse a server that the client of Qdrant here calls incompatible with itself."""
         ours, theirs = importlib.metadata.version("qdrant-client"), self._client.info().version
         if not is_compatible(ours, theirs):
             raise StoreError(
@@ -210,158 +196,39 @@ class ServerStore:
                 fix="docker compose up -d qdrant, which starts a server that fits",
             )
 
-    def _physical(self) -> str | None:
-        if self._url and not self._fits:
+    def _published(self) -> str | None:
+        """The name of the collection that the alias names."""
+        if not self._fits:
             self._check_version()
             self._fits = True
         aliases = self._client.get_aliases().aliases
         return next((a.collection_name for a in aliases if a.alias_name == self._alias), None)
 
-    def _opened(self) -> tuple[_Collection, Meta] | None:
-        """The checked, migrated collection; None while the store has never been written."""
-        name = self._physical()
-        if name is None:
-            return None
-        collection, meta = _Collection(self._client, name), described(self._client, name)
-        check_meta(meta, self._embedder, where=f"pattern store {self._alias!r}")
-        if meta.schema < SCHEMA:
-            collection = _Collection(self._client, name, spare=self._free_name())
-            meta = Meta(migrate(collection, meta.schema), meta.embedder, meta.dimension)
-            collection.describe(meta)
-            if collection.name != name:
-                self._point_alias(collection.name, name)
-                self._client.delete_collection(name)
-        return collection, meta
+    def _collection(self) -> Collection | None:
+        name = self._published()
+        return None if name is None else _ServerCollection.open(self._client, name)
 
-    def _free_name(self) -> str:
+    def _create(self, embedder: Embedder) -> Collection:
         prefix = f"{self._alias}_v"
         names = [item.name for item in self._client.get_collections().collections]
         ends = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-        return f"{prefix}{max((int(end) for end in ends if end.isdigit()), default=0) + 1}"
-
-    def _create(self, embedder: Embedder) -> tuple[_Collection, Meta]:
-        """A new physical collection; nobody sees it before the alias points at it."""
+        number = max((int(end) for end in ends if end.isdigit()), default=0) + 1
         meta = Meta(SCHEMA, embedder.name, embedder.dimension)
-        collection = _Collection(self._client, self._free_name())
-        collection.create(meta)
-        return collection, meta
+        return _ServerCollection.create(self._client, f"{prefix}{number}", meta)
 
-    def _point_alias(self, target: str, old: str | None) -> None:
+    def _publish(self, new: Collection) -> None:
+        assert isinstance(new, _ServerCollection)
+        old = self._published()
         changes: list[models.CreateAliasOperation | models.DeleteAliasOperation] = []
         if old:
             gone = models.DeleteAlias(alias_name=self._alias)
             changes.append(models.DeleteAliasOperation(delete_alias=gone))
-        new = models.CreateAlias(collection_name=target, alias_name=self._alias)
-        changes.append(models.CreateAliasOperation(create_alias=new))
+        alias = models.CreateAlias(collection_name=new.name, alias_name=self._alias)
+        changes.append(models.CreateAliasOperation(create_alias=alias))
         self._client.update_collection_aliases(change_aliases_operations=changes)
+        if old:
+            self._client.delete_collection(old)
 
-    def _writable(self) -> tuple[_Collection, Meta]:
-        opened = self._opened()
-        if opened is None:
-            opened = self._create(self._embedder)
-            self._point_alias(opened[0].name, None)
-        return opened
-
-    # ------------------------------------------------------------ the protocol
-
-    def put(self, pattern: Pattern, /, *vectors: Sequence[float]) -> None:
-        """Insert or replace by id; stored when this returns."""
-        with self.session():
-            collection, meta = self._writable()
-            check_vectors(vectors, meta.dimension)
-            collection.upsert([(pattern, vectors)])
-
-    def amend(self, pattern: Pattern, /) -> None:
-        """Change a stored pattern and keep its vectors."""
-        with self.session():
-            opened = self._opened()
-            if opened and self._client.retrieve(opened[0].name, [point_id(pattern.id)]):
-                self._client.set_payload(
-                    opened[0].name, to_payload(pattern), points=[point_id(pattern.id)], wait=True
-                )
-
-    def search(
-        self,
-        vector: Sequence[float],
-        *,
-        domain: str | None,
-        limit: int,
-        threshold: float,
-        scope: Scope | None = None,
-    ) -> builtins.list[PatternHit]:
-        """Active patterns by falling cosine similarity, from ``threshold``; of a scope or all."""
-        with self.session():
-            opened = self._opened()
-            if opened is None:
-                return []
-            check_vectors([vector], opened[1].dimension)
-            found = self._client.query_points(
-                opened[0].name,
-                query=[list(vector)],
-                query_filter=_filter(status="active", domain=domain, scope=scope),
-                limit=limit,
-                score_threshold=threshold,
-                with_payload=True,
-            )
-            return [PatternHit(from_payload(point.payload), point.score) for point in found.points]
-
-    def get(self, pattern_id: str, /) -> Pattern | None:
-        """One pattern, whatever its status."""
-        with self.session():
-            opened = self._opened()
-            if opened is None:
-                return None
-            found = self._client.retrieve(opened[0].name, [point_id(pattern_id)], with_payload=True)
-            return from_payload(found[0].payload) if found else None
-
-    def list(
-        self, *, domain: str | None = None, status: str | None = "active"
-    ) -> builtins.list[Pattern]:
-        """Patterns by falling ``created_at``."""
-        with self.session():
-            opened = self._opened()
-            wanted = _filter(status=status, domain=domain)
-            records = opened[0].records(wanted, False) if opened else ()
-            patterns = [from_payload(record.payload) for record in records]
-        return sorted(patterns, key=lambda pattern: (-pattern.created_at, pattern.id))
-
-    def delete(self, pattern_id: str, /) -> None:
-        """Remove for good."""
-        with self.session():
-            if opened := self._opened():
-                self._client.delete(opened[0].name, [point_id(pattern_id)], wait=True)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
-
-    # ------------------------------------------------------------ everything at once
-
-    def meta(self) -> Meta | None:
-        """Who filled it."""
-        with self.session():
-            name = self._physical()
-            return described(self._client, name) if name else None
-
-    def items(self) -> Iterator[Item]:
-        """Everything, whatever its status and whoever embedded it."""
-        with self.session():
-            name = self._physical()
-            for record in _Collection(self._client, name).records(_filter(), True) if name else ():
-                yield from_payload(record.payload), dense(record.vector)
-
-    def rebuild(self, items: Iterable[Item], embedder: Embedder) -> int:
-        """Replace the whole content at once by vectors of ``embedder``."""
-        with self.session():
-            old = self._physical()
-            collection, _ = self._create(embedder)
-            try:
-                count = collection.upsert(items)
-            except BaseException:
-                self._client.delete_collection(collection.name)
-                raise
-            self._point_alias(collection.name, old)
-            self._embedder = embedder
-            if old:
-                self._client.delete_collection(old)
-        return count
+    def _discard(self, new: Collection) -> None:
+        assert isinstance(new, _ServerCollection)
+        self._client.delete_collection(new.name)

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from hisa.errors import StoreError
-from hisa.patterns.stores.base import Item, VectorStore
+from hisa.patterns.stores.base import Item
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 from hisa.testing.word_embedder import WordEmbedder
 

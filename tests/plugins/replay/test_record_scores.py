@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hisa.testing.stock_guest import StockGuest
 from tests.cli.command import Command
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.live.watching import Client, until
+from tests.stock.stock_guest import StockGuest
 
 
 @pytest.mark.process

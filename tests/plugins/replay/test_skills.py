@@ -31,9 +31,9 @@ from hisa.protocols import Model, ModelRequest, Role
 from hisa.screen.ocr import available
 from hisa.tasks.taskfile import load_task
 from hisa.testing import FakeEnvironment, FunctionModel, tool_call
-from hisa.testing.stock_guest import StockGuest
 from hisa.text.redact.named_secrets import forms
 from tests.plugins.live.test_typed_secrets import PASSWORD
+from tests.stock.stock_guest import StockGuest
 
 FIELD = Target(role="text", name="Name:", box=(220, 120, 580, 152))
 SAVE = Target(role="push button", name="Save", box=(330, 220, 420, 254))

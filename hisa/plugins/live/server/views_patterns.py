@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter
 
 from hisa.errors import UsageError
-from hisa.patterns.stores.base import VectorStore
+from hisa.patterns.stores.vector_store import VectorStore
 from hisa.plugins.live.server.json_answers import Routes, route, whole_number
 from hisa.plugins.live.server.server_context import ServerContext
 from hisa.protocols import Embedder, Pattern

@@ -14,13 +14,13 @@ from hisa.actions import Action, Hotkey, KeyDown, KeyUp, Press
 from hisa.actions.keys import normalise_key
 from hisa.environments.transport.base import (
     GuestClient,
+    HttpResponse,
     RawObservation,
     ResponseTooLarge,
     acting_seconds,
     guest_failure,
 )
 from hisa.errors import ActionRefused
-from hisa.machine.loopback import HttpResponse
 from hisa.plugins.machines.guests import osworld_programs, osworld_responses
 from hisa.plugins.machines.guests.osworld_xml import Tree
 from hisa.protocols import CommandResult, FileRefused, Held

@@ -6,8 +6,7 @@ import math
 import re
 from typing import Any
 
-from hisa.environments.transport.base import reason
-from hisa.machine.loopback import HttpResponse
+from hisa.environments.transport.base import HttpResponse, reason
 from hisa.plugins.machines.guests.osworld_xml import Tree, parse_tree
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import Point, Size
@@ -47,7 +46,7 @@ def picture(response: HttpResponse) -> Screenshot:
     kind = response.headers.get("content-type", "")
     if response.status_code != 200 or not kind.startswith("image/"):
         raise ValueError(f"HTTP {response.status_code}, {kind or 'no content type'}")
-    return Screenshot.from_png(bytes(response.content))
+    return Screenshot.from_png(response.content)
 
 
 def cursor(response: HttpResponse) -> Point | None:
@@ -80,7 +79,7 @@ def file_bytes(response: HttpResponse) -> bytes | None:
     kind = response.headers.get("content-type", "")
     if kind.startswith("text/html") and "content-disposition" not in response.headers:
         raise ValueError(f"a web page instead of a file: {response.text[:200]!r}")
-    return bytes(response.content)
+    return response.content
 
 
 def _refusal(response: HttpResponse) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import pytest
 
 from hisa.events import Failed, Noted
 from hisa.runs.read import Run, list_runs, load_run, read_manifest
-from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.cli.command import ROOT, Command
 from tests.environments.stock import REVERT
 from tests.plugins.benchmarks.bench_suite.forms import write_task
+from tests.stock.stock_guest import GuestFault, StockGuest
 
 pytestmark = pytest.mark.process
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from hisa.protocols import CommandResult
-from hisa.testing.stock_guest import GuestFault, StockGuest
 from tests.cli.command import Command
 from tests.plugins.benchmarks.bench_suite.test_guests import FIXED, hisa
+from tests.stock.stock_guest import GuestFault, StockGuest
 
 ANY = {"file": "/home/user/form.txt"}
 TASKS: dict[str, list[dict[str, str]] | None] = {

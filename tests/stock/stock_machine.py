@@ -20,7 +20,7 @@ from pathlib import Path
 from shlex import join, quote
 from typing import Any, TypeVar
 
-import hisa.testing.stock
+import tests.stock.served
 from hisa.config import EnvironmentSettings
 from hisa.environments.open_environment import open_environment
 from hisa.environments.share import Share
@@ -29,7 +29,7 @@ from hisa.machine.patience import patience
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
-from hisa.testing.stock.stock_messages import Answers, Reply, Request
+from tests.stock.served.stock_messages import Answers, Reply, Request
 
 __all__ = ["StockMachine"]
 
@@ -69,7 +69,7 @@ class StockMachine(Answers):
         """Start the desktop, and the server in it."""
         self._thread.start()
         self._folder = Path(tempfile.mkdtemp(prefix="hisa-stock-"))
-        shutil.copytree(Path(hisa.testing.stock.__path__[0]), self._folder / "stock")
+        shutil.copytree(Path(tests.stock.served.__path__[0]), self._folder / "stock")
         try:
             self.restore()
         except BaseException:

@@ -7,7 +7,7 @@ In a test::
 
 As a process, which prints its address and serves until it is told to stop::
 
-    python -m hisa.testing.stock_guest --port 5000
+    python -m tests.stock.stock_guest --port 5000
 
 ``POST /fake/restore`` is what its provider can do: everything as at the start.
 """
@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, assert_never
 
-from hisa.testing.stock.stock_messages import Answers, Reply, Request, page
-from hisa.testing.stock_desktop import Run, StockDesktop
+from tests.stock.served.stock_messages import Answers, Reply, Request, page
+from tests.stock.stock_desktop import Run, StockDesktop
 
 __all__ = ["GuestFault", "GuestFaultKind", "StockGuest", "main"]
 
@@ -201,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C; the address is printed first."""
-    parser = argparse.ArgumentParser(prog="python -m hisa.testing.stock_guest")
+    parser = argparse.ArgumentParser(prog="python -m tests.stock.stock_guest")
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     options = parser.parse_args(arguments)
     # Blocked before any thread starts, so that sigwait alone gets them.

@@ -14,8 +14,8 @@ from hisa.config import RemoteSettings
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.machines.guests.remote import RemoteEnvironment
 from hisa.protocols import Environment
-from hisa.testing.stock_guest import GuestFault, GuestFaultKind, StockGuest
 from tests.environments.conformance import at, only
+from tests.stock.stock_guest import GuestFault, GuestFaultKind, StockGuest
 
 pytestmark = [pytest.mark.usefixtures("own_cache"), pytest.mark.process]
 

@@ -1,9 +1,9 @@
 """A form in memory by the stock routes: quick tests of what goes wrong on the way to a guest.
 
 Commands run for real, each in a namespace of bubblewrap with a home that is thrown away, and find
-the programs of `hisa.testing.form_programs`: a PyAutoGUI that plays on the form, and the tools that
+the programs of `tests.stock.form_programs`: a PyAutoGUI that plays on the form, and the tools that
 list windows and keep a clipboard. As under the real PyAutoGUI, ``<`` is typed as ``>``, and what is
-not ASCII is not typed at all. A real display is in `hisa.testing.stock_machine`.
+not ASCII is not typed at all. A real display is in `tests.stock.stock_machine`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from hisa.errors import ActionRefused
 from hisa.protocols import CommandResult
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element
-from hisa.testing import form_programs
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.stock.stock_commands import CommandRoutes
-from hisa.testing.stock.stock_messages import (
+from tests.stock import form_programs
+from tests.stock.served.stock_commands import CommandRoutes
+from tests.stock.served.stock_messages import (
     Answers,
     Reply,
     Request,
