@@ -31,7 +31,7 @@ _IMPORTED = (
     "hisa.cli.episode",
     "hisa.cli.run",
     "hisa.environments.remote",
-    "hisa.grounder.choice",
+    "hisa.plugins.matching.checked_choice",
     "hisa.models.guarded_transport",
     "hisa.plugins.benchmarks.bench",
     "hisa.plugins.mcp",

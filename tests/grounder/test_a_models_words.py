@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation

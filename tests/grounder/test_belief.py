@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import NotFound
-from hisa.grounder.belief import TAKEN, Belief
-from hisa.grounder.rating import Rated, Rating
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import PICKS_RIGHT
+from hisa.plugins.matching.belief import TAKEN, Belief
+from hisa.plugins.matching.rating import Rated, Rating
 from hisa.screen.geometry import BoundingBox, Point
 
 from .scenes import element

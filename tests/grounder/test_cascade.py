@@ -18,13 +18,13 @@ import hisa
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
+from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report

@@ -14,11 +14,11 @@ import hisa
 from hisa.config import Settings
 from hisa.errors import ConfigError, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.matching.checked_choice import LIST_TOKENS, ChoiceGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report

@@ -11,11 +11,11 @@ import pytest
 from hisa.actions import Click, Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.cascade import CascadeGrounder
-from hisa.grounder.choice import ChoiceGrounder
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.vision import Seer, VisionGrounder
+from hisa.plugins.matching.cascade import CascadeGrounder
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Grounder, ModelRequest, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation

@@ -10,8 +10,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingFailed
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox

@@ -10,14 +10,14 @@ import pytest
 
 from hisa.errors import NotFound, PluginFailed
 from hisa.grounder.base import Ranker, TextReader, ThingList
-from hisa.grounder.choice import ChoiceGrounder
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.lists import announced
-from hisa.grounder.ranking import chances, choose_thing
-from hisa.grounder.rating import rated
-from hisa.grounder.scene import Scene
 from hisa.machine import plugins
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.ranking import chances, choose_thing
+from hisa.plugins.matching.rating import rated
+from hisa.plugins.matching.scene import Scene
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation, Screenshot
@@ -117,7 +117,7 @@ def test_a_packages_ranker_goes_before_hisas_own(
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-last-thing\n")
     (metadata / "entry_points.txt").write_text("[hisa.lists]\nlast = hisa_last_thing:LAST\n")
     (tmp_path / "hisa_last_thing.py").write_text(
-        "from hisa.grounder.pick import Candidate, Choice\n"
+        "from hisa.plugins.matching.pick import Candidate, Choice\n"
         "class Last:\n"
         "    def choose(self, queries, scene, min_score):\n"
         "        return Choice(Candidate(scene.things[-1], 1.0))\n"
@@ -229,7 +229,7 @@ def test_without_hisas_packages_nothing_of_them_is_imported() -> None:
         "sys.modules['hisa.plugins'] = None\n"
         "from hisa.machine import plugins\n"
         "plugins.points = lambda group: ()\n"
-        "import hisa.grounder.cascade, hisa.grounder.choice, hisa.grounder.marks, asyncio\n"
+        "import hisa.plugins.matching.cascade, hisa.plugins.matching.checked_choice, hisa.grounder.marks, asyncio\n"
         "from tests.grounder.test_lists import found\n"
         "print(asyncio.run(found('the Cancel button')).rounded())\n"
     )

@@ -6,8 +6,8 @@ import pytest
 
 from hisa.errors import NotFound
 from hisa.events import Event
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 
 from .scenes import call, element, scene

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.ocr import Line, Word

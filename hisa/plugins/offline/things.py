@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hisa.grounder.description import Query, read_description
+from hisa.plugins.matching.description import Query, read_description
 from hisa.plugins.offline.quotes import Masked
 
 __all__ = ["address", "field", "is_listed_choice", "meaning", "of_kind", "path", "thing"]
