@@ -9,8 +9,7 @@ from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 
 Box = tuple[int, int, int, int]
 

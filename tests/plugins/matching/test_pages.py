@@ -10,7 +10,7 @@ from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 from .test_choice import refused
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})

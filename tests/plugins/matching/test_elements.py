@@ -16,8 +16,7 @@ from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
-
-from .scenes import behind_a_dialog, call, element, recorded, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, recorded, scene
 
 needs_tesseract = pytest.mark.skipif(
     not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"

@@ -13,8 +13,7 @@ from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
 from hisa.screen.ocr import Line, Word
-
-from .scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, saved, scene
 
 SHOWN = frozenset({"showing"})
 

@@ -16,8 +16,7 @@ from hisa.protocols import Task
 from hisa.screen.bubbles import bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Window
-
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
 PAGE, BUBBLE = "Orders - Browser", "Bookmark added"

@@ -12,8 +12,7 @@ from hisa.grounder.trust import PICKS_RIGHT
 from hisa.plugins.matching.belief import TAKEN, Belief
 from hisa.plugins.matching.rating import Rated, Rating
 from hisa.screen.geometry import BoundingBox, Point
-
-from .scenes import element
+from tests.grounder.scenes import element
 
 PLACES = [Point(100 * (n + 1), 50) for n in range(4)]
 NOTHING = Point(1000, 600)
