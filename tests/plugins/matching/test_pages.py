@@ -9,8 +9,8 @@ from hisa.events import Event
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
-
 from tests.grounder.scenes import call, element, scene
+
 from .test_choice import refused
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
