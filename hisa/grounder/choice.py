@@ -116,7 +116,7 @@ class ChoiceGrounder:
 
 
 def _listed(description: str, observation: Observation) -> list[Thing]:
-    """What has most words of the description, as far as there is room, in the screen's order."""
+    """Returns what has most words of the description, as far as there is room."""
     things, asked = worth_telling(open_scenery(observation).things), tokens(description)
     best = sorted(things, key=lambda thing: -len(asked & tokens(told(thing))))
     words = [_line(thing, observation) for thing in best]

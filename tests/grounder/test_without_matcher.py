@@ -17,7 +17,7 @@ from hisa.grounder.trust import Trust
 from hisa.grounder.vision import VisionGrounder
 from hisa.machine import plugins
 from hisa.models.profiles import find
-from hisa.protocols import Grounder, Task
+from hisa.protocols import Grounder, Model, Role, Task
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Window
 from hisa.testing import ScriptedModel
@@ -47,7 +47,7 @@ def build(kind: str = "auto", model: str = "offline", own: bool = False) -> Grou
     )
     settings = GrounderSettings.model_validate({"kind": kind, "format": "gta1"})
     answers = ScriptedModel(["2"])
-    models = {"planner": answers, "grounder": answers}
+    models: dict[Role, Model] = {"planner": answers, "grounder": answers}
     return build_grounder(settings, chosen, models, lambda event: event, seer=find(model))
 
 
