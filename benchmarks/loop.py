@@ -25,13 +25,13 @@ from benchmarks.machine import machine
 from hisa.actions import Action
 from hisa.config import ModelSettings, StateSettings
 from hisa.events import StepFinished
-from hisa.grounder.elements import ElementsGrounder
 from hisa.loop import Loop
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import read_events

@@ -35,12 +35,12 @@ from benchmarks.tokens_texts import fixed_texts, own_texts
 from benchmarks.tokens_vocabularies import vocabularies
 from hisa.actions import Action
 from hisa.config import StateSettings
-from hisa.grounder.elements import ElementsGrounder
 from hisa.loop import Loop
 from hisa.models.profile import Profile
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import CommandResult, ImagePart, Model, ModelRequest, Task, TextPart
 from hisa.runs.log import RunLog
 from hisa.screen.geometry import Point, Size

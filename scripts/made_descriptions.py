@@ -10,8 +10,8 @@ from collections import Counter
 
 import numpy as np
 
-from hisa.grounder.description import How
 from hisa.plugins.benchmarks.bench.grounding.targets import Region, Screen, Target
+from hisa.plugins.matching.description import How
 from hisa.plugins.reading.layout import distances, orders
 from hisa.plugins.reading.scene_table import FAMILIES, Table
 

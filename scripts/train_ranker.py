@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from made_descriptions import MADE, made_descriptions
 
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import names_a_part
-from hisa.grounder.scene import Scene
-from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import names_a_part
+from hisa.plugins.matching.scene import Scene
+from hisa.plugins.matching.screen_text import read_elements
 from hisa.plugins.reading.ranker import Trees, clipped, columns, parsed, preselect
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
 from hisa.plugins.reading.sureness import chances_of, outcome, places

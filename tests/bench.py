@@ -10,12 +10,12 @@ from pathlib import Path
 
 from hisa.config import PlannerSettings, StateSettings
 from hisa.events import Event
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.outcomes.endings import Result
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run

@@ -75,4 +75,8 @@ def test_a_click_by_name_passes_few_parts(tmp_path: Path) -> None:
     assert len({(file, owner) for file, _, owner in made if owner}) <= 32
     assert len({(file, name) for file, name, _ in made}) <= 320
     assert len(made) <= 1_500
-    assert not [file for file in files if file.startswith("plugins/")]
+    plugins = {file for file in files if file.startswith("plugins/")}
+    assert {file.split("/")[1] for file in plugins} <= {"matching"}
+    assert not plugins & {
+        f"plugins/matching/{name}.py" for name in ("description", "scene", "pick")
+    }

@@ -34,9 +34,7 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.events import Event, Noted, PlanRejected
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import GTA1Format, open_format
-from hisa.grounder.scene import Scene
 from hisa.hooks import Hook, name_of
 from hisa.machine import plugins
 from hisa.machine.plugins import (
@@ -57,6 +55,8 @@ from hisa.plugins.benchmarks.tasks.metrics import METRICS, find_metric
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.guard.policy_hook import PolicyHook
 from hisa.plugins.gym.gym_format import MINIWOB_TASKS
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Detachable, Task
 from hisa.runs import RunLog, load_run, resume_point

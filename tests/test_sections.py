@@ -19,10 +19,10 @@ from hisa.config import (
     ToolSettings,
 )
 from hisa.errors import ConfigError
-from hisa.grounder.elements import ElementsGrounder
 from hisa.models.open_models import require_models
 from hisa.patterns.open_memory import open_sops, open_store
 from hisa.planner.prompt_budget import prompt_budget
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.wiring import build_grounder
 from hisa.wiring.planner_kind import PlannerKind
 from hisa.wiring.tool_parts import allowed_tools

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from hisa.events import Event
-from hisa.grounder.description import Query
-from hisa.grounder.pick import Choice
-from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import Key, Trust
 from hisa.protocols import Emit, Message
@@ -18,7 +15,6 @@ from hisa.screen.ocr import Line
 
 __all__ = [
     "GroundingFormat",
-    "Ranker",
     "SelfTest",
     "TextReader",
     "ThingList",
@@ -69,31 +65,6 @@ class ThingList(Protocol):
             observation: the look that they are of; boxes of things are in screen space.
             parts: whether a part of a control may be meant, such as an arrow.
             drawn: whether it is time to look at the picture, which may take some 0.1 s.
-        """
-        ...
-
-
-@runtime_checkable
-class Ranker(Protocol):
-    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
-
-    A package's goes before HiSA's own.
-    """
-
-    def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """The thing that is meant, if it is likely enough.
-
-        Args:
-            queries: the readings of the description, the usual one last.
-            scene: what is on the screen.
-            min_score: how sure a place must be, 0..1.
-        """
-        ...
-
-    def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-        """The chance that each of the scene's things is meant, in their order.
-
-        The sum is below 1; the rest is that none is meant.
         """
         ...
 

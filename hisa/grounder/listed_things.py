@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 
-from hisa.grounder.elements import spot
-from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
-from hisa.grounder.thing import ARROW_WORDS, UNCHECKED
+from hisa.grounder.spots import spot
+from hisa.grounder.thing import ARROW_WORDS, SHOWS_TEXT, UNCHECKED, Thing, overlap
 from hisa.protocols import Place, Task
 from hisa.screen.bubbles import in_front
 from hisa.screen.observation import Observation
@@ -69,9 +68,9 @@ _STATES = ("focused", "selected", "pressed", "expanded")
 """States that are told as they are."""
 
 
-def worth_telling(scene: Scene) -> list[Thing]:
+def worth_telling(things: Sequence[Thing]) -> list[Thing]:
     """The things that a planner can use or read, in the order of the screen, each once."""
-    told = _without_doubles([t for t in scene.things if t.front >= _IN_FRONT and _tells(t)])
+    told = _without_doubles([t for t in things if t.front >= _IN_FRONT and _tells(t)])
     # What stands inside a thing follows it in the tree.
     told = [t for at, t in enumerate(told) if not _holds_only(t, islice(told, at + 1, None))]
     long = [t for t in told if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]

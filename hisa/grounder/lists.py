@@ -12,11 +12,15 @@ from hisa.screen.observation import Observation
 
 __all__ = ["announced", "with_lists"]
 
+_PARTS = ("listed", "read_text", "picks", "open_grounder", "chances")
+"""What tells the kinds of parts apart: each has a method of these."""
+
 
 def announced() -> list[tuple[EntryPoint, Any]]:
     """The lists, rankers and readers of text that packages announce, HiSA's own first.
 
-    Each is a `ThingList`, `Ranker`, `TextReader` or `SelfTest` of `hisa.grounder.base`, or several.
+    Each is a `ThingList`, `TextReader` or `SelfTest` of `hisa.grounder.base`, a `Matcher` of
+    `hisa.grounder.matchers`, or a ranker, which a matcher asks; or several of them.
 
     Raises:
         PluginFailed: it cannot be imported, or is none of them; names the package.
@@ -27,10 +31,10 @@ def announced() -> list[tuple[EntryPoint, Any]]:
             by_name.setdefault(point.name, point)
     parts = [(point, plugins.load("lists", point)) for point in by_name.values()]
     for point, part in parts:
-        if not any(hasattr(part, name) for name in ("listed", "chances", "read_text", "picks")):
+        if not any(hasattr(part, name) for name in _PARTS):
             raise PluginFailed(
-                f"{plugins.describe_point('lists', point)}: {part!r} is neither a ThingList nor a "
-                "Ranker nor a TextReader nor a SelfTest of hisa.grounder.base"
+                f"{plugins.describe_point('lists', point)}: {part!r} is none of those that the "
+                "group may hold: ThingList, TextReader, SelfTest, Matcher or Ranker"
             )
     return parts
 

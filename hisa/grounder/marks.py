@@ -13,8 +13,8 @@ from hisa.events import Grounded, GroundingFailed
 from hisa.grounder.common import place_found
 from hisa.grounder.listed_things import in_windows, place_of, quoted, ranked, told, worth_telling
 from hisa.grounder.row_names import row_names
-from hisa.grounder.scene import Scene, Thing
-from hisa.grounder.untold_areas import untold_areas
+from hisa.grounder.scenery import open_scenery
+from hisa.grounder.thing import Thing
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
 from hisa.screen.bubbles import in_front
@@ -45,8 +45,8 @@ class Marks:
         What the task's words name and what the focused window holds come first where not all of
         it fits; what is listed stands in the order of the screen.
         """
-        scene = Scene(observation)
-        things = in_windows([*worth_telling(scene), *untold_areas(scene)], observation)
+        scenery = open_scenery(observation)
+        things = in_windows([*worth_telling(scenery.things), *scenery.areas], observation)
         best_first = ranked(things, task, observation)
         rows = row_names(things, observation, told, counted=True)
         head, tail = list(_windows(observation)), list(_partial(observation, things))

@@ -1,21 +1,27 @@
 """The control that bears just the name that is asked for, where nothing else may be meant.
 
 Most descriptions of planners are of this sort: ``menu "Edit"``. The answer is the one that all the
-evidence comes to (`hisa.grounder.ranking`); it is told here without weighing any, and only where
-none could change it. Whatever leaves a question open (a word of the name elsewhere, something
-opened or lying over it, a look that tells no states) is weighed there.
+evidence of a matcher comes to; it is found here without weighing any, and only where none could
+change it. Whatever leaves a question open (a word of the name elsewhere, something opened or lying
+over it, a look that tells no states) is left to the matcher.
 """
 
 from __future__ import annotations
 
 import re
 
+from hisa.errors import NotFound
+from hisa.grounder.common import resolve
+from hisa.grounder.matchers import NO_MATCHER, FinderParts
+from hisa.grounder.spots import spot_in
+from hisa.grounder.thing import called
+from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.bubbles import TOPS
 from hisa.screen.observation import Element, Observation
 from hisa.screen.role_words import find_kind
 from hisa.screen.roles import COVERED
 
-__all__ = ["plainly_named"]
+__all__ = ["NamesGrounder", "place_by_name", "plainly_named"]
 
 _KIND_AND_NAME = re.compile(
     r'(?:the )?([a-z][a-z -]*) "([^"\d]{3,19})"|(?:the )?"([^"\d]{3,19})" ([a-z][a-z -]*)'
@@ -52,6 +58,41 @@ def plainly_named(description: str, look: Observation) -> Element | None:
     in_front = look.active is None or element.window in ("", look.active.title)
     lies_bare = in_front and _lies_bare(named[0], look)
     return element if lies_bare and _is_unlike_others(name, element, look) else None
+
+
+def place_by_name(description: str, look: Observation) -> Place | None:
+    """The place of what is `plainly_named`; None where more has to be weighed."""
+    element = plainly_named(description, look)
+    if element is None:
+        return None
+    point = spot_in(element, look.convert_box(element.box, "image"))
+    return Place(description, point, 1.0, "accessibility", called(element), element)
+
+
+class NamesGrounder:
+    """Finds what is plainly named, and nothing else: what is left where no matcher is installed.
+
+    Args:
+        parts: who hears of it, and who takes looks.
+    """
+
+    def __init__(self, parts: FinderParts) -> None:
+        self._emit, self._reader = parts.emit, parts.reader
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots is returned unchanged.
+
+        Raises:
+            NotFound: more than a kind and a name is said, or they may mean several things.
+        """
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
+        if place := place_by_name(description, observation):
+            return place
+        raise NotFound(f"not found: {description[:200]!r}: {NO_MATCHER}")
 
 
 def _lies_bare(number: int, look: Observation) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from hisa.grounder.thing import Thing
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Element
+from hisa.screen.observation import Element, Observation
 
-__all__ = ["spot_in"]
+__all__ = ["spot", "spot_in"]
 
 _WIDE_EXPANDER = 150
 """Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
 _TITLE = 24
 """Pixels; from an expander's left end into its title."""
+
+
+def spot(thing: Thing, observation: Observation) -> Point:
+    """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
+    return spot_in(thing.element, observation.convert_box(thing.handle or thing.box, "image"))
 
 
 def spot_in(element: Element, box: BoundingBox) -> Point:

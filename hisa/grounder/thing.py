@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hisa.grounder.shown_parts import Covering
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
@@ -19,8 +18,11 @@ __all__ = [
     "READ",
     "SHOWS_TEXT",
     "UNCHECKED",
+    "Covering",
     "Thing",
+    "called",
     "gaps",
+    "lines",
     "overlap",
     "sides",
     "squared",
@@ -34,6 +36,21 @@ UNCHECKED = "unchecked"
 """The state of a tick that is drawn empty; one in neither state was not recognised."""
 ARROW_WORDS = {"up": ("increase", "plus"), "down": ("decrease", "minus")}
 """What the arrows of a spin button go by besides their names."""
+
+
+@dataclass(frozen=True)
+class Covering:
+    """What lies over the middle of an element; ``rest`` is the largest part beside it, if any."""
+
+    element: Element
+    rest: BoundingBox | None
+    is_certain: bool
+    """Whether it hides the element: it has words, or the picture shows it in place of that."""
+
+    @property
+    def words(self) -> str:
+        """Ends before what it is."""
+        return "covered by" if self.is_certain else "perhaps hidden by"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +104,23 @@ def overlap(outer: BoundingBox, inner: BoundingBox) -> float:
     """The share of the inner box that both have."""
     common = outer.intersection(inner)
     return common.area / inner.area if common and inner.area else 0.0
+
+
+def lines(things: Iterable[Thing]) -> list[list[Thing]]:
+    """Things in rows from top to bottom, each from left to right."""
+    rows: list[list[Thing]] = []
+    for thing in sorted(things, key=lambda t: (t.box.centre.y, t.box.left)):
+        if rows and thing.box.centre.y < rows[-1][0].box.bottom:
+            rows[-1].append(thing)
+        else:
+            rows.append([thing])
+    return [sorted(row, key=lambda t: t.box.left) for row in rows]
+
+
+def called(element: Element) -> str:
+    """The role and name of an element, as planners and events are told."""
+    name = element.name or element.label or element.text or element.description
+    return f'{element.role} "{" ".join(name.split())[:60]}"'
 
 
 def sides(boxes: Iterable[BoundingBox]) -> NDArray[np.float64]:

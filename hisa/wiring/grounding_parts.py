@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from hisa.config import GrounderKind, GrounderSettings, ModelSettings, ModelsSettings
 from hisa.errors import ConfigError
 from hisa.events import Event, Noted
 from hisa.grounder.base import SelfTest
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.formats import open_format
 from hisa.grounder.lists import announced
+from hisa.grounder.matchers import NO_MATCHER, FinderParts, find_matcher
+from hisa.grounder.plain_names import NamesGrounder
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust, key_of
@@ -23,6 +25,8 @@ from hisa.screen.ocr import ReadText, read_text
 from hisa.text.redact import redact
 
 __all__ = ["build_grounder", "grounder_kind", "open_grounder"]
+
+_VISION = "--set grounder.kind=vision, or install a package that announces a matcher"
 
 
 def build_grounder(
@@ -68,44 +72,44 @@ def build_grounder(
             f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
             fix="--set grounder.kind=auto, or give --model",
         )
-    least = settings.min_score
+    parts = FinderParts(emit, settings.min_score, read, reader)
     if model is None or kind not in ("cascade", "choice", "vision"):
-        return ElementsGrounder(emit=emit, min_score=least, read=read, reader=reader)
-    from hisa.grounder.choice import ChoiceGrounder, Picker  # not every run has one that picks
-
-    wanted = chosen.grounder or chosen.planner
+        return _open_finder(parts)
     if kind == "choice":
         trust = _pick_trust(settings, chosen, model, seer, emit, events)
-        return ChoiceGrounder(
-            model, emit=emit, min_score=least, read=read, trust=trust, reader=reader
-        )
+        return _open_finder(replace(parts, picker=model, trust=trust))
     known = (seer.coordinates, seer.grounding) if seer else ("", "")
     form = open_format(settings.format, *known)
-    if kind == "vision":
+    if kind == "vision" or (settings.kind == "auto" and find_matcher() is None):
         return VisionGrounder(model, form, emit=emit)
-    from hisa.grounder.cascade import CascadeGrounder  # not every run has a model that points
-
-    last, test = None, _self_test()
-    trust = Trust(None)
     if picker is not None and not (picker.reads_elements or picker.grounding):
         trust = _pick_trust(settings, chosen, models["planner"], picker, emit, events)
-        last = Picker(models["planner"], emit=emit, trust=trust)
+        parts = replace(parts, picker=models["planner"], trust=trust)
+    test, wanted = _self_test(), chosen.grounder or chosen.planner
     key = key_of(model.name, wanted, seer)
     right = test.points_right(key, emit, events) if test else POINTS_RIGHT
     if right is None:
-        model = models.get("planner", model)
-        return ChoiceGrounder(
-            model, emit=emit, min_score=least, read=read, trust=trust, reader=reader
-        )
-    return CascadeGrounder(
-        Seer(model, form),
-        emit=emit,
-        min_score=least,
-        read=read,
-        picker=last,
-        points_right=right,
-        reader=reader,
-    )
+        trust = parts.trust if parts.picker else Trust(None)
+        return _open_finder(replace(parts, picker=models.get("planner", model), trust=trust))
+    return _open_finder(replace(parts, seer=Seer(model, form), points_right=right))
+
+
+def _open_finder(parts: FinderParts) -> Grounder:
+    """The matcher's grounder of these parts, else what the core has without a matcher.
+
+    Raises:
+        ConfigError: elements and a model that points are to be weighed, which only a matcher does.
+    """
+    matcher = find_matcher()
+    if matcher is not None:
+        return matcher.open_grounder(parts)
+    if parts.seer is not None:
+        raise ConfigError(f"grounder.kind = 'cascade': {NO_MATCHER}", fix=_VISION)
+    if parts.picker is not None:
+        from hisa.grounder.choice import ChoiceGrounder  # not every run has one that picks
+
+        return ChoiceGrounder(parts)
+    return NamesGrounder(parts)
 
 
 def _pick_trust(
@@ -188,7 +192,7 @@ def open_grounder(
     )
     if settings.kind != "planner" and not points:
         return finder
-    checker = ElementsGrounder(emit=lambda _: None, min_score=settings.min_score)
+    checker = _open_finder(FinderParts(lambda _: None, settings.min_score))
     return PointingGrounder(
         "" if points else planner.coordinates, finder, checker, reader, emit=emit
     )

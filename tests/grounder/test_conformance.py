@@ -11,11 +11,13 @@ import pytest
 from hisa.actions import Click, Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.cascade import CascadeGrounder
-from hisa.grounder.choice import ChoiceGrounder
-from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.choice import ChoiceGrounder as PlainChoice
 from hisa.grounder.formats import GTA1Format
+from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer, VisionGrounder
+from hisa.plugins.matching.cascade import CascadeGrounder
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Grounder, ModelRequest, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
@@ -75,7 +77,7 @@ def vision_grounder() -> Setup:
 def cascade() -> Setup:
     events: list[Event] = []
     seer = Seer(FunctionModel(seeing_model), GTA1Format())
-    return Setup(CascadeGrounder(seer, emit=events.append), events)
+    return Setup(CascadeGrounder(FinderParts(events.append, seer=seer)), events)
 
 
 def picking_model(request: ModelRequest) -> str:
@@ -88,13 +90,21 @@ def picking_model(request: ModelRequest) -> str:
 
 def choice() -> Setup:
     events: list[Event] = []
-    return Setup(ChoiceGrounder(FunctionModel(picking_model), emit=events.append), events)
+    parts = FinderParts(events.append, picker=FunctionModel(picking_model))
+    return Setup(ChoiceGrounder(parts), events)
 
 
-MAKERS = [elements_grounder, vision_grounder, cascade, choice]
+def plain_choice() -> Setup:
+    """The choice of a core without a matcher."""
+    events: list[Event] = []
+    parts = FinderParts(events.append, picker=FunctionModel(picking_model))
+    return Setup(PlainChoice(parts), events)
 
 
-@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade", "choice"])
+MAKERS = [elements_grounder, vision_grounder, cascade, choice, plain_choice]
+
+
+@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade", "choice", "plain choice"])
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.marks import Marks
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place, Task
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window

@@ -13,12 +13,12 @@ import hisa
 from hisa.actions import Click, parse, points
 from hisa.errors import ConfigError, InvalidReply, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, Planned
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.marks import LIST_TOKENS, MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, Task, ToolCall
 from hisa.runs.read import load_run
 from hisa.runs.resume import resume_point

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hisa.grounder.description import Query, read_description
-from hisa.grounder.elements import ElementsGrounder, choose
 from hisa.grounder.plain_names import plainly_named
+from hisa.plugins.matching.description import Query, read_description
+from hisa.plugins.matching.elements import ElementsGrounder, choose
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.role_words import find_kind
 
@@ -171,7 +171,7 @@ def test_a_plain_name_needs_no_reader_of_what_is_drawn() -> None:
         "import asyncio, sys\n"
         "from tests.grounder.scenes import call\n"
         "from tests.grounder.test_plain_names import ASKED, LOOK\n"
-        "from hisa.grounder.elements import ElementsGrounder\n"
+        "from hisa.plugins.matching.elements import ElementsGrounder\n"
         "asyncio.run(ElementsGrounder(emit=[].append).resolve(call(ASKED), LOOK))\n"
         "sys.exit(any(name.startswith('hisa.plugins.reading') for name in sys.modules))\n"
     )

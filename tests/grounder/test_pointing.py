@@ -10,9 +10,9 @@ import hisa
 from hisa.actions import parse, points
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.pointing import PointingGrounder, written_as
 from hisa.grounder.reading import ElementsReader
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, ToolCall
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation

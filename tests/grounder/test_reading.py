@@ -13,9 +13,9 @@ from hisa.agent import Agent
 from hisa.config import load
 from hisa.errors import NotFound
 from hisa.events import Abstracted, ElementsRead, Event, Observed
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Environment, GroundedCall, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run

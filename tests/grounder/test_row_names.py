@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.marks import Marks
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.small.brief_marks import BriefMarks
 from hisa.protocols import Task
 from hisa.screen.observation import Element, Observation

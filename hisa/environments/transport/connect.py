@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from hisa.environments.transport.base import GuestClient, Transport, guest_failure
 from hisa.environments.transport.typed_client import HisaTransport
-from hisa.machine.loopback import HttpResponse
+from hisa.environments.transport.base import HttpResponse
 
 __all__ = ["Connect", "ask_capabilities", "connect", "typed_transport"]
 

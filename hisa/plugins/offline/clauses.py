@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hisa.plugins.matching.grammar import phrase
 from hisa.plugins.offline.quotes import Masked
 from hisa.plugins.offline.verbs import VERBS
 
@@ -22,32 +23,24 @@ _SENTENCE = re.compile(
 )
 """A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
 _THEN = re.compile(
-    r"(?<!\bthe)[,;]?\s+(?:and\s+)?"
-    r"(?:then|after that|afterwards|after which|(?-i:next)(?!\s+to\b)|finally)"
-    r"\s*,?\s+",
+    rf"(?<!\bthe)[,;]?\s+(?:and\s+)?(?:{phrase('then', 'steps')}|(?-i:next)(?!\s+to\b))\s*,?\s+",
     re.I,
 )
 _AND_VERB = re.compile(rf"(?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:{VERBS})\b(?!-))")
 _FILLER = re.compile(
-    r"(?:please|kindly|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly"
-    r"|after that|afterwards|and|also|again|just|simply|(?:i|we)(?:'d| would) like you to"
-    r"|(?:i|we) (?:want|need) you to|you (?:should|must|need to)"
-    r"|(?:can|could|would) you(?: please)?|to begin(?: with)?|in the end|at the end"
-    r"|make sure to|let's|go ahead and"
-    rf"|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)",
-    re.I,
+    rf"(?:{phrase('filler', 'steps')}|(?:we|you|i)(?=\s+(?:{VERBS})\b))\b[,:]?(?:\s+|$)", re.I
 )
 _REMARK = re.compile(
-    r"(?:hello|hi|thanks|thank you)\b(?!.*,)"
-    r"|(?:(?:now|then|so|here|next)\b,?\s+)?(?:you (?:can|could|may|might|will|should (?:now )?see)"
-    rf"|(?:it|this|that|there|these|those|(?:we|i|they)(?!\s+(?:{VERBS})\b)))\b"
-    r"(?!.*(?:\b(?:must|shall|ought|needs?|wants?|please|not|never|cannot|would|supposed)\b"
+    rf"{phrase('thanks', 'steps')}\b(?!.*,)"
+    rf"|{phrase('before_remark', 'steps')}"
+    rf"(?:{phrase('remark', 'steps')}|(?:we|i|they)(?!\s+(?:{VERBS})\b))\b"
+    rf"(?!.*(?:\b{phrase('demand', 'steps')}\b"
     r"|\bshould (?!(?:now )?see\b)|\b(?:has|have|is|are) to\b|n't\b|'d\b))",
     re.I | re.S,
 )
 """A sentence that only informs: "You will see a list"; "It must be red" asks for something."""
 _PLACE = re.compile(
-    r"\s*(?:(?:then|and|now|next|please),?\s+)?(?:in|inside|into|on|from|under|at|for)\b"
+    rf"\s*(?:(?:then|and|now|next|please),?\s+)?{phrase('place', 'steps')}\b"
     rf"(?!.*,\s(?:{VERBS})\b)",
     re.I,
 )

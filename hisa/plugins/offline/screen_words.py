@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import choose
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import choose
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from hisa.grounder.description import Query, read_description
+from hisa.plugins.matching.description import Query, read_description
+from hisa.plugins.matching.grammar import phrase
 from hisa.plugins.offline.quotes import Masked
 
 __all__ = ["address", "field", "is_listed_choice", "meaning", "of_kind", "path", "thing"]
 
-_LEAD = re.compile(r"(?:(?:on|at|to|in|into|over|onto|inside|the|a|an|that|this|its)\s+)+", re.I)
+_LEAD = re.compile(rf"(?:{phrase('lead', 'steps')}\s+)+", re.I)
 _ARROW = re.compile(r"\s*(?:>|→|▸|➔|⟶|›|->|=>)\s*")
 _IN_MENU = re.compile(
     r"(?P<item>.+?)\s+(?:in|from|under|inside|of)\s+(?:the\s+)?"

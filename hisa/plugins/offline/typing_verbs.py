@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hisa.plugins.matching.grammar import phrase
 from hisa.plugins.offline.instruction_records import Type
 from hisa.plugins.offline.quotes import Masked
 from hisa.plugins.offline.things import address, field, meaning, thing
@@ -11,11 +12,8 @@ from hisa.plugins.offline.things import address, field, meaning, thing
 __all__ = ["read_clearing", "read_setting", "read_typing"]
 
 _SLOT = Masked.SLOT
-_INTO = r"(?:in|into|to|inside|at|for|under|as)"
-_LEAD = (
-    r"(?:(?:the|an?|following|text|words?|value|number|name|line|sentence|string|message|letters?"
-    r"|formula)\b:?\s*)*"
-)
+_INTO = phrase("into", "steps")
+_LEAD = rf"(?:{phrase('text', 'steps')}\b:?\s*)*"
 _DESCRIBES = re.compile(r"(?:an?|the|some|your|its|their)\s", re.I)
 """How words begin that tell of a text which is still to be thought of."""
 _QUOTED = re.compile(
@@ -31,7 +29,7 @@ _BARE = re.compile(
 _SETTING = re.compile(
     r"(?:(?:in|out)\s+)?(?P<place>.+?)\s+(?:to|with|by)\s+(?P<text>.+)", re.I | re.S
 )
-_CONTENT = re.compile(r"(?:the\s+)?(?:text|contents?|value|words?)\s+(?:in|of|inside)\s+", re.I)
+_CONTENT = re.compile(phrase("content", "steps"), re.I)
 
 
 def read_typing(

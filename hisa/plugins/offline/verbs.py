@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal
 
+from hisa.plugins.matching.grammar import phrase, section
 from hisa.plugins.offline.apps import find_app
 from hisa.plugins.offline.filenames import looks_like_file, read_saving
 from hisa.plugins.offline.instruction_records import (
@@ -213,54 +214,47 @@ def _saving(rest: str, masked: Masked) -> Found:
 
 # ---------------------------------------------------------------- the table
 
-_TYPING: dict[str, Reader] = dict.fromkeys(
-    ("enter", "write", "input", "insert", "put"), read_typing
-)
-_TYPING["type"] = partial(read_typing, free=True)
-
 _READERS: dict[str, Reader] = {
-    **_TYPING,
-    **dict.fromkeys(("click", "leftclick", "tap", "focus", "expand", "collapse"), _pointing),
-    **dict.fromkeys(("select", "choose", "pick"), _selecting),
-    **dict.fromkeys(("open", "launch"), _opening),
-    **dict.fromkeys(("run", "execute"), _running),
-    **dict.fromkeys(("press", "hit", "push"), _pressing),
-    **dict.fromkeys(("fill", "set", "replace", "change"), read_setting),
-    **dict.fromkeys(("close", "quit", "exit"), _closing),
-    **dict.fromkeys(("wait", "pause"), _waiting),
-    **dict.fromkeys(("check", "enable"), partial(_ticking, strict=True)),
-    **dict.fromkeys(("uncheck", "untick"), partial(_ticking, on=False)),
-    "doubleclick": partial(_pointing, count=2),
-    "rightclick": partial(_pointing, button="right"),
-    "tick": _ticking,
-    "disable": partial(_ticking, on=False, strict=True),
-    "start": _starting,
-    "use": _using,
-    "scroll": _scrolling,
-    "clear": read_clearing,
-    "go": _going,
-    "switch": _switching,
-    "save": _saving,
+    "free_typing": partial(read_typing, free=True),
+    "typing": read_typing,
+    "pointing": _pointing,
+    "double_pointing": partial(_pointing, count=2),
+    "right_pointing": partial(_pointing, button="right"),
+    "selecting": _selecting,
+    "opening": _opening,
+    "starting": _starting,
+    "running": _running,
+    "pressing": _pressing,
+    "using": _using,
+    "setting": read_setting,
+    "clearing": read_clearing,
+    "closing": _closing,
+    "waiting": _waiting,
+    "ticking": _ticking,
+    "unticking": partial(_ticking, on=False),
+    "enabling": partial(_ticking, strict=True),
+    "disabling": partial(_ticking, on=False, strict=True),
+    "scrolling": _scrolling,
+    "going": _going,
+    "switching": _switching,
+    "saving": _saving,
 }
+"""What reads the rest of a clause, by the name that the grammar has for its verb."""
 
-VERBS = "|".join(
-    re.sub("(double|right|left)click", r"\1[- ]?click", verb)
-    for verb in sorted(_READERS, key=len, reverse=True)
-)
-"""The verbs an instruction may begin with, as a pattern."""
+_BY_VERB = [(re.compile(phrase(name, "verbs"), re.I), name) for name in section("verbs")]
+VERBS = "|".join(phrase(name, "verbs") for name in section("verbs"))
+"""The verbs an instruction may begin with, as a pattern; a word boundary has to follow."""
 
 _VERB = re.compile(rf"(?P<verb>{VERBS})\b[:,]?\s*(?P<rest>.*)", re.I | re.S)
 _PLACED = re.compile(
-    rf"(?:in|inside|into|on|at|from|under|for)\s+(?P<place>[^,]+),\s+(?P<clause>(?:{VERBS})\b.*)",
+    rf"{phrase('place', 'steps')}\s+(?P<place>[^,]+),\s+(?P<clause>(?:{VERBS})\b.*)",
     re.I | re.S,
 )
 _MENU_PATH = re.compile(r"\s(?:>|→|▸|->|=>)\s")
 
 
-_AWAITED = re.compile(r"(?:when|once|as soon as)\s+(?P<thing>.+)", re.I | re.S)
-_OPEN_ENDED = re.compile(
-    r"\b(?:if|unless|until|except|otherwise|whenever|while|every|each|both)\b", re.I
-)
+_AWAITED = re.compile(rf"{phrase('awaited', 'steps')}(?P<thing>.+)", re.I | re.S)
+_OPEN_ENDED = re.compile(rf"\b{phrase('open_ended', 'steps')}\b", re.I)
 """What makes an act depend on something, or many acts of one: no instruction says so."""
 
 
@@ -269,24 +263,25 @@ def read_clause(text: str, masked: Masked) -> Found:
     if awaited := _AWAITED.fullmatch(text):
         return _waiting(f"until {awaited['thing']}", masked)
     found = _VERB.fullmatch(text)
-    waits = found is not None and _READERS[_plain_verb(found)] is _waiting
-    if _OPEN_ENDED.search(text) and not waits:
+    reading = _reading(found["verb"]) if found else ""
+    if _OPEN_ENDED.search(text) and reading != "waiting":
         return ()
     if placed := _PLACED.fullmatch(text):
         return _in_place(thing(placed["place"], masked), placed["clause"], masked)
     if found is None:
         return _pointing(text, masked) if _MENU_PATH.search(text) else ()
-    return _READERS[_plain_verb(found)](found["rest"].strip(), masked)
+    return _READERS[reading](found["rest"].strip(), masked)
 
 
-def _plain_verb(found: re.Match[str]) -> str:
-    return re.sub(r"[ -]", "", found["verb"].lower())
+def _reading(verb: str) -> str:
+    """The name that the grammar has for a verb."""
+    return next((name for pattern, name in _BY_VERB if pattern.fullmatch(verb)), "")
 
 
 def _in_place(place: str, clause: str, masked: Masked) -> Found:
     """Read "In the Name field, type X" and "In the File menu, click Print"."""
     verb, _, rest = clause.partition(" ")
-    if verb.lower() in _TYPING:
+    if _reading(verb) in ("typing", "free_typing"):
         return read_typing(rest, masked, place)
     found = read_clause(clause, masked)
     kind = meaning(place).kind if place else None

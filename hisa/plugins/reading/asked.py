@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hisa.grounder.description import Query
+from hisa.plugins.matching.description import Query
 from hisa.text.words import tokens
 
 __all__ = ["COLOURS", "Asked", "read_asked", "read_extremes"]

@@ -6,10 +6,10 @@ is then the likeliest thing that a description fits, and a click on it does noth
 
 from __future__ import annotations
 
-from hisa.grounder.description import Query
-from hisa.grounder.evidence import lacks_control
-from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing, gaps
+from hisa.plugins.matching.description import Query
+from hisa.plugins.matching.evidence import lacks_control
+from hisa.plugins.matching.scene import Scene
 
 __all__ = ["drawn_control", "named_control"]
 

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.description import Query, Relation
-from hisa.grounder.evidence import state_factor
-from hisa.grounder.scene import READ
+from hisa.grounder.thing import READ
+from hisa.plugins.matching.description import Query, Relation
+from hisa.plugins.matching.evidence import state_factor
 from hisa.plugins.reading.asked import Asked, read_asked
 from hisa.plugins.reading.layout import Order, distances, orders
 from hisa.plugins.reading.purposes import acting_families, purposes, serves

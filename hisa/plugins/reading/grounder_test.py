@@ -11,6 +11,7 @@ import asyncio
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from PIL import Image, ImageDraw
 
@@ -19,7 +20,7 @@ from hisa.cli.out import say
 from hisa.config import GrounderKind, ModelSettings, ModelsSettings, Settings
 from hisa.errors import NotFound, OperatorError, UsageError
 from hisa.grounder.base import GroundingFormat
-from hisa.grounder.choice import Picker
+from hisa.grounder.choice import ask_pick
 from hisa.grounder.formats import QWEN_MIN_PIXELS, open_format, smart_resize
 from hisa.grounder.trust import key_of
 from hisa.models.announced import announced
@@ -148,7 +149,7 @@ async def _picks_test(settings: Settings, picking: ModelSettings, area: tuple[st
             return Finding(*area, True, False, detail)
         lists = known_lists()
         say(f"{model.name} picks from {len(lists)} known lists", err=True)
-        counts = await asked(lists, Picker(model, emit=lambda _: None).ask)
+        counts = await asked(lists, partial(ask_pick, model))
     remember("picks", key_of(model.name, picking, profile), counts)
     trust = counts.picks()
     outcome = "it is not asked, the elements decide" if trust.right is None else "it is asked"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.description import How
+from hisa.plugins.matching.description import How
 from hisa.plugins.reading.scene_table import Floats, Ints
 
 __all__ = ["Order", "distances", "orders"]

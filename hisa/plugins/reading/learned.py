@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from hisa.grounder.description import Query, Relation
-from hisa.grounder.pick import (
+from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
+from hisa.plugins.matching.description import Query, Relation
+from hisa.plugins.matching.pick import (
     Candidate,
     Choice,
     by_hand_choice,
@@ -14,9 +15,8 @@ from hisa.grounder.pick import (
     distinct_best,
     is_blocked,
 )
-from hisa.grounder.ranking import SURE, refusal
-from hisa.grounder.scene import Scene
-from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
+from hisa.plugins.matching.ranking import SURE, refusal
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.drawn_controls import drawn_control, named_control
 from hisa.text.words import tokens
 
@@ -43,7 +43,7 @@ class LearnedRanker:
     """Goes by the trees of `hisa.plugins.reading.ranker`, and by what is drawn beside words."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """See `hisa.grounder.base.Ranker`."""
+        """See `hisa.plugins.matching.ranking.Ranker`."""
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         plain = chosen if chosen and _is_plain(queries[-1], chosen) else None
@@ -53,7 +53,7 @@ class LearnedRanker:
         return _in_calendar(queries[-1], choice, scene, min_score)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
-        """See `hisa.grounder.base.Ranker`."""
+        """See `hisa.plugins.matching.ranking.Ranker`."""
         from hisa.plugins.reading.ranker import chances  # loads numpy, for which no start waits
         from hisa.plugins.reading.scene_table import Table
 

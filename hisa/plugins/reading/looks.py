@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.scene import Scene
 
 __all__ = ["Looks"]
 

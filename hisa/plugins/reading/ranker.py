@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from hisa.grounder.description import Query
-from hisa.grounder.pick import READINGS, by_hand_choice, scores
-from hisa.grounder.scene import Scene, Thing
 from hisa.grounder.spots import spot_in
+from hisa.grounder.thing import Thing
+from hisa.plugins.matching.description import Query
+from hisa.plugins.matching.pick import READINGS, by_hand_choice, scores
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.features import Evidence, features
 from hisa.plugins.reading.relational import relational
 from hisa.plugins.reading.scene_table import Floats, Ints, Table

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.description import Relation
-from hisa.grounder.scene import SHOWS_TEXT
+from hisa.grounder.thing import SHOWS_TEXT
+from hisa.plugins.matching.description import Relation
 from hisa.plugins.reading.asked import read_extremes
 from hisa.plugins.reading.belonging import belonging, crossing, mentioned
 from hisa.plugins.reading.calendar_days import day_asked, day_fit

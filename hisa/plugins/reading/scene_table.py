@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hisa.grounder.evidence import role_factor
-from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing
+from hisa.grounder.thing import SHOWS_TEXT, Thing
+from hisa.plugins.matching.evidence import role_factor
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.looks import Looks
 from hisa.screen.role_words import Kind
 from hisa.screen.roles import CONTAINERS, FIELDS

@@ -23,8 +23,10 @@ from hisa.grounder.listed_things import (
     worth_telling,
 )
 from hisa.grounder.marks import Marks
+from hisa.grounder.matchers import Scenery
 from hisa.grounder.row_names import row_names
-from hisa.grounder.scene import SHOWS_TEXT, Scene, Thing, overlap
+from hisa.grounder.scenery import open_scenery
+from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.plugins.small.mark import Mark
 from hisa.protocols import Task
@@ -59,9 +61,9 @@ class BriefMarks(Marks):
         What the task's words name is kept first; texts that repeat the task stand last, where they
         are taken for its targets least, and those that only label a field are told with it.
         """
-        scene = Scene(observation)
+        scene = open_scenery(observation)
         repeats = _repeating(scene, task)
-        worth = [_plainer(thing, repeats) for thing in worth_telling(scene)]
+        worth = [_plainer(thing, repeats) for thing in worth_telling(scene.things)]
         labels = {plain(near_of(t) or name_of(t)) for t in worth if t.role in FIELDS | TICKS}
         things = [t for t in worth if not is_only_text(t) or words_of(t) not in labels]
         things = in_windows(things, observation)
@@ -91,7 +93,7 @@ class BriefMarks(Marks):
         return marks, len(things) - len(listed)
 
 
-def _repeating(scene: Scene, task: Task) -> list[Thing]:
+def _repeating(scene: Scenery, task: Task) -> list[Thing]:
     """The texts on the screen that repeat the task.
 
     One that the task quotes may be what it is about, and so may one of a few words.
@@ -119,7 +121,7 @@ def _plainer(thing: Thing, repeats: Sequence[Thing]) -> Thing:
     return replace(thing, labels=labels)
 
 
-def _asked(things: Sequence[Thing], task: Task, scene: Scene) -> Mapping[Thing, float]:
+def _asked(things: Sequence[Thing], task: Task, scene: Scenery) -> Mapping[Thing, float]:
     """Returns how much of the task's words each thing says; what stands around it counts half.
 
     A word that few things say tells more.

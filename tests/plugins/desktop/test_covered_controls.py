@@ -8,8 +8,8 @@ import pytest
 
 from hisa.actions import Click, Hotkey, Press, Write
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when
 from tests.grounder.scenes import call

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from hisa.actions import Click, Slot
-from hisa.grounder.elements import ElementsGrounder
 from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ToolCall
 from hisa.screen.observation import Observation
 from tests.state import test_verdicts as verdicts

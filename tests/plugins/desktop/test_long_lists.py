@@ -12,13 +12,13 @@ import pytest
 from hisa.actions import Click, Press
 from hisa.environments.absence import absence_doubt, with_hidden
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.planner.view import element_lines
 from hisa.plugins.desktop.guest.bus import Bus, Limit
 from hisa.plugins.desktop.guest.dbus import Call
 from hisa.plugins.desktop.guest.long_lists import children_in_area
 from hisa.plugins.desktop.guest.node import Node
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when

@@ -11,10 +11,10 @@ import pytest
 
 from hisa.actions import Click, Hotkey, MouseDown, MouseUp, Move, Press, Scroll, Sleep, Write
 from hisa.environments.transport import GuestClient, HisaTransport
-from hisa.grounder.scene import Scene
 from hisa.machine.patience import patience
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.desktop.runtime import Handle
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation
 from hisa.state.roi import roi_pair

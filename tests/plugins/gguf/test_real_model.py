@@ -21,6 +21,7 @@ from hisa.config import ModelSettings
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import Event, GroundingTried, ModelCalled, ModelFailed, Planned
 from hisa.grounder.choice import ChoiceGrounder
+from hisa.grounder.matchers import FinderParts
 from hisa.patterns.induction import MOST, induce
 from hisa.planner.reply import parse_reply
 from hisa.plugins.gguf.gguf_model import GgufModel
@@ -145,7 +146,7 @@ async def test_lessons_rest_on_steps_or_are_refused() -> None:
 
 async def test_it_picks_from_a_list_in_words(tmp_path: Path) -> None:
     model, events = GgufModel(ModelSettings.model_validate(MODEL)), list[Event]()
-    grounder = ChoiceGrounder(model, emit=events.append, min_score=0.5)
+    grounder = ChoiceGrounder(FinderParts(events.append, min_score=0.5, picker=model))
     environment = FakeEnvironment()
     await environment.reset()
     look = await environment.observe(elements=True)

@@ -14,12 +14,12 @@ from PIL import Image
 
 from hisa.config import Settings
 from hisa.events import Event, Grounded, Planned
-from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.offline.serve import BASE_URL, MODEL, http_client
 from hisa.protocols import StateView, Task
 from hisa.screen.observation import Observation

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import call, element, scene
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import names_a_part
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import names_a_part
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.purposes import acting_families, purposes, serves
 from hisa.plugins.reading.ranker import columns
 from hisa.plugins.reading.scene_table import Floats, Table

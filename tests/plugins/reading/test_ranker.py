@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.grounder.description import read_description
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.asked import read_asked
 from hisa.plugins.reading.layout import distances, orders
 from hisa.plugins.reading.ranker import columns, load_judge, load_trees, parsed, rank

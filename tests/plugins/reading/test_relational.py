@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.calendar_days import Day, day_asked
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.relational import relational

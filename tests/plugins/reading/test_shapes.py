@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.listed_things import told
-from hisa.grounder.scene import Scene
 from hisa.grounder.thing import Thing
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox, Point, convert
 from hisa.screen.observation import Element, Observation, Window
 from tests.grounder.scenes import call, element, saved, scene

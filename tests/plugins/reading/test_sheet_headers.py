@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import call, element, scene
 

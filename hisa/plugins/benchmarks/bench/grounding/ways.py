@@ -13,12 +13,12 @@ from hisa.cli.out import say
 from hisa.config import GrounderSettings, ModelsSettings, Settings
 from hisa.errors import UsageError
 from hisa.events import Event, ModelCalled, Noted
-from hisa.grounder.elements import ElementsGrounder
 from hisa.models.budget import Budget
 from hisa.models.open_models import Models, open_models
 from hisa.models.spending import Ledger, Totals
 from hisa.plugins.benchmarks.bench.grounding.simulated import OF_ONE_MIND, SimulatedModel
 from hisa.plugins.benchmarks.bench.grounding.targets import Target
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Grounder, Model, Role
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Screenshot

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 
 Box = tuple[int, int, int, int]
 

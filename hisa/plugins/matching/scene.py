@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hisa.grounder.lists import with_lists
-from hisa.grounder.shown_parts import Covering, coverings, is_outlined, within_holders
-from hisa.grounder.thing import READ, SHOWS_TEXT, Thing, gaps, overlap, sides
+from hisa.grounder.thing import READ, SHOWS_TEXT, Covering, Thing, gaps, lines, overlap, sides
 from hisa.machine.made_once import made_once
+from hisa.plugins.matching.shown_parts import coverings, is_outlined, within_holders
 from hisa.screen.bubbles import TOPS, bubbles
 from hisa.screen.colours import colour_of
 from hisa.screen.geometry import BoundingBox
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["READ", "SHOWS_TEXT", "Scene", "Thing", "gaps", "lines", "overlap"]
+__all__ = ["Scene"]
 
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
 """Signs that stand for what is embedded, and blanks."""
@@ -357,17 +357,6 @@ class Scene:
     def names(self) -> Counter[str]:
         """The number of times that each name stands on the screen."""
         return Counter(t.element.name for t in self.things)
-
-
-def lines(things: Iterable[Thing]) -> list[list[Thing]]:
-    """Things in rows from top to bottom, each from left to right."""
-    rows: list[list[Thing]] = []
-    for thing in sorted(things, key=lambda t: (t.box.centre.y, t.box.left)):
-        if rows and thing.box.centre.y < rows[-1][0].box.bottom:
-            rows[-1].append(thing)
-        else:
-            rows.append([thing])
-    return [sorted(row, key=lambda t: t.box.left) for row in rows]
 
 
 def _stacked(one: BoundingBox, other: BoundingBox) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.grounder.description import Query, read_description
+from hisa.plugins.matching.description import Query, read_description
 from hisa.text.similar import similarity, title_similarity
 
 

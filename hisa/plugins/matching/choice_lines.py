@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from hisa.grounder.listed_things import is_only_text, name_of, quoted, told
-from hisa.grounder.rating import Rated
 from hisa.grounder.row_names import row_names
-from hisa.grounder.scene import READ, lines
-from hisa.grounder.thing import Thing
+from hisa.grounder.thing import READ, Thing, lines
+from hisa.plugins.matching.rating import Rated
 from hisa.screen.colours import colour_of
 from hisa.screen.observation import Observation
 from hisa.text.words import tokens

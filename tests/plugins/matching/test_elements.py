@@ -10,14 +10,13 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingFailed
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
-
-from .scenes import behind_a_dialog, call, element, recorded, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, recorded, scene
 
 needs_tesseract = pytest.mark.skipif(
     not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"

@@ -14,11 +14,12 @@ import hisa
 from hisa.config import Settings
 from hisa.errors import ConfigError, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
+from hisa.grounder.choice import LIST_TOKENS
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
@@ -30,8 +31,7 @@ from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.wiring import build_grounder
-
-from .scenes import behind_a_dialog, call, element, saved, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, saved, scene
 
 UPPER, LOWER = (600, 400, 80, 30), (600, 500, 80, 30)
 

@@ -9,25 +9,25 @@ from contextlib import suppress
 
 from hisa.errors import NotFound
 from hisa.grounder.common import is_within, resolve
-from hisa.grounder.description import Query, read_description
-from hisa.grounder.pick import (
+from hisa.grounder.plain_names import place_by_name
+from hisa.grounder.reading import ElementsReader
+from hisa.grounder.row_names import row_names
+from hisa.grounder.spots import spot
+from hisa.grounder.thing import READ, called
+from hisa.machine import plugins
+from hisa.plugins.matching.description import Query, read_description
+from hisa.plugins.matching.pick import (
     ALIKE,
     BEHIND,
     Candidate,
     Choice,
     is_behind,
 )
-from hisa.grounder.plain_names import plainly_named
-from hisa.grounder.ranking import SURE, choose_thing
-from hisa.grounder.reading import ElementsReader
-from hisa.grounder.row_names import row_names
-from hisa.grounder.scene import READ, Scene, Thing
-from hisa.grounder.screen_text import read_elements
-from hisa.grounder.shown_parts import EDGED, is_painted_over
-from hisa.grounder.spots import spot_in
-from hisa.machine import plugins
+from hisa.plugins.matching.ranking import SURE, choose_thing
+from hisa.plugins.matching.scene import Scene
+from hisa.plugins.matching.screen_text import read_elements
+from hisa.plugins.matching.shown_parts import EDGED, is_painted_over
 from hisa.protocols import Emit, GroundedCall, Place, ToolCall
-from hisa.screen.geometry import Point
 from hisa.screen.left_out import cut_lists
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
@@ -36,11 +36,9 @@ from hisa.text.words import tokens
 __all__ = [
     "PARTIAL",
     "ElementsGrounder",
-    "called",
     "choose",
     "names_a_part",
     "place_of",
-    "spot",
 ]
 
 _PART = re.compile(
@@ -119,11 +117,9 @@ class ElementsGrounder:
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
         if self._lists_are_ours and not parts and not drawn:  # others may add what is called so
-            element = plainly_named(description, observation)
-            edged = element is not None and element.role in EDGED
-            if element is not None and not (edged and is_painted_over(element, observation)):
-                point = spot_in(element, observation.convert_box(element.box, "image"))
-                return Place(description, point, 1.0, "accessibility", called(element), element)
+            place = place_by_name(description, observation)
+            if place is not None and not _is_hidden(place, observation):
+                return place
         queries = read_description(description)
         choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
         if not _is_sure(choice) and drawn != self._shapes:
@@ -173,6 +169,12 @@ class ElementsGrounder:
         return Choice(None, words, others), f"what fits is {words}"
 
 
+def _is_hidden(place: Place, look: Observation) -> bool:
+    """Whether what is drawn of a control says that something is painted over it."""
+    element = place.element
+    return element is not None and element.role in EDGED and is_painted_over(element, look)
+
+
 def names_a_part(description: str) -> bool:
     """Whether a part of a control may be meant which is no element of its own."""
     return bool(_PART.search(description))
@@ -216,17 +218,6 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
         return Place(description, box.centre, score, "ocr", repr(element.name), element)
     point = spot(chosen.thing, observation)
     return Place(description, point, score, "accessibility", called(element), element)
-
-
-def spot(thing: Thing, observation: Observation) -> Point:
-    """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
-    return spot_in(thing.element, observation.convert_box(thing.handle or thing.box, "image"))
-
-
-def called(element: Element) -> str:
-    """The role and name of an element, as planners and events are told."""
-    name = element.name or element.label or element.text or element.description
-    return f'{element.role} "{" ".join(name.split())[:60]}"'
 
 
 def _named(candidate: Candidate, observation: Observation) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hisa.grounder.scene import Scene
-from hisa.grounder.shown_parts import EDGE, FLAT
 from hisa.grounder.thing import Thing
+from hisa.plugins.matching.scene import Scene
+from hisa.plugins.matching.shown_parts import EDGE, FLAT
 from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.observation import Element, Observation
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
 from hisa.screen.ocr import Line, Word
-
-from .scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, saved, scene
 
 SHOWN = frozenset({"showing"})
 

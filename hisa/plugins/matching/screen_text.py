@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hisa.grounder.description import Query
-from hisa.grounder.scene import READ
+from hisa.grounder.thing import READ
+from hisa.plugins.matching.description import Query
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import Line, ReadText, Word

@@ -9,13 +9,12 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.ocr import Line, Word
-
-from .scenes import IMAGE, call, element, scene
+from tests.grounder.scenes import IMAGE, call, element, scene
 
 SHOWN = frozenset({"showing", "visible", "enabled", "sensitive"})
 Box = tuple[int, int, int, int]

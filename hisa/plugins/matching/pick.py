@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.grounder.description import Query, Relation
-from hisa.grounder.evidence import identity, names_itself, state_factor
-from hisa.grounder.scene import READ, Scene, Thing, gaps, lines, overlap
-from hisa.grounder.thing import sides
+from hisa.grounder.thing import READ, Thing, gaps, lines, overlap, sides
+from hisa.plugins.matching.description import Query, Relation
+from hisa.plugins.matching.evidence import identity, names_itself, state_factor
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 from hisa.screen.role_words import find_kind

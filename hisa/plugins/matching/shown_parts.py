@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from PIL import ImageChops, ImageStat
 
+from hisa.grounder.thing import Covering
 from hisa.screen.geometry import BoundingBox, grown
 from hisa.screen.lies_at import cover_at, laid_over, lies_in
 from hisa.screen.observation import Element, Observation
@@ -16,7 +17,6 @@ __all__ = [
     "EDGE",
     "EDGED",
     "FLAT",
-    "Covering",
     "coverings",
     "is_outlined",
     "is_painted_over",
@@ -33,21 +33,6 @@ EDGE = 3
 """Pixels of the screen by which borders of what lies over an element are left out of account."""
 FLAT = 8
 """Of 255: the most that a channel differs within one colour, once a picture was scaled."""
-
-
-@dataclass(frozen=True)
-class Covering:
-    """What lies over the middle of an element; ``rest`` is the largest part beside it, if any."""
-
-    element: Element
-    rest: BoundingBox | None
-    is_certain: bool
-    """Whether it hides the element: it has words, or the picture shows it in place of that."""
-
-    @property
-    def words(self) -> str:
-        """Ends before what it is."""
-        return "covered by" if self.is_certain else "perhaps hidden by"
 
 
 def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:

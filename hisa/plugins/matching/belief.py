@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hisa.grounder.rating import Rated, Rating
 from hisa.grounder.trust import POINTS_RIGHT
+from hisa.plugins.matching.rating import Rated, Rating
 from hisa.screen.geometry import Point
 
 if TYPE_CHECKING:

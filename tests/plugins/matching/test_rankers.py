@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from hisa.errors import NotFound, PluginFailed
-from hisa.grounder.base import Ranker, TextReader, ThingList
-from hisa.grounder.choice import ChoiceGrounder
-from hisa.grounder.description import read_description
-from hisa.grounder.elements import ElementsGrounder
+from hisa.grounder.base import TextReader, ThingList
 from hisa.grounder.lists import announced
-from hisa.grounder.ranking import chances, choose_thing
-from hisa.grounder.rating import rated
-from hisa.grounder.scene import Scene
+from hisa.grounder.matchers import FinderParts
 from hisa.machine import plugins
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
+from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.ranking import Ranker, chances, choose_thing
+from hisa.plugins.matching.rating import rated
+from hisa.plugins.matching.scene import Scene
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation, Screenshot
 from hisa.screen.ocr import Line, Word
 from hisa.testing import ScriptedModel
-
-from .scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, saved, scene
 
 FORM = scene(
     element("label", "Host:", (40, 60, 60, 24)),
@@ -117,7 +116,7 @@ def test_a_packages_ranker_goes_before_hisas_own(
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-last-thing\n")
     (metadata / "entry_points.txt").write_text("[hisa.lists]\nlast = hisa_last_thing:LAST\n")
     (tmp_path / "hisa_last_thing.py").write_text(
-        "from hisa.grounder.pick import Candidate, Choice\n"
+        "from hisa.plugins.matching.pick import Candidate, Choice\n"
         "class Last:\n"
         "    def choose(self, queries, scene, min_score):\n"
         "        return Choice(Candidate(scene.things[-1], 1.0))\n"
@@ -217,21 +216,6 @@ async def test_without_packages_a_model_picks_by_chances_from_the_scores_set_by_
     rating = rated("the Edit button", twins, refused, unread)
     assert [round(thing.chance, 2) for thing in rating.likely] == [0.45, 0.45]
     model = ScriptedModel(["2"])
-    grounder = ChoiceGrounder(model, emit=lambda _: None, read=unread)
+    grounder = ChoiceGrounder(FinderParts(lambda _: None, read=unread, picker=model))
     picked = await grounder.resolve(call("the Edit button"), twins)
     assert picked.places[0].point == Point(80, 95)
-
-
-@pytest.mark.process
-def test_without_hisas_packages_nothing_of_them_is_imported() -> None:
-    code = (
-        "import sys\n"
-        "sys.modules['hisa.plugins'] = None\n"
-        "from hisa.machine import plugins\n"
-        "plugins.points = lambda group: ()\n"
-        "import hisa.grounder.cascade, hisa.grounder.choice, hisa.grounder.marks, asyncio\n"
-        "from tests.grounder.test_lists import found\n"
-        "print(asyncio.run(found('the Cancel button')).rounded())\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "(180, 215)\n"

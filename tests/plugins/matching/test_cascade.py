@@ -18,13 +18,14 @@ import hisa
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.cascade import CascadeGrounder
 from hisa.grounder.formats import GTA1Format
+from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
+from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
@@ -38,8 +39,7 @@ from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from hisa.testing.scripted import FunctionModel, tool_call
 from hisa.wiring import build_grounder, grounder_kind
-
-from .scenes import behind_a_dialog, call, element, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, scene
 
 SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
 STOCK = (900, 200, 90, 20)
@@ -322,9 +322,8 @@ async def test_a_budget_that_is_used_up_ends_it() -> None:
     def answer(request: ModelRequest) -> str:
         raise BudgetExceeded("no more tokens")
 
-    grounder = CascadeGrounder(
-        Seer(FunctionModel(answer), GTA1Format()), emit=lambda _: None, read=nothing_to_read
-    )
+    seer = Seer(FunctionModel(answer), GTA1Format())
+    grounder = CascadeGrounder(FinderParts(lambda _: None, read=nothing_to_read, seer=seer))
     with pytest.raises(BudgetExceeded):
         await grounder.resolve(call("the Save button"), look(twice=False, complete=False))
 

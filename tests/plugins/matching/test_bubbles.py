@@ -8,16 +8,15 @@ import pytest
 
 from hisa.actions import Hotkey
 from hisa.errors import NotFound
-from hisa.grounder.elements import ElementsGrounder
 from hisa.grounder.marks import Marks
 from hisa.planner.view import element_lines
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Task
 from hisa.screen.bubbles import bubbles
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation, Window
-
-from .scenes import call, element, scene
+from tests.grounder.scenes import call, element, scene
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
 PAGE, BUBBLE = "Orders - Browser", "Bookmark added"

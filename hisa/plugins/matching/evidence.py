@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hisa.grounder.description import Query
-from hisa.grounder.scene import READ, SHOWS_TEXT, Thing
+from hisa.grounder.thing import READ, SHOWS_TEXT, Thing
+from hisa.plugins.matching.description import Query
 from hisa.screen.role_words import Kind, find_kind
 from hisa.screen.roles import CONTAINERS, FIELDS, MULTI_LINE
 from hisa.text.similar import similarity

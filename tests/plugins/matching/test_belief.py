@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.errors import NotFound
-from hisa.grounder.belief import TAKEN, Belief
-from hisa.grounder.rating import Rated, Rating
 from hisa.grounder.thing import Thing
 from hisa.grounder.trust import PICKS_RIGHT
+from hisa.plugins.matching.belief import TAKEN, Belief
+from hisa.plugins.matching.rating import Rated, Rating
 from hisa.screen.geometry import BoundingBox, Point
-
-from .scenes import element
+from tests.grounder.scenes import element
 
 PLACES = [Point(100 * (n + 1), 50) for n in range(4)]
 NOTHING = Point(1000, 600)

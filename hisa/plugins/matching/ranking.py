@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import Protocol, runtime_checkable
 
-from hisa.grounder.base import Ranker
-from hisa.grounder.description import Query
-from hisa.grounder.doubts import doubted
 from hisa.grounder.lists import announced
-from hisa.grounder.pick import (
+from hisa.machine.plugins import blaming_package
+from hisa.plugins.matching.description import Query
+from hisa.plugins.matching.doubts import doubted
+from hisa.plugins.matching.pick import (
     BEHIND,
     READINGS,
     Candidate,
@@ -20,10 +21,9 @@ from hisa.grounder.pick import (
     is_blocked,
     scores,
 )
-from hisa.grounder.scene import Scene
-from hisa.machine.plugins import blaming_package
+from hisa.plugins.matching.scene import Scene
 
-__all__ = ["SURE", "chances", "choose_thing", "refusal"]
+__all__ = ["SURE", "Ranker", "chances", "choose_thing", "refusal"]
 
 SURE = 0.9
 """How sure a place is that what is drawn and written on the picture does not better; chosen by
@@ -34,8 +34,33 @@ _MOST = 0.9
 """The chance of what scores 1 by hand and has no rival; the rest is that nothing is meant."""
 
 
+@runtime_checkable
+class Ranker(Protocol):
+    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
+
+    A package's goes before HiSA's own.
+    """
+
+    def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
+        """The thing that is meant, if it is likely enough.
+
+        Args:
+            queries: the readings of the description, the usual one last.
+            scene: what is on the screen.
+            min_score: how sure a place must be, 0..1.
+        """
+        ...
+
+    def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
+        """The chance that each of the scene's things is meant, in their order.
+
+        The sum is below 1; the rest is that none is meant.
+        """
+        ...
+
+
 def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-    """See `hisa.grounder.base.Ranker`: ``choose``.
+    """See `Ranker`: ``choose``.
 
     Raises:
         PluginFailed: from a package, which it names.
@@ -45,7 +70,7 @@ def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> 
 
 
 def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-    """See `hisa.grounder.base.Ranker`: ``chances``.
+    """See `Ranker`: ``chances``.
 
     Raises:
         PluginFailed: from a package, which it names.

@@ -6,11 +6,11 @@ import pytest
 
 from hisa.errors import NotFound
 from hisa.events import Event
-from hisa.grounder.elements import ElementsGrounder
-from hisa.grounder.scene import Scene
+from hisa.plugins.matching.elements import ElementsGrounder
+from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
+from tests.grounder.scenes import call, element, scene
 
-from .scenes import call, element, scene
 from .test_choice import refused
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})

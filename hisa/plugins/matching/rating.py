@@ -10,13 +10,14 @@ from functools import cached_property
 from hisa.errors import NotFound
 from hisa.events import GroundingTried, GroundingVerdict
 from hisa.grounder.common import tried
-from hisa.grounder.description import Query, read_description
-from hisa.grounder.elements import called, names_a_part
-from hisa.grounder.pick import BEHIND, is_blocked
-from hisa.grounder.ranking import chances
-from hisa.grounder.scene import Scene, Thing
-from hisa.grounder.screen_text import read_elements
 from hisa.grounder.spots import spot_in
+from hisa.grounder.thing import Thing, called
+from hisa.plugins.matching.description import Query, read_description
+from hisa.plugins.matching.elements import names_a_part
+from hisa.plugins.matching.pick import BEHIND, is_blocked
+from hisa.plugins.matching.ranking import chances
+from hisa.plugins.matching.scene import Scene
+from hisa.plugins.matching.screen_text import read_elements
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation

@@ -9,19 +9,17 @@ from typing import Any
 
 from hisa.errors import ModelUnavailable, NotFound, with_fix
 from hisa.events import GroundingVerdict
-from hisa.grounder.belief import TAKEN, Belief
-from hisa.grounder.choice import Picker
 from hisa.grounder.common import resolve, tried
-from hisa.grounder.elements import PARTIAL, ElementsGrounder
-from hisa.grounder.rating import Rating, rated
-from hisa.grounder.reading import ElementsReader
-from hisa.grounder.trust import POINTS_RIGHT
-from hisa.grounder.vision import Seer, Unreadable
-from hisa.protocols import Emit, GroundedCall, Place, ToolCall
+from hisa.grounder.matchers import FinderParts
+from hisa.grounder.vision import Unreadable
+from hisa.plugins.matching.belief import TAKEN, Belief
+from hisa.plugins.matching.checked_choice import Picker
+from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder
+from hisa.plugins.matching.rating import Rating, rated
+from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.closer import Part, closer_part
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
-from hisa.screen.ocr import ReadText, read_text
 
 __all__ = ["CascadeGrounder"]
 
@@ -75,40 +73,27 @@ class CascadeGrounder:
     """Asks the elements first, and a model with eyes where they are not sure.
 
     What the elements think of all things and what models say are weighed together (see
-    `hisa.grounder.belief`). A point of the model is taken at once where both mean one place. Else
-    another model, where there is one, picks from a list in words, what was pointed at among it.
-    Else the first is asked once more, on an enlarged part of the picture. Where no place is likely
-    enough then, the planner hears of all candidates.
+    `hisa.plugins.matching.belief`). A point of the model is taken at once where both mean one
+    place. Else another model, where there is one, picks from a list in words, what was pointed at
+    among it. Else the first is asked once more, on an enlarged part of the picture. Where no place
+    is likely enough then, the planner hears of all candidates.
 
     Args:
-        seer: the model.
-        emit: gets `hisa.events.GroundingTried` for each step, `hisa.events.Grounded` and
-            `hisa.events.GroundingFailed`.
-        min_score: below this the elements have no answer of their own.
-        read: reads the text on a picture.
-        picker: is asked where elements and model do not agree.
-        points_right: the chance that the model points at what is meant.
-        reader: as for `hisa.grounder.elements.ElementsGrounder`.
+        parts: with a model that points; one that picks is asked where elements and that model do
+            not agree.
     """
 
-    def __init__(
-        self,
-        seer: Seer,
-        *,
-        emit: Emit,
-        min_score: float = 0.86,
-        read: ReadText = read_text,
-        picker: Picker | None = None,
-        points_right: float = POINTS_RIGHT,
-        reader: ElementsReader | None = None,
-    ) -> None:
-        self._reader = reader
-        self._seer = seer
-        self._points_right = points_right
-        self._picker = picker
-        self._emit = emit
-        self._elements = ElementsGrounder(emit=lambda _: None, min_score=min_score, read=read)
-        self._read = read
+    def __init__(self, parts: FinderParts) -> None:
+        if parts.seer is None:
+            raise ValueError("a cascade needs a model that points")
+        self._seer, self._points_right = parts.seer, parts.points_right
+        self._emit, self._reader, self._read = parts.emit, parts.reader, parts.read
+        self._picker: Picker | None = None
+        if parts.picker is not None:
+            self._picker = Picker(parts.picker, emit=parts.emit, trust=parts.trust)
+        self._elements = ElementsGrounder(
+            emit=lambda _: None, min_score=parts.min_score, read=parts.read
+        )
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.

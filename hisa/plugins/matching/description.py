@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from hisa.plugins.matching.grammar import phrase, section, words
 from hisa.screen.role_words import Kind, find_kind, names_kind
 from hisa.screen.roles import FIELDS
 
@@ -60,7 +61,8 @@ class Query:
     literals: tuple[str, ...] = ()
 
 
-_SIDE = r"(?:top|bottom|upper|lower|left|right|centre|center|middle)"
+_AIM = r"(?=\s+(?!(?:the|left|right|a|an)\s)\w)"
+"""After "to": what is done, and no place."""
 _QUOTES = re.compile(
     r"\"([^\"]+)\"|“([^”]+)”|‘([^’]+)’|«([^»]+)»|`([^`]+)`|(?<![\w'])'(.+?)'(?![\w'])"
 )
@@ -70,29 +72,15 @@ _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['�
 _NUMBER_WORDS = ("both", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: max(place, 1) + 1 for place, word in enumerate(_NUMBER_WORDS)}
 _FIGURES = {"one": "1"} | {word: str(n) for word, n in _NUMBERS.items() if word != "both"}
-_ONE_OF = re.compile(
-    r"^((?:the )?(?:very )?[\w-]+(?: but one)?)(?: one)? of (?:the |its )?(?:other )?"
-    rf"(?P<number>{'|'.join(_NUMBERS)}|\d+) "
-)
+_ONE_OF = re.compile(rf"^{phrase('one_of')}")
 """A part of many: "the lower of the two drop-downs"."""
-_ONE_OF_MANY = re.compile(
-    r"^((?:the )?(?:very )?(?:[a-z]+most|lowest|highest|upper|lower|middle|last|first|second|third|"
-    r"fourth|fifth|sixth|last but one))(?: one)? of (?:the|these|those|all) "
-    r"(?=(?:[\w-]+ ){0,3}[\w-]*[^s\s]s\b)"
-)
+_ONE_OF_MANY = re.compile(rf"^{phrase('one_of_many')}(?=(?:[\w-]+ ){{0,3}}[\w-]*[^s\s]s\b)")
 """The same without the number: "the lowest of the drop-downs"."""
-_OUTERMOST = re.compile(
-    r"\b(?:outermost|furthest|very|far)(?: to the)? (left|right|top|bottom)"
-    r"(?=(?: one)? of (?:the|these))"
-)
+_OUTERMOST = re.compile(rf"\b{phrase('outermost')}(?=(?: one)? of (?:the|these))")
 _BUT_ONE = re.compile(r"\blast ((?:[\w-]+ ){1,3})but one\b")
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|"
-    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-)
 _DAY = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th)(?= (?:day )?(?:of|in) (?:{_MONTHS}|(?:the|this|next|last|that|"
-    rf"left|right)\b[\w -]*\bmonth)\b|(?: \w+)? (?:{_MONTHS})\b)|"
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)(?= (?:day )?(?:of|in) (?:{phrase('month')}|(?:the|this|next|"
+    rf"last|that|left|right)\b[\w -]*\bmonth)\b|(?: \w+)? {phrase('month')}\b)|"
     rf"(?<=day )(\d{{1,2}})(?:st|nd|rd|th)\b"
 )
 """A day of a month by its number: "the 30th of June"."""
@@ -101,114 +89,33 @@ _LINE_OF = re.compile(
     r"(?:the )?(?P<name>.+)$|^(?:the )?(?P<called>.+?) (?P<sort>row|line|column)$"
 )
 """A row or a column by its name: "column C", "the Zoom row"."""
-_TO_DO = re.compile(
-    r"^(close|remove|edit|delete|open|add|show|hide|save|switch|clear|print|sort|reply|expand|copy|"
-    r"collapse|send|download|rename|select|insert|move) (?:to |by |on )?((?:the|all|this|a|an) .+)$"
-)
+_TO_DO = re.compile(rf"^{phrase('to_do')}(?P<what>(?:the|all|this|a|an) .+)$")
 """What is told by its effect: "close the tab 'Invoice' with its cross"."""
-_CORNER = re.compile(
-    rf"^(?:very |far )?({_SIDE}(?:[- ](?:hand )?{_SIDE})?)(?: (?:corner|edge|side))?$"
-)
-_LEADING_CORNER = re.compile(
-    r"^(?:the )?(?:very )?((?:top|bottom|upper|lower)[- ](?:hand[- ])?(?:left|right))"
-    r"(?:[- ](?:hand|corner|most))* (?=\w)"
-)
-_THAT_IS = re.compile(r"\b(?:that|which) (?:is|are) (?:now |currently )?")
+_CORNER = re.compile(rf"^{phrase('in_corner')}$")
+_LEADING_CORNER = re.compile(rf"^{phrase('leading_corner')}(?=\w)")
+_THAT_IS = re.compile(rf"\b{phrase('that_is')}")
 _BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]")
-_AREA = r"(?:[-\ ]?hand)?(?:\ (?:corner|part|edge|area|end|half|side|most))?"
-_JUST = r"(?:(?:directly|just|immediately|right|shown|located|placed|standing)\ )?"
-_CUES = re.compile(
-    rf"""(?:^|(?<=[\s,;]))(?:
-    (?P<side>(?:{_JUST}(?:to|on|at|by)\ )?(?:the\ )?(?:immediate\ |far\ |very\ )?
-        (?P<which>left|right)(?:[-\ ]hand)?(?P<end>\ (?:side|end|edge))?\ (?:of|from|next\ to))
-  | (?P<place>(?:{_JUST}(?:at|in|on|near|towards?|along|of)\ (?:the\ )?(?:very\ |far\ )?
-        (?P<sides>{_SIDE}(?:[-\ ](?:hand\ )?{_SIDE})?){_AREA})
-        (?:\ (?P<placed_in>of|in|inside)(?=\s)|(?=$|[\s,.;])))
-  | (?P<count>(?:counted\ |starting\ )?from\ (?:the\ )?(?P<start>left|right|top|bottom)
-        (?:\ side|\ end|\ edge)?(?=$|[\s,]))
-  | (?P<between>{_JUST}(?:in\ )?between)
-  | (?P<below>{_JUST}(?:below|under|underneath|beneath))
-  | (?P<above>{_JUST}(?:above|over))
-  | (?P<near>{_JUST}(?:next\ to|beside|near|adjacent\ to|close\ to|by|alongside|belonging\ to|
-        that\ belongs\ to|following|preceding|attached\ to))
-  | (?P<before>(?:in\ front\ of|(?:right\ |just\ |immediately\ )?before))
-  | (?P<after>(?:right\ |just\ |immediately\ )?(?:after|behind))
-  | (?P<column>(?:in|of|from|under)\ the\ (?:same\ )?column
-        \ (?:of|with|for|labell?ed|headed|titled|named))
-  | (?P<row>at\ the\ (?:end|start|beginning)\ of|(?:in|on|of|from|at)\ (?:the\ )?
-        (?:same\ )?(?:table\ )?(?:row|line|entry)\ (?:of|with|for|as|where|containing|labell?ed|
-        showing|named|that\ (?:says|reads|shows|has)))
-  | (?P<value>(?:which\ |that\ )?(?:currently\ |now\ )?(?:showing|shows|reading|reads|
-        displaying|displays|containing|contains|holding|says|saying|set\ to|filled\ with)|
-        (?:with|whose)\ (?:the\ |its\ )?(?:value|text|content|number|current\ value)s?
-        (?:\ is|\ of)?|
-        (?:current\ )?value:?)
-  | (?P<label>labell?ed(?:\ as|\ with)?|captioned|
-        with\ (?:the\ |a\ )?(?:label|name|title|caption|tooltip|shortcut|badge|placeholder|
-        subject|heading)|
-        whose\ label\ is|named|called|titled|entitled|headed|marked(?:\ as|\ with)?)
-  | (?P<purpose>(?:which|that|so\ that|in\ order\ to|used\ (?:to|for)|where|whose)\b|
-        to(?=\ (?!the\ |left\ |right\ |a\ |an\ |")\w))
-  | (?P<for>for)
-  | (?P<with>with|having)
-  | (?P<within>in|inside|within|on|of|from|among|at|into|across)
-  )(?=\s|$|,)|(?P<comma>[,;]|\s[-—–](?=\s))""",
-    re.X,
+_CUE_WORDS = "|".join(
+    f"(?P<{name}>{phrase(name, 'cues')}{_AIM if name == 'aim' else ''})" for name in section("cues")
 )
-_ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth"),
-    *("sixth", "seventh", "eighth", "ninth", "tenth"),
-)
+_CUES = re.compile(rf"(?:^|(?<=[\s,;]))(?:{_CUE_WORDS})(?=\s|$|,)|(?P<comma>[,;]|\s[-—–](?=\s))")
+_ORDINALS = tuple(re.findall(r"\w+", phrase("ordinal").replace("?:", "")))
 _ORDINAL = re.compile(
-    rf"(?:^|(?<=\s))(?P<last>second[- ]to[- ]last|last but one|last)(?=\s|$)|"
-    rf"(?:^|(?<=\s))({'|'.join(_ORDINALS)}|(?P<digits>\d{{1,3}})(?:st|nd|rd|th))(?=\s|$)"
+    rf"(?:^|(?<=\s))(?P<last>{phrase('last')})(?=\s|$)|"
+    rf"(?:^|(?<=\s))(?P<nth>{phrase('ordinal')}|(?P<digits>\d{{1,3}})(?:st|nd|rd|th))(?=\s|$)"
 )
 _NUMBERED = re.compile(
-    r"(?:^|(?<=\s))(row|line|item|entry|option|tab|result|button|field|link|checkbox)"
-    r" (?:no\. ?|#)?(\d{1,3})(?=\s|$)"
+    rf"(?:^|(?<=\s)){phrase('numbered')}(?:no\. ?|#)?(?P<number>\d{{1,3}})(?=\s|$)"
 )
 _CELL = re.compile(r"(?:^|(?<=\s))cell ([a-z]{1,3}\d{1,7})(?=\s|$)|^([a-z]{1,3}\d{1,7}) cell$")
-_WINDOW = re.compile(
-    r"\b(dialog(?:ue)?(?: box| window)?|window|pop-?up|app|application|program|browser)s?\b"
-)
-_REGION = re.compile(
-    r"\b(page|screen|display|document|desktop|form|view|editor|sheet|spreadsheet|menu|menu ?bar|"
-    r"tool ?bar|panel|pane|side ?bar|list|table|grid|bar|section|row|header|area|calendar|box|"
-    r"group|footer|tree|line|column|strip|card|field|notice|message)\b"
-)
-_EVERYWHERE = re.compile(
-    r"^(?:(?:web ?)?page|screen|display|document|desktop|form|view|window|dialog|app)$"
-)
-_MOST = {"leftmost": "left", "rightmost": "right", "topmost": "top", "uppermost": "top"} | {
-    "bottommost": "bottom",
-    "lowest": "bottom",
-    "lowermost": "bottom",
-}
-_STATES = {
-    "+checked": "checked|ticked|switched on|turned on|enabled",
-    "-checked": "unchecked|unticked|not ticked|not checked|switched off|turned off|un-ticked",
-    "+selected": "selected|highlighted|active|current|chosen|marked",
-    "-selected": "unselected|inactive|not selected", "+focused": "focused",
-    "+empty": "empty|blank|unfilled", "-empty": "filled|filled-in",
-    "-enabled": "disabled|greyed|grayed|greyed-out|grayed-out|greyed out|grayed out",
-    "+expanded": "expanded|opened", "-expanded": "collapsed|closed",
-}  # fmt: skip
-_STATE_OF = {word: state for state, words in _STATES.items() for word in words.split("|")}
+_WINDOW = re.compile(rf"\b{phrase('window')}\b")
+_REGION = re.compile(rf"\b{phrase('region')}\b")
+_EVERYWHERE = re.compile(rf"^{phrase('everywhere')}$")
+_MOST = {word: side for side, words in section("outermost_sides").items() for word in words}
+_STATE_OF = {word: state for state, words in section("states").items() for word in words}
 _STATE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_STATE_OF, key=len, reverse=True))})(?![\w-])")
-_DETERMINERS = frozenset(
-    {"the", "a", "an", "this", "that", "its", "your", "my", "of", "to", "in", "one"}
-)
-_ADJECTIVES = frozenset(
-    {"blue", "red", "green", "grey", "gray", "white", "black", "yellow", "orange", "purple"}
-    | {"dark", "light", "small", "large", "big", "little", "main", "only", "single", "tiny"}
-    | {"visible", "clickable", "editable", "focused", "correct", "bold", "round", "narrow", "wide"}
-    | {"square", "coloured", "colored", "outlined", "rectangular", "circular", "other", "word"}
-    | {"long", "same", "browser", "web", "suggested", "tall", "underlined", "very"}
-    | {"upper", "lower", "middle", "central", "outermost", "directly", "immediately", "just"}
-    | {"shortest", "longest", "smallest", "largest", "biggest", "unnamed", "nameless"}
-    | _STATE_OF.keys()
-    | _MOST.keys()
-)
+_NO_NAMES = words("determiners") | words("adjectives") | _STATE_OF.keys() | _MOST.keys()
+"""Words before a name that are no part of it."""
 
 
 _ANCHORED = ("side", "below", "above", "near", "before", "after", "within")
@@ -222,11 +129,11 @@ def read_description(description: str) -> tuple[Query, ...]:
     """
     text, quotes = _mask(" ".join(description[:MAX_DESCRIPTION].split()))
     text = text.strip(" .,;:!")
-    text = _TO_DO.sub(r"\1 of \2", _OWNED.sub(r"\2 of \1", text))
+    text = _TO_DO.sub(r"\g<deed> of \g<what>", _OWNED.sub(r"\2 of \1", text))
     text = _BUT_ONE.sub(r"last but one \1", _DAY.sub(lambda found: found[1] or found[2], text))
-    text = _OUTERMOST.sub(r"\1most", text)
+    text = _OUTERMOST.sub(r"\g<way>most", text)
     many = _ONE_OF.match(text)
-    text = _ONE_OF_MANY.sub(r"\1 ", _ONE_OF.sub(r"\1 ", text))
+    text = _ONE_OF_MANY.sub(r"\g<part> ", _ONE_OF.sub(r"\g<part> ", text))
     asides = [found[1] for found in _BRACKETS.finditer(text)]
     text = " ".join(_BRACKETS.sub(" ", text).replace(" ,", ",").split()) or " ".join(asides)
     usual = replace(_read(text, quotes, asides), number=_number(many))
@@ -286,20 +193,8 @@ def _clauses(text: str) -> list[tuple[str, str, re.Match[str] | None]]:
 
 
 def _sort(cue: re.Match[str]) -> str:
-    names = (
-        "count",
-        "side",
-        "place",
-        "between",
-        "below",
-        "above",
-        "near",
-        "column",
-        "row",
-        "value",
-    )
-    more = ("before", "after", "label", "purpose", "for", "with", "within", "comma")
-    return next(name for name in (*names, *more) if cue[name] is not None)
+    sort = next(name for name in (*section("cues"), "comma") if cue[name] is not None)
+    return "purpose" if sort == "aim" else sort
 
 
 def _read(text: str, quotes: list[str], asides: list[str]) -> Query:
@@ -348,7 +243,7 @@ def _head(text: str, quotes: list[str]) -> Query:
     if cell := _CELL.search(text):
         return Query(name=cell[1] or cell[2], quoted=True, kind=find_kind("cell")[0])
     if corner := _LEADING_CORNER.match(text):
-        where |= _sides(corner[1])
+        where |= _sides(corner["sides"])
         text = text[corner.end() :]
     rest, nth = _take_ordinal(text)
     kind, name = find_kind(_bare(" ".join(_MARK.sub(" ", rest).split())))
@@ -366,14 +261,15 @@ def _head(text: str, quotes: list[str]) -> Query:
 
 def _take_ordinal(text: str) -> tuple[str, int | None]:
     if found := _NUMBERED.search(text):
-        return f"{text[: found.start()]}{found[1]}{text[found.end() :]}", int(found[2])
+        rest = f"{text[: found.start()]}{found['sort']}{text[found.end() :]}"
+        return rest, int(found["number"])
     found = _ORDINAL.search(text)
     if found is None:
         return text, None
     rest = f"{text[: found.start()]} {text[found.end() :]}"
     if found["last"]:
         return rest, -1 if found["last"] == "last" else -2
-    return rest, int(found["digits"]) if found["digits"] else _ORDINALS.index(found[2]) + 1
+    return rest, int(found["digits"]) if found["digits"] else _ORDINALS.index(found["nth"]) + 1
 
 
 def _with(query: Query, relation: Relation) -> Query:
@@ -488,7 +384,7 @@ def _aside(query: Query, words: str, quotes: list[str]) -> Query:
     names = tuple(name for name in _names(words, quotes) if name)
     more = replace(_head(words, quotes), name="")
     if corner := _CORNER.match(words):
-        return _placed(query, corner[1])
+        return _placed(query, corner["sides"])
     return replace(
         query,
         also=(*query.also, *names),
@@ -537,6 +433,6 @@ def _article_less(text: str) -> str:
 def _bare(text: str) -> str:
     """Without leading articles and adjectives."""
     words = text.strip(" ,.:;").split()
-    while words and words[0] in _DETERMINERS | _ADJECTIVES:
+    while words and words[0] in _NO_NAMES:
         words.pop(0)
     return " ".join(words)

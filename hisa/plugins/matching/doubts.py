@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from hisa.grounder.description import Query
-from hisa.grounder.evidence import lacks_control
-from hisa.grounder.pick import Choice
-from hisa.grounder.scene import READ, SHOWS_TEXT, Scene, Thing
+from hisa.grounder.thing import READ, SHOWS_TEXT, Thing
+from hisa.plugins.matching.description import Query
+from hisa.plugins.matching.evidence import lacks_control
+from hisa.plugins.matching.pick import Choice
+from hisa.plugins.matching.scene import Scene
 from hisa.text.words import tokens
 
 __all__ = ["doubt", "doubted"]

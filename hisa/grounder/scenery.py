@@ -1,0 +1,65 @@
+"""What is on a screen to be listed: as the matcher sees it, else as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hisa.grounder.lists import with_lists
+from hisa.grounder.matchers import Scenery, find_matcher
+from hisa.grounder.thing import Thing, lines
+from hisa.machine.made_once import made_once
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Observation
+from hisa.text.words import tokens
+
+__all__ = ["open_scenery"]
+
+_SHOWING = frozenset({"showing", "visible"})
+_BEHIND = 0.5
+"""How usable a thing is that lies behind the window in front."""
+
+
+def open_scenery(observation: Observation) -> Scenery:
+    """Returns what can be listed of a screen.
+
+    Raises:
+        PluginFailed: a package's part cannot be imported or raised something; names it.
+    """
+    matcher = find_matcher()
+    return matcher.open_scenery(observation) if matcher else _ToldThings(observation)
+
+
+class _ToldThings:
+    """The elements that show, as accessibility tells them; see `hisa.grounder.matchers.Scenery`.
+
+    No label is found for what has no name, and what lies over what is not looked into.
+    """
+
+    areas: Sequence[Thing] = ()
+
+    def __init__(self, observation: Observation) -> None:
+        self._look = observation
+
+    @made_once
+    def things(self) -> Sequence[Thing]:
+        """See `hisa.grounder.matchers.Scenery`."""
+        elements = self._look.elements or ()
+        tells = any(_SHOWING & element.states for element in elements)
+        size = self._look.screen
+        screen = BoundingBox(0, 0, size.width, size.height, "screen")
+        shown = [
+            Thing(element, box, front=self._front(element), number=number)
+            for number, element in enumerate(elements)
+            if (_SHOWING & element.states or not tells)
+            and (box := element.box.intersection(screen))
+        ]
+        return with_lists(shown, self._look, parts=False, drawn=False)
+
+    def _front(self, element: Element) -> float:
+        active = self._look.active
+        return 1.0 if active is None or element.window in ("", active.title) else _BEHIND
+
+    def around(self, thing: Thing) -> frozenset[str]:
+        """See `hisa.grounder.matchers.Scenery`."""
+        row = next((row for row in lines(self.things) if thing in row), [])
+        return tokens(" ".join(other.element.name for other in row))

@@ -1,0 +1,280 @@
+"""Finds things by the elements, and has a model pick from a short list where they are not sure."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hisa.errors import ModelUnavailable, NotFound, with_fix
+from hisa.events import GroundingVerdict
+from hisa.grounder.choice import LIST_TOKENS, ask_pick, list_text
+from hisa.grounder.common import resolve, tried
+from hisa.grounder.matchers import FinderParts
+from hisa.grounder.thing import READ, SHOWS_TEXT
+from hisa.grounder.trust import PICKS_RIGHT, Trust
+from hisa.models.tokens import estimate_tokens, longest
+from hisa.plugins.matching.belief import CAREFULLY, TAKEN, Belief
+from hisa.plugins.matching.choice_lines import is_nameless, is_scrap, seen_lines
+from hisa.plugins.matching.elements import PARTIAL, ElementsGrounder, place_of
+from hisa.plugins.matching.pick import BEHIND, Candidate
+from hisa.plugins.matching.rating import Rated, Rating, rated
+from hisa.protocols import (
+    Emit,
+    GroundedCall,
+    Model,
+    Place,
+    ToolCall,
+)
+from hisa.screen.observation import Observation
+from hisa.screen.roles import CONTAINERS
+from hisa.text.words import tokens
+
+__all__ = ["ChoiceGrounder", "Picker"]
+
+# Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
+_ENOUGH = 0.9
+"""The chance from which a place is taken unasked."""
+_MOST = 24
+"""Things on a list: more are seldom what is meant."""
+_CLOSEST = 5
+"""Things that a refusal names; the planner reads the first four."""
+_UNUSUAL = 0.05
+"""The chance from which what only holds others, or lies behind a window, is listed too."""
+_IN_FRONT = 0.7
+"""How usable a thing must be to lie behind nothing."""
+_READ_ALONE = SHOWS_TEXT | CONTAINERS | {READ}
+"""Roles of what is only there to be read, or holds others."""
+_STRONG = Trust(PICKS_RIGHT)
+
+
+class Picker:
+    """A model that need not see, and picks what is meant from a list in words.
+
+    It gets the description and what the elements think likeliest: some hundred tokens, where a
+    refusal costs the planner a whole step.
+
+    Args:
+        model: picks.
+        emit: gets `hisa.events.GroundingTried` for the list and for what becomes of it.
+        trust: how often it is right.
+    """
+
+    def __init__(self, model: Model, *, emit: Emit, trust: Trust = _STRONG) -> None:
+        self._model = model
+        self._emit = emit
+        self._trust = trust
+
+    async def pick(
+        self,
+        description: str,
+        observation: Observation,
+        rating: Rating,
+        belief: Belief,
+        *,
+        also: Rated | None = None,
+    ) -> Place:
+        """Returns the place of the pick, where it is likely enough.
+
+        Args:
+            description: what is looked for.
+            observation: the screen.
+            rating: what the elements say.
+            belief: what was believed so far; it hears of the pick.
+            also: something to be listed however unlikely it is.
+
+        Raises:
+            NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
+            ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
+        """
+        right = self._trust.right
+        if right is None:
+            raise ModelUnavailable(f"the model is not asked: {self._trust.words}")
+        rows = await asyncio.to_thread(_listed, rating, also, description, observation)
+        listed, lines = [thing for thing, _ in rows], [words for _, words in rows]
+        if not listed:
+            raise NotFound("there is nothing to pick from")
+        offered = tuple((t.box.centre.x, t.box.centre.y) for t in listed)
+        self._tell(description, "offered", offered=offered)
+        started = time.monotonic()
+        try:
+            number, why = await ask_pick(self._model, description, lines, observation.image)
+        except ModelUnavailable as error:
+            self._tell(description, "unavailable", started, detail=with_fix(error))
+            raise
+        meant = listed[number - 1] if number else None
+        belief.hear_pick(listed, meant, right)
+        if meant is None:
+            self._tell(description, "none", started, detail=why)
+            said = f"{self._model.name} picks none of {len(listed)} likely things"
+            raise NotFound(f"{said}: {why}" if why else said)
+        least = TAKEN if right >= PICKS_RIGHT else CAREFULLY
+        return self._believed(description, observation, belief, listed, meant, started, least)
+
+    def _believed(
+        self,
+        description: str,
+        observation: Observation,
+        belief: Belief,
+        listed: list[Rated],
+        meant: Rated,
+        started: float,
+        least: float,
+    ) -> Place:
+        """Returns the place of a pick that is right by the chance ``least``.
+
+        Raises:
+            NotFound: it is not likely enough; names what fits better, where something does.
+        """
+        found = place_of(description, Candidate(meant.thing, meant.chance), observation)
+        found = replace(found, score=None, source=self._model.name)
+        chance = belief.of(meant)
+        if chance < least and is_nameless(meant):
+            chance = belief.among(listed, meant)
+        taken = chance >= least
+        self._tell(
+            description, "chosen" if taken else "doubted", started, place=found, score=chance
+        )
+        if taken:
+            return found
+        x, y = found.point.rounded()
+        told = [f"{found.label} at ({x}, {y})"]
+        reason = f"{self._model.name} picks {told[0]}, which hardly fits"
+        best = max(listed, key=belief.of)
+        if belief.of(best) > belief.of(meant):
+            told.append(_labelled(best))
+            reason += f"; by the words, {told[1]} fits better"
+        raise NotFound(reason, tuple(told))
+
+    def _tell(
+        self, description: str, verdict: GroundingVerdict, started: float = 0.0, **more: Any
+    ) -> None:
+        seconds = time.monotonic() - started if started else 0.0
+        self._emit(tried(description, self._model.name, verdict, seconds=seconds, **more))
+
+
+class ChoiceGrounder:
+    """Asks the elements, and has a model pick where they are not sure.
+
+    Args:
+        parts: with a model that picks; where its picks are not trusted, the elements decide.
+    """
+
+    def __init__(self, parts: FinderParts) -> None:
+        if parts.picker is None:
+            raise ValueError("a choice needs a model that picks")
+        self._picker = Picker(parts.picker, emit=parts.emit, trust=parts.trust)
+        self._emit, self._reader, self._read = parts.emit, parts.reader, parts.read
+        self._elements = ElementsGrounder(
+            emit=lambda _: None, min_score=parts.min_score, read=parts.read
+        )
+
+    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
+        """Fill the slots of a call; a call without slots is returned unchanged.
+
+        Raises:
+            NotFound: the elements do not know, and the model picked none.
+            BudgetExceeded: from the model.
+        """
+        return await resolve(
+            call, observation, locate=self._locate, emit=self._emit, reader=self._reader
+        )
+
+    async def _locate(self, description: str, observation: Observation) -> Place:
+        started = time.monotonic()
+        found = await self._elements.answer(description, observation)
+        place = found if isinstance(found, Place) else None
+        if place is not None and (place.score or 0.0) >= _ENOUGH:
+            seconds, score = time.monotonic() - started, place.score
+            event = tried(description, "elements", "sure", place, score=score, seconds=seconds)
+            self._emit(event)
+            return place
+        rating = await asyncio.to_thread(rated, description, observation, found, self._read)
+        seconds = time.monotonic() - started
+        self._emit(rating.event(description, sure=False, seconds=seconds))
+        try:
+            return await self._picker.pick(description, observation, rating, Belief(rating))
+        except ModelUnavailable as error:
+            if place is not None:
+                return place
+            raise _refusal(description, rating, observation) from error
+        except NotFound as error:
+            known = error.candidates
+            raise _refusal(description, rating, observation, str(error), known) from error
+
+
+def _labelled(rated: Rated) -> str:
+    return "{} at ({}, {})".format(rated.label, *rated.box.centre.rounded())
+
+
+def _listed(
+    rating: Rating, also: Rated | None, description: str, observation: Observation
+) -> list[tuple[Rated, str]]:
+    """The likeliest things, each place once, in the order of the screen, with their words."""
+    kept = [also] if also and not also.blocked else []
+    for thing in sorted(rating.things, key=lambda thing: -thing.chance):
+        if len(kept) == _MOST or thing.chance <= 0:
+            break
+        away = thing.holds or thing.thing.front < _IN_FRONT
+        if thing.chance < _UNUSUAL and (away or is_scrap(thing, description, observation)):
+            continue
+        _keep(thing, kept)
+    words = seen_lines(kept, rating.things, observation)
+    size = longest(len(kept), lambda size: estimate_tokens(list_text(words[:size])) <= LIST_TOKENS)
+    rows = zip(kept[:size], words[:size], strict=True)
+    return sorted(rows, key=lambda row: (row[0].box.centre.y // 8, row[0].box.centre.x))
+
+
+def _keep(thing: Rated, kept: list[Rated]) -> None:
+    """Add what has no place yet; a control takes that of a text on it, or of what holds it.
+
+    Things of other words keep apart: one of them may lie beneath the other, in an open menu.
+    """
+    there = [
+        row for row, other in enumerate(kept) if thing.is_where(other) and _alike(thing, other)
+    ]
+    if not there:
+        kept.append(thing)
+    elif _is_control(thing) and not any(_is_control(kept[row]) for row in there):
+        kept[there[0]] = replace(thing, chance=kept[there[0]].chance)
+        for row in reversed(there[1:]):
+            del kept[row]
+
+
+def _alike(one: Rated, other: Rated) -> bool:
+    """Whether two things in one place may be one: the words of one are among the other's."""
+    mine, theirs = (tokens(f"{t.thing.element.name} {t.thing.element.text}") for t in (one, other))
+    return mine <= theirs or theirs <= mine
+
+
+def _is_control(rated: Rated) -> bool:
+    return rated.thing.is_made_control or rated.thing.role not in _READ_ALONE
+
+
+def _refusal(
+    description: str,
+    rating: Rating,
+    observation: Observation,
+    more: str = "",
+    picked: Sequence[str] = (),
+) -> NotFound:
+    """The elements' refusal where the model said nothing, else its own, with what is likeliest."""
+    if rating.refusal is not None and not more:
+        return rating.refusal
+    known = _closest(description, rating, observation)
+    more += "" if rating.complete else f"; {PARTIAL}"
+    closest = f". Closest: {'; '.join(known[:4])}" if known else ""
+    told = tuple(dict.fromkeys((*picked, *known)))
+    return NotFound(f"not found: {description[:200]!r}: {more}{closest}", told)
+
+
+def _closest(description: str, rating: Rating, observation: Observation) -> tuple[str, ...]:
+    """The elements' own answer or what fits but is blocked, then the likeliest on the list."""
+    own = rating.candidates
+    if rating.place is None:
+        own = tuple(said for said in own if said.endswith(BEHIND))
+    rows = _listed(rating, None, description, observation)
+    likely = sorted((thing for thing, _ in rows), key=lambda thing: -thing.chance)
+    return tuple(dict.fromkeys((*own, *map(_labelled, likely))))[:_CLOSEST] or rating.candidates

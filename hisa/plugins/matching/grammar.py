@@ -1,0 +1,65 @@
+"""Reads the English of ``grammar.toml``, which descriptions and tasks are read by."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["phrase", "section", "words"]
+
+_SIGN = re.compile(
+    r"<(?P<kept>\w+)=|\{(?P<entry>\w+)\}|(?P<sign>[\[\]()|>%# ])|(?P<text>[^\[\]()|>%# <{]+)"
+)
+_SIGNS = {
+    "[": "(?:", "]": ")?", "(": "(?:", ")": ")", ">": ")",
+    "|": "|", "%": r"[\w-]+", "#": r"\d+", " ": r"\s+",
+}  # fmt: skip
+
+
+@cache
+def _grammar() -> dict[str, Any]:
+    text = (files("hisa.plugins.matching") / "grammar.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def section(name: str) -> dict[str, Any]:
+    """The entries of a section, in the order of the file."""
+    entries: dict[str, Any] = _grammar()[name]
+    return entries
+
+
+def words(name: str) -> frozenset[str]:
+    """The words of a list in the section ``words``."""
+    return frozenset(section("words")[name])
+
+
+def phrase(name: str, part: str = "") -> str:
+    """The pattern of an entry, as a group of its own, to stand in other patterns.
+
+    Args:
+        name: of the entry.
+        part: the section that it stands in; empty: before all sections.
+    """
+    entries = section(part) if part else _grammar()
+    return _pattern(entries[name], entries)
+
+
+def _pattern(entry: str | list[str], entries: dict[str, Any]) -> str:
+    phrases = [entry] if isinstance(entry, str) else entry
+    return f"(?:{'|'.join(_translated(each, entries) for each in phrases)})"
+
+
+def _translated(text: str, entries: dict[str, Any]) -> str:
+    pieces = []
+    for found in _SIGN.finditer(text):
+        if found["kept"]:
+            pieces.append(f"(?P<{found['kept']}>")
+        elif found["entry"]:
+            known = entries if found["entry"] in entries else _grammar()
+            pieces.append(_pattern(known[found["entry"]], known))
+        else:
+            pieces.append(_SIGNS[found["sign"]] if found["sign"] else re.escape(found["text"]))
+    return "".join(pieces)

@@ -1,0 +1,63 @@
+"""Announces the matcher: the entry point ``matching`` of the group ``hisa.lists``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hisa.grounder.matchers import FinderParts
+from hisa.grounder.thing import Thing
+from hisa.machine.made_once import made_once
+from hisa.plugins.matching.scene import Scene
+from hisa.plugins.matching.untold_areas import untold_areas
+from hisa.protocols import Grounder
+from hisa.screen.observation import Observation
+
+__all__ = ["MATCHER"]
+
+
+class _SeenThings:
+    """See `hisa.grounder.matchers.Scenery`."""
+
+    def __init__(self, observation: Observation) -> None:
+        self._scene = Scene(observation)
+
+    @property
+    def things(self) -> Sequence[Thing]:
+        """See `hisa.grounder.matchers.Scenery`."""
+        return self._scene.things
+
+    @made_once
+    def areas(self) -> Sequence[Thing]:
+        """See `hisa.grounder.matchers.Scenery`."""
+        return untold_areas(self._scene)
+
+    def around(self, thing: Thing) -> frozenset[str]:
+        """See `hisa.grounder.matchers.Scenery`."""
+        return self._scene.around(thing)
+
+
+class DescriptionMatcher:
+    """Reads descriptions and weighs all that is on the screen."""
+
+    def open_scenery(self, observation: Observation) -> _SeenThings:
+        """See `hisa.grounder.matchers.Matcher`."""
+        return _SeenThings(observation)
+
+    def open_grounder(self, parts: FinderParts) -> Grounder:
+        """See `hisa.grounder.matchers.Matcher`; each kind is imported by the run that has it."""
+        if parts.seer is not None:
+            from hisa.plugins.matching.cascade import CascadeGrounder
+
+            return CascadeGrounder(parts)
+        if parts.picker is not None:
+            from hisa.plugins.matching.checked_choice import ChoiceGrounder
+
+            return ChoiceGrounder(parts)
+        from hisa.plugins.matching.elements import ElementsGrounder
+
+        return ElementsGrounder(
+            emit=parts.emit, min_score=parts.min_score, read=parts.read, reader=parts.reader
+        )
+
+
+MATCHER = DescriptionMatcher()
