@@ -62,7 +62,7 @@ HARMLESS = [
     "ls -la ~", "cat a.txt", "echo hi", "grep -r x .", "wc -l a.txt", "mkdir -p a/b", "touch a",
     "cp a b", "mv a b", "echo x > a", "echo x >> a", "head -3 a | tail -1", "date", "pwd",
     "find . -name '*.txt'", "git status", "git log --oneline", "git add . && git commit -m x",
-    "pip list", "apt list --installed", "systemctl status x", "crontab -l", "ip addr",
+    "pip list", "apt list --installed", "systemctl status x", "crontab -l",
     "sed -n '1,5p' a", "sed -i 's/a/b/g' a", "awk '{print $1}' a", "sort a | uniq -c",
     "setsid -f mousepad a.txt", "libreoffice --calc a.ods", "xdg-open a.pdf", "tar -xf a.tar",
     "for f in *.txt; do echo \"$f\"; done", "cat > a <<'EOF'\n$(x)\nEOF", "command -v rm",
