@@ -9,11 +9,12 @@ line says that it may hold more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ _MOST_FOLDERS = 16
 """Folders in which a command may run and still be read; each `cd` may double them."""
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-_MARKS = frozenset(
-    "; & && || | |& ( ) { } ! if then elif else fi while until do done for in".split()
-)
+_MARKS = words("; & && || | |& ( ) { } ! if then elif else fi while until do done for in")
 """What stands between commands."""
 _LITERALS = frozenset({"word", "number", "variable_name", "test_operator", "raw_string", "string"})
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_ONE_LINE = _COMMANDS | {"file_redirect", "herestring_redirect"}
 _VALUES = _LITERALS | _EXPANSIONS | _SUBSTITUTIONS | {"concatenation"}
+_WORDS = _VALUES | {"command_name", "variable_assignment"}
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 _AT_HOME = "\ue000"
 """Stands for the home folder while a word is read: a quoted ~ is a file of that name."""
@@ -96,8 +97,24 @@ def read_line(text: str, folders: Folders = ("~",)) -> ShellLine:
     if reason:
         return ShellLine((), reason)
     reader = _Reader(text, folders)
-    reader.walk(parse_bash(reader.data), folders)
+    root = parse_bash(reader.data)
+    try:
+        reader.walk(root, folders)
+    except RecursionError:
+        return ShellLine((), "its parts stand too deep in one another")
+    around = reader.data[: root.start_byte] + reader.data[root.end_byte :]
+    if root.has_error or around.strip():
+        reader.unread = "it is no complete line of bash"
     return ShellLine(tuple(reader.commands), reader.unread)
+
+
+@dataclass
+class _Taken:
+    """What a simple command is made of, while it is read."""
+
+    words: list[Word] = field(default_factory=list)
+    redirects: list[Redirect] = field(default_factory=list)
+    assigned: list[str] = field(default_factory=list)
 
 
 class _Reader:
@@ -112,7 +129,7 @@ class _Reader:
         self.unread = self.unread or reason
 
     def _text(self, start: int, end: int) -> str:
-        return self.data[start:end].decode()
+        return self.data[start:end].decode("utf-8", "replace")
 
     # -------------------------------------------------------------- statements
 
@@ -139,9 +156,7 @@ class _Reader:
         return folders
 
     def _children(self, node: Node, folders: Folders) -> Folders:
-        if node.has_error and node.child_count == 0:
-            self._note("it is no complete line of bash")
-        self._require_blank_gaps(node.children)
+        self._require_blank_gaps(node)
         for child in node.children:
             if child.is_missing or not (
                 child.is_named or child.type in _MARKS or child.type == "\n"
@@ -159,7 +174,7 @@ class _Reader:
 
     def _list(self, node: Node, folders: Folders) -> Folders:
         """Read commands with `&&` and `||`: after `cd x &&` the next one runs in x for sure."""
-        self._require_blank_gaps(node.children)
+        self._require_blank_gaps(node)
         certain = True
         for child in node.children:
             if child.type in ("&&", "||"):
@@ -172,17 +187,26 @@ class _Reader:
     def _any_folder(self) -> Folders:
         return tuple(self._folders) if len(self._folders) <= _MOST_FOLDERS else (None,)
 
-    def _require_blank_gaps(self, nodes: Sequence[Node]) -> None:
-        """Note where something stands between nodes that the parser passed over."""
-        for one, other in pairwise(nodes):
-            between = self._text(one.end_byte, other.start_byte)
-            if between.replace("\\\n", "").strip():
+    def _require_blank_gaps(self, node: Node) -> None:
+        """Note where a node holds something that its children do not, or two words are one."""
+        children = node.children
+        starts = [*(child.start_byte for child in children), node.end_byte]
+        ends = [node.start_byte, *(child.end_byte for child in children)]
+        pairs = zip(ends, starts, strict=True)
+        gaps = [self._text(a, b).replace("\\\n", "") for a, b in pairs]
+        if any(gap.strip() for gap in gaps):
+            self._note("a part of it is not read")
+        if node.type in _ONE_LINE and any("\n" in gap for gap in gaps):
+            self._note("a command goes on in the next line")
+        for one, other in pairwise(children):
+            touching = one.end_byte == other.start_byte
+            if touching and (one.type == "!" or {one.type, other.type} <= _WORDS):
                 self._note("a part of it is not read")
 
     # -------------------------------------------------------------- commands
 
     def _redirected(self, node: Node, folders: Folders) -> Folders:
-        self._require_blank_gaps(node.children)
+        self._require_blank_gaps(node)
         redirects = [child for child in node.children if child.type in _REDIRECTS]
         others = [child for child in node.children if child.type not in _REDIRECTS]
         if len(others) == 1 and others[0].type in _COMMANDS:
@@ -201,34 +225,43 @@ class _Reader:
         whole: Node | None = None,
     ) -> Folders:
         """Take a simple command, and read what its words and redirections hold."""
-        words, files, assigned = list[Word](), list[Redirect](), list[str]()
-        parts = (
-            [] if node is None else [node] if node.type == "variable_assignment" else node.children
-        )
-        self._require_blank_gaps(parts)
-        for part in parts:
-            if part.type == "variable_assignment":
-                assigned.append(self._assigned(part, folders))
-                if node is not None and node.type == "declaration_command":
-                    words.append(Word(self._text(part.start_byte, part.end_byte)))
-            elif part.type in _REDIRECTS:
-                self._redirect(part, words, files, folders)
-            elif part.type == "command_name":
-                words += [self._word(each, folders) for each in part.children]
-            else:
-                words += self._words(part, folders)
+        taken = _Taken()
+        if node is not None and node.type == "variable_assignment":
+            taken.assigned.append(self._assigned(node, folders))
+        elif node is not None:
+            self._require_blank_gaps(node)
+            for part in node.children:
+                self._take(part, taken, folders, declares=node.type == "declaration_command")
         for redirect in redirects:
-            self._redirect(redirect, words, files, folders)
+            self._redirect(redirect, taken, folders)
         source = whole or node
-        written = "" if source is None else self._text(source.start_byte, source.end_byte)
-        command = SimpleCommand(tuple(words), tuple(files), tuple(assigned), written, folders)
+        command = SimpleCommand(
+            tuple(taken.words),
+            tuple(taken.redirects),
+            tuple(taken.assigned),
+            "" if source is None else self._text(source.start_byte, source.end_byte),
+            folders,
+        )
         if len(self.commands) >= _MOST_COMMANDS:
             self._note(f"it has more than {_MOST_COMMANDS} commands")
-        elif words or files or assigned:
+        elif taken.words or taken.redirects or taken.assigned:
             self.commands.append(command)
         after = _after(command, folders)
         self._folders |= dict.fromkeys(after)
         return after
+
+    def _take(self, part: Node, taken: _Taken, folders: Folders, *, declares: bool) -> None:
+        """Take a part of a simple command."""
+        if part.type == "variable_assignment":
+            taken.assigned.append(self._assigned(part, folders))
+            if declares:
+                taken.words.append(Word(self._text(part.start_byte, part.end_byte)))
+        elif part.type in _REDIRECTS:
+            self._redirect(part, taken, folders)
+        elif part.type == "command_name":
+            taken.words += [self._word(each, folders) for each in part.children]
+        else:
+            taken.words += self._words(part, folders)
 
     def _words(self, node: Node, folders: Folders) -> list[Word]:
         """Returns the words of a node: one, or those of a test in brackets."""
@@ -240,6 +273,7 @@ class _Reader:
 
     def _assigned(self, node: Node, folders: Folders) -> str:
         """Returns the name of a variable that is set, and reads its value."""
+        self._require_blank_gaps(node)
         name, *value = (child for child in node.children if child.is_named)
         if name.type != "variable_name":
             self._note("it sets a variable that is named later")
@@ -250,31 +284,30 @@ class _Reader:
 
     # -------------------------------------------------------------- redirections
 
-    def _redirect(
-        self, node: Node, words: list[Word], files: list[Redirect], folders: Folders
-    ) -> None:
+    def _redirect(self, node: Node, taken: _Taken, folders: Folders) -> None:
         """Read a redirection; what the parser took with it are words of the command."""
         if node.type == "heredoc_redirect":
-            self._heredoc(node, words, files, folders)
+            self._heredoc(node, taken, folders)
             return
+        self._require_blank_gaps(node)
         children = [child for child in node.children if child.type != "file_descriptor"]
         operator, *found = children
         targets = [self._word(child, folders) for child in found]
         if operator.type in ("<&-", ">&-"):
-            words += targets
+            taken.words += targets
             return
-        words += targets[1:]
+        taken.words += targets[1:]
         if not targets:
             self._note("a redirection has no target")
         elif node.type == "file_redirect":
-            copies = operator.type in ("<&", ">&") and re.fullmatch(r"\d+-?|-", targets[0].text)
+            copies = operator.type in ("<&", ">&")
+            if copies and not re.fullmatch(r"\d+-?|-", targets[0].text):
+                self._note("it copies a stream that is not read")
             if not copies:
-                files.append(Redirect(operator.type.replace("&", ""), targets[0]))
+                taken.redirects.append(Redirect(operator.type.replace("&", ""), targets[0]))
 
-    def _heredoc(
-        self, node: Node, words: list[Word], files: list[Redirect], folders: Folders
-    ) -> None:
-        self._require_blank_gaps([child for child in node.children if "heredoc" not in child.type])
+    def _heredoc(self, node: Node, taken: _Taken, folders: Folders) -> None:
+        self._require_blank_gaps(node)
         mark, closed = "", False
         for child in node.children:
             text = self._text(child.start_byte, child.end_byte)
@@ -291,9 +324,9 @@ class _Reader:
                     self._note("a here-document holds expansions")
                     self._children(child, folders)
             elif child.type in _REDIRECTS:
-                self._redirect(child, words, files, folders)
+                self._redirect(child, taken, folders)
             elif child.type in _LITERALS or child.type == "concatenation":
-                words.append(self._word(child, folders))
+                taken.words.append(self._word(child, folders))
             elif child.is_named and child.type != "file_descriptor":
                 self.walk(child, folders)
         if not closed:
@@ -324,6 +357,8 @@ class _Reader:
         text = self._text(node.start_byte, node.end_byte)
         if node.type in ("word", "number", "variable_name", "test_operator", "[", "]"):
             bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
+            if re.search(r"[\s;&|()<>\"'`$\\]", bare):
+                self._note("a word is not read")
             glob = text not in "[]" and any(mark in bare for mark in "*?[")
             return Word(re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL), glob=glob)
         if node.type == "raw_string":
@@ -351,7 +386,7 @@ class _Reader:
         marks = [child for child in node.children if not child.is_named]
         if any(mark.type not in ("$(", ")", "`", "<(", ">(", *_MARKS) for mark in marks):
             self._note("a substitution is not read")
-        self._require_blank_gaps(node.children)
+        self._require_blank_gaps(node)
         for child in inside:
             if child.type in _REDIRECTS:
                 self._command(None, [child], folders)
