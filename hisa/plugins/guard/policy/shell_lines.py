@@ -40,7 +40,7 @@ _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _ONE_LINE = _COMMANDS | {"file_redirect", "herestring_redirect"}
 _VALUES = _LITERALS | _EXPANSIONS | _SUBSTITUTIONS | {"concatenation"}
-_WORDS = _VALUES | {"command_name", "variable_assignment"}
+_WORDS = _VALUES | {"command_name", "variable_assignment", "[", "]"}
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 _AT_HOME = "\ue000"
 """Stands for the home folder while a word is read: a quoted ~ is a file of that name."""
@@ -275,12 +275,13 @@ class _Reader:
         """Returns the name of a variable that is set, and reads its value."""
         self._require_blank_gaps(node)
         name, *value = (child for child in node.children if child.is_named)
-        if name.type != "variable_name":
+        variable = self._text(name.start_byte, name.end_byte)
+        if name.type != "variable_name" or not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
             self._note("it sets a variable that is named later")
             self.walk(name, folders)
         for child in value:
             self._word(child, folders)
-        return self._text(name.start_byte, name.end_byte)
+        return variable
 
     # -------------------------------------------------------------- redirections
 
@@ -290,8 +291,13 @@ class _Reader:
             self._heredoc(node, taken, folders)
             return
         self._require_blank_gaps(node)
-        children = [child for child in node.children if child.type != "file_descriptor"]
-        operator, *found = children
+        stream, *found = node.children
+        if stream.type == "file_descriptor":
+            before = self._text(max(0, stream.start_byte - 1), stream.end_byte)
+            if not re.fullmatch(r"[\s;&|()]?\d+", before):
+                self._note("it copies a stream that is not read")
+            stream, *found = found
+        operator = stream
         targets = [self._word(child, folders) for child in found]
         if operator.type in ("<&-", ">&-"):
             taken.words += targets
@@ -326,6 +332,8 @@ class _Reader:
             elif child.type in _REDIRECTS:
                 self._redirect(child, taken, folders)
             elif child.type in _LITERALS or child.type == "concatenation":
+                if "\n" in self._text(node.start_byte, child.start_byte):
+                    self._note("a here-document is not read")
                 taken.words.append(self._word(child, folders))
             elif child.is_named and child.type != "file_descriptor":
                 self.walk(child, folders)
