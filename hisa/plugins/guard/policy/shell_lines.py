@@ -200,7 +200,7 @@ class _Reader:
             self._note("a command goes on in the next line")
         for one, other in pairwise(children):
             touching = one.end_byte == other.start_byte
-            if touching and (one.type == "!" or {one.type, other.type} <= _WORDS):
+            if touching and (one.type in ("!", "{") or {one.type, other.type} <= _WORDS):
                 self._note("a part of it is not read")
 
     # -------------------------------------------------------------- commands
