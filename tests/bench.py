@@ -96,7 +96,7 @@ class Bench:
         settings: StateSettings | None = None,
         stale: float = math.inf,
         sequence: int = 1,
-        guards: bool = True,
+        guards: bool | None = None,
         hooks: Sequence[Hook] = (),
     ) -> None:
         self.task = Task("form", 'Enter "Ada" as the name and save the form.')
@@ -112,7 +112,8 @@ class Bench:
             memory=memory,
         )
         reader = ElementsReader(self.environment, emit=emit)
-        held = [_held_acts(reader)] if guards else []
+        guarded = PlannerSettings().guards if guards is None else guards
+        held = [_held_acts(reader)] if guarded else []
         self.agent = Loop(
             planner=GlobalPlanner(
                 AtStep(planner, lambda: self.log.step),

@@ -15,9 +15,11 @@ import pytest
 
 from hisa.config import PlannerSettings, Settings
 
-PlannerSettings.model_fields["guards"].default = False  # the guard of acts is a plugin's
-for _model in (PlannerSettings, Settings):
-    _model.model_rebuild(force=True)
+# The guard of acts is a plugin's.
+PlannerSettings.model_fields["guards"].default = False
+PlannerSettings.model_rebuild(force=True)
+Settings.model_fields["planner"].default = PlannerSettings()
+Settings.model_rebuild(force=True)
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
