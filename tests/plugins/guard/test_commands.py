@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from tests.plugins.guard.parts import bash, effects, facts, gui, look, verdict
@@ -56,6 +59,8 @@ UNREAD = [
     "printf -v 'a[$(rm)]' x",
     "hash -p ./rm ls", "crontab", "make", "cargo build", "touch ../../etc/x", "npx x",
     "ssh host rm x", "enable -f x y",
+    "tar cIf 'rm x' a.tar b", "printf -v PATH x", "for PATH in .; do ls; done", "read PATH < x",
+    "sort $X", "time -o ~/.bashrc ls", "git --no-pager push -f", "crontab -l -r",
     "find . -exec {} \\;", "f=x; touch \"$f\"", "touch $(cat list)", "a() { ls; }; a", "at now",
 ]  # fmt: skip
 HARMLESS = [
@@ -69,6 +74,12 @@ HARMLESS = [
     "curl -s http://a.example/x -o a", "wget http://a.example/x", "ls 2>/dev/null", "rm --version",
     "[ -f a ] && cat a", "X=1 ls", "export LANGUAGE=de", "unzip a.zip", "bash --version",
 ]  # fmt: skip
+
+
+def test_each_program_has_one_table_of_arguments() -> None:
+    text = Path("hisa/plugins/guard/policy/programs.toml").read_text("utf-8")
+    names = [name for each in tomllib.loads(text)["arguments"] for name in each["of"].split()]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("line", DELETES)
