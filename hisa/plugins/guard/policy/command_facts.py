@@ -11,7 +11,7 @@ from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
 from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
-from hisa.plugins.guard.policy.programs import Program, find_program, is_listed, is_ruled
+from hisa.plugins.guard.policy.program_table import Program, find_program, is_listed, is_ruled
 from hisa.plugins.guard.policy.shell_lines import (
     Folders,
     Redirect,
