@@ -25,11 +25,12 @@ from hisa.events import Event
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hooks, Run, Step
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.guard.acts.held_acts import HeldActs
 from hisa.plugins.machines.guests.any_guest import connect_stock
 from hisa.protocols import GroundedCall, Held, Recorder, StateView, Task, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.sequence import make_calls
-from hisa.state.held_acts import BlindActs, HeldActs
+from hisa.state.blind_acts import BlindActs
 from hisa.tools.base import Tool
 from hisa.tools.builtin import gui_action
 from hisa.tools.registry import ToolRegistry

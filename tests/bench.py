@@ -20,7 +20,6 @@ from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.state.base import Memory
-from hisa.state.held_acts import HeldActs
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
 from hisa.testing.form import FakeEnvironment
@@ -65,6 +64,13 @@ def state_words(request: ModelRequest) -> str:
             return "[]"
 
 
+def _held_acts(reader: ElementsReader) -> Hook:
+    """The guard of acts, which is a plugin's."""
+    from hisa.plugins.guard.acts.held_acts import HeldActs
+
+    return HeldActs(reader)
+
+
 class AtStep:
     """A scripted model whose requests name the step they belong to, with nothing else around it."""
 
@@ -90,7 +96,7 @@ class Bench:
         settings: StateSettings | None = None,
         stale: float = math.inf,
         sequence: int = 1,
-        guards: bool = True,
+        guards: bool | None = None,
         hooks: Sequence[Hook] = (),
     ) -> None:
         self.task = Task("form", 'Enter "Ada" as the name and save the form.')
@@ -106,7 +112,8 @@ class Bench:
             memory=memory,
         )
         reader = ElementsReader(self.environment, emit=emit)
-        held = [HeldActs(reader)] if guards else []
+        guarded = PlannerSettings().guards if guards is None else guards
+        held = [_held_acts(reader)] if guarded else []
         self.agent = Loop(
             planner=GlobalPlanner(
                 AtStep(planner, lambda: self.log.step),

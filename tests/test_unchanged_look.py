@@ -14,10 +14,10 @@ from PIL import Image, ImageDraw
 
 from hisa.actions.unchanged_look import lit_boxes, require_unchanged
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.acts.act_guard import redrawn
 from hisa.protocols import Held
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.state.act_guard import redrawn
 
 _BUTTONS = Image.open(Path(__file__).parent / "data" / "buttons.png").convert("RGB")
 _STYLES = ("plain", "hovered", "inverted")

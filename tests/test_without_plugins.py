@@ -35,7 +35,9 @@ planner = ScriptedModel([
     tool_call("gui_action", click, "Save"),
     tool_call("termination", "The name is in."),
 ])
-settings = hisa.Settings.model_validate({"patterns": {"enabled": False}})
+settings = hisa.Settings.model_validate(
+    {"patterns": {"enabled": False}, "planner": {"guards": False}}
+)
 result = hisa.run_sync(
     Path("name.yaml"), settings=settings, environment=FakeEnvironment(),
     model={"planner": planner, "state": FunctionModel(lambda _: "The form changed.")},
@@ -50,7 +52,7 @@ def alone(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess
     return subprocess.run(
         [sys.executable, *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, **more},
+        env={**os.environ, "PYTHONPATH": path, "HISA_PLANNER__GUARDS": "false", **more},
         capture_output=True,
         text=True,
         check=False,
@@ -87,6 +89,13 @@ def test_a_task_is_done_and_scored_on_a_form_in_memory(tmp_path: Path) -> None:
     assert ran.stdout.split() == ["succeeded", "1.0"], ran.stdout + ran.stderr
     listed = alone(tmp_path, "-m", "hisa", "runs", "ls")
     assert "succeeded" in listed.stdout
+
+
+def test_run_without_the_guard_of_acts_ends_before_its_first_step(tmp_path: Path) -> None:
+    (tmp_path / "name.yaml").write_text(TASK, "utf-8")
+    ran = alone(tmp_path, "-c", SCRIPT.replace('{"guards": False}', "{}"))
+    assert "no installed package" in ran.stderr or "hisa-agent" in ran.stderr
+    assert "planner.guards needs it, so nothing was begun" in ran.stderr
 
 
 def test_the_pattern_store_is_read_and_written(tmp_path: Path) -> None:

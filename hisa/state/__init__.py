@@ -2,7 +2,6 @@
 
 After each act the loop has `manager.py` make one line of what changed on the screen; every few
 steps the older lines are folded into one summary. The planner sees no more of the past than the
-manager's view. Guards that hold an act to the look it was decided on live here too. Start with
-`manager.py`, then `step_abstraction.py` (level 1), `context.py` (level 2) and `roi.py`, the
-changed region.
+manager's view. Start with `manager.py`, then `step_abstraction.py` (level 1), `context.py` (level
+2) and `roi.py`, the changed region.
 """

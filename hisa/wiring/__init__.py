@@ -45,7 +45,7 @@ from hisa.protocols import (
 from hisa.runs.log import RunLog
 from hisa.runs.results import Results
 from hisa.state.base import Memory
-from hisa.state.held_acts import BlindActs, HeldActs
+from hisa.state.blind_acts import BlindActs
 from hisa.state.inspection import StepInspector
 from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
@@ -169,13 +169,11 @@ class _Opening:
             models, registry, reader, environment, hooking.ask
         )
         hooks += [hook for hook in deciding if hook not in hooks]
-        seen_by = reader if self._elements else None
         if own is not None:
             hooks.append(Repeats(own, registry.others))
         hooks.append(Results(self._task, environment, log, small=settings.run.fetch_small))
-        similar, settle = settings.planner.guard_similarity, settings.environment.settle
-        held = HeldActs(seen_by, similar=similar, settle=settle)
-        hooks.append(held if settings.planner.guards else BlindActs(settle))
+        if not settings.planner.guards:
+            hooks.append(BlindActs(settings.environment.settle))
         chain = Hooks(in_order(hooks), emit=emit)
         if not log.step and not self._resumed:
             emit(_started(self._task, log, chain))

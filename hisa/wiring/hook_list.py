@@ -37,9 +37,9 @@ ORDER = (
     "live",
 )
 """HiSA's own hooks, in order; the user's and those of other packages come before them."""
-BUILT_IN = ("repeats", "results", "program", "memo", "held_acts", "blind_acts")
+BUILT_IN = ("repeats", "results", "program", "memo", "blind_acts")
 """Those that the core brings; the rest are announced."""
-NEEDED = ("policy", "confirm", "secrets")
+NEEDED = ("held_acts", "policy", "confirm", "secrets")
 """Those that settings can need: without one of them a run does not begin."""
 _PLACES = {name: place for place, name in enumerate(ORDER)}
 
@@ -66,6 +66,8 @@ def may_need(name: str, settings: Settings) -> bool:
 
 
 def _needs(settings: Settings, *, thrown_away: bool) -> Iterator[tuple[str, str]]:
+    if settings.planner.guards:
+        yield "held_acts", "planner.guards"
     policy, confirm = settings.policy, settings.run.confirm
     limits = ("rules", "sites", "folders", "dry_run")
     reasons = [f"policy.{name}" for name in limits if getattr(policy, name)]

@@ -13,6 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from hisa.config import PlannerSettings, Settings
+
+# The guard of acts is a plugin's.
+PlannerSettings.model_fields["guards"].default = False
+PlannerSettings.model_rebuild(force=True)
+Settings.model_fields["planner"].default = PlannerSettings()
+Settings.model_rebuild(force=True)
+
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]
 _NAMES_A_PLUGIN = re.compile(r"\b(hisa|tests)[./]plugins\b")

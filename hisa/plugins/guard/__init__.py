@@ -1,1 +1,1 @@
-"""What guards a run: the policy, a person who is asked, and secrets that nobody may see."""
+"""What guards a run: its acts, the policy, a person who is asked, and secrets nobody may see."""

@@ -28,7 +28,6 @@ from hisa.protocols import Emit, Environment, GroundedCall, Outcome, StateView, 
 from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.sequence import make_calls
-from hisa.state.held_acts import HeldActs
 from hisa.tools.registry import ToolRegistry
 from hisa.wiring.base import HookParts
 from hisa.wiring.border import with_border
@@ -255,7 +254,7 @@ async def _with_log(settings: Settings, environment: Environment) -> _Desktop:
         registry = ToolRegistry(allowed_tools(settings.tools), capabilities=machine.capabilities)
         settle = settings.environment.settle
         needed = [hook for hook in applied if name_of(hook) in NEEDED]
-        hooks = Hooks(in_order([*needed, HeldActs(None, settle=settle)]), emit=emit)
+        hooks = Hooks(in_order(needed), emit=emit)
         run = Run(task, machine, registry, log, hooks)
         await hooks.call("on_start", run)
         look = await machine.observe(settle=settle)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from tests.plugins.guard.parts import bash, effects, facts, gui, look, verdict
@@ -56,19 +59,27 @@ UNREAD = [
     "printf -v 'a[$(rm)]' x",
     "hash -p ./rm ls", "crontab", "make", "cargo build", "touch ../../etc/x", "npx x",
     "ssh host rm x", "enable -f x y",
+    "tar cIf 'rm x' a.tar b", "printf -v PATH x", "for PATH in .; do ls; done", "read PATH < x",
+    "sort $X", "time -o ~/.bashrc ls", "git --no-pager push -f", "crontab -l -r",
     "find . -exec {} \\;", "f=x; touch \"$f\"", "touch $(cat list)", "a() { ls; }; a", "at now",
 ]  # fmt: skip
 HARMLESS = [
     "ls -la ~", "cat a.txt", "echo hi", "grep -r x .", "wc -l a.txt", "mkdir -p a/b", "touch a",
     "cp a b", "mv a b", "echo x > a", "echo x >> a", "head -3 a | tail -1", "date", "pwd",
     "find . -name '*.txt'", "git status", "git log --oneline", "git add . && git commit -m x",
-    "pip list", "apt list --installed", "systemctl status x", "crontab -l", "ip addr",
+    "pip list", "apt list --installed", "systemctl status x", "crontab -l",
     "sed -n '1,5p' a", "sed -i 's/a/b/g' a", "awk '{print $1}' a", "sort a | uniq -c",
     "setsid -f mousepad a.txt", "libreoffice --calc a.ods", "xdg-open a.pdf", "tar -xf a.tar",
     "for f in *.txt; do echo \"$f\"; done", "cat > a <<'EOF'\n$(x)\nEOF", "command -v rm",
     "curl -s http://a.example/x -o a", "wget http://a.example/x", "ls 2>/dev/null", "rm --version",
     "[ -f a ] && cat a", "X=1 ls", "export LANGUAGE=de", "unzip a.zip", "bash --version",
 ]  # fmt: skip
+
+
+def test_each_program_has_one_table_of_arguments() -> None:
+    text = Path("hisa/plugins/guard/policy/programs.toml").read_text("utf-8")
+    names = [name for each in tomllib.loads(text)["arguments"] for name in each["of"].split()]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("line", DELETES)

@@ -44,7 +44,7 @@ NO_KEYS = {"then": "deny", "path": "~/.ssh/*"}
         ("$(echo rm) x", [NO_RM], "ask"),
         ("$X y", [NO_RM], "ask"),
         ("eval $X", [NO_RM], "ask"),
-        ("a() { rm x; }; a", [NO_RM], "ask"),
+        ("a() { rm x; }; a", [NO_RM], "deny"),
         ("cp $X y", [NO_RM], "allow"),
         ("git push -f", [{"then": "deny", "command": "git push*"}], "deny"),
         ("git pull", [{"then": "deny", "command": "git push*"}], "allow"),

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.effect_words import effects_said
 from hisa.plugins.guard.policy.named_facts import CallFacts, Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.policy import effect_words as said
-from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.keyed import Keyed, keyed
 from hisa.plugins.guard.policy.matching import words
 from hisa.plugins.guard.policy.named_facts import Part

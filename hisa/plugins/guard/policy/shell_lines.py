@@ -1,35 +1,49 @@
 """Reads a bash line into its simple commands; what it cannot read for sure, it says so.
 
 No shell is asked, and nothing is expanded. A word with an expansion in it is not known; commands
-inside substitutions are commands of the line like any other. Whatever else bash would understand
-(functions, arithmetic, `case`, here-documents with expansions) makes the rest of the line unread.
+inside substitutions are commands of the line like any other. Of whatever else bash would understand
+(functions, arithmetic, `case`, here-documents with expansions) the commands are found too, and the
+line says that it may hold more.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from hisa.plugins.guard.policy.matching import words
+from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 
-__all__ = ["Redirect", "ShellLine", "SimpleCommand", "Word", "read_line"]
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
-_DEEPEST = 8
-"""Substitutions inside one another; more than anybody writes by hand."""
-_LONGEST = 20_000
-"""Characters of a line; so many are read in less than a tenth of a second."""
+__all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "read_line"]
+
+Folders = tuple[str | None, ...]
+"""Those in which a command may run; None: one that is not known."""
+
+_DEEPEST = 60
+"""Levels of the tree of a line; more than anybody writes by hand."""
 _MOST_COMMANDS = 200
 """Simple commands of a line; likewise."""
-_BLANK, _META = " \t", " \t\n;&|()<>"
-_SKIPPED = words("! { } if then else elif fi while until do done time")
-"""Words where a command could stand that only steer those around them."""
-_UNREADABLE = words("case esac select function coproc [[ ]]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\+?=")
-_HOME = re.compile(r"\$(?:HOME(?![A-Za-z0-9_])|\{HOME\})")
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]|\{[A-Za-z_][A-Za-z0-9_]*\})")
+_MOST_FOLDERS = 16
+"""Folders in which a command may run and still be read; each `cd` may double them."""
+_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_MARKS = words("; & && || | |& ( ) { } ! if then elif else fi while until do done for in")
+"""What stands between commands."""
+_LITERALS = frozenset({"word", "number", "variable_name", "test_operator", "raw_string", "string"})
+_EXPANSIONS = frozenset({"simple_expansion", "expansion"})
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_ONE_LINE = _COMMANDS | {"file_redirect", "herestring_redirect"}
+_VALUES = _LITERALS | _EXPANSIONS | _SUBSTITUTIONS | {"concatenation"}
+_WORDS = _VALUES | {"command_name", "variable_assignment", "[", "]"}
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 _AT_HOME = "\ue000"
 """Stands for the home folder while a word is read: a quoted ~ is a file of that name."""
-_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,6 @@ class Word:
     text: str
     known: bool = True
     glob: bool = False
-    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +69,13 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """A program and its arguments; ``nested`` where it stands in a substitution."""
+    """A program and its arguments, and the folders in which it may run."""
 
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...] = ()
     assigned: tuple[str, ...] = ()
     source: str = ""
-    then: str = ""
-    """The operator after it."""
-    nested: bool = False
+    folders: Folders = ("~",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,302 +86,357 @@ class ShellLine:
     unread: str = ""
 
 
-class _Unread(Exception):
-    """Something that is not read; the text says what."""
+def read_line(text: str, folders: Folders = ("~",)) -> ShellLine:
+    """Returns the simple commands of a bash line.
 
-
-def read_line(text: str) -> ShellLine:
-    """Returns the simple commands of a bash line."""
-    if "\0" in text or _AT_HOME in text:
-        return ShellLine((), "it holds a character that no command needs")
-    if len(text) > _LONGEST:
-        return ShellLine((), f"it has more than {_LONGEST:,} characters")
-    reader = _Reader(text)
+    Args:
+        text: the line, or several.
+        folders: in which it may run.
+    """
+    reason = unreadable(text)
+    if reason:
+        return ShellLine((), reason)
+    reader = _Reader(text, folders)
+    root = parse_bash(reader.data)
     try:
-        reader.commands_until("")
-    except _Unread as error:
-        return ShellLine(tuple(reader.found), str(error))
-    return ShellLine(tuple(reader.found))
+        reader.walk(root, folders)
+    except RecursionError:
+        return ShellLine((), "its parts stand too deep in one another")
+    around = reader.data[: root.start_byte] + reader.data[root.end_byte :]
+    if root.has_error or around.strip():
+        reader.unread = "it is no complete line of bash"
+    return ShellLine(tuple(reader.commands), reader.unread)
 
 
 @dataclass
-class _Gathered:
-    """The command that is being read."""
+class _Taken:
+    """What a simple command is made of, while it is read."""
 
-    start: int
     words: list[Word] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
     assigned: list[str] = field(default_factory=list)
-    looping: bool = False
-
-    @property
-    def empty(self) -> bool:
-        return not (self.words or self.redirects or self.assigned or self.looping)
 
 
 class _Reader:
-    def __init__(self, text: str, *, depth: int = 0, found: list[SimpleCommand] | None = None):
-        self.text = text
-        self.at = 0
-        self.depth = depth
-        self.found: list[SimpleCommand] = [] if found is None else found
-        self._bodies: list[tuple[str, bool]] = []
-        if depth > _DEEPEST:
-            raise _Unread("its substitutions go too deep")
+    def __init__(self, text: str, folders: Folders) -> None:
+        self.data = text.encode()
+        self.commands: list[SimpleCommand] = []
+        self.unread = ""
+        self._depth = 0
+        self._folders = dict.fromkeys(folders)
 
-    def commands_until(self, end: str) -> None:
-        """Read commands up to an unquoted ``end``, or to the end of the text where it is empty."""
-        open_, now = 0, _Gathered(self.at)
-        while True:
-            self._skip_blanks()
-            here = self._peek()
-            if not here:
-                if end or open_ or self._bodies:
-                    raise _Unread("it ends in the middle")
-                self._close(now, "")
-                return
-            if here == ")" and not open_ and end == ")":
-                self._close(now, "")
-                self.at += 1
-                return
-            if here in "\n;&|()":
-                if (redirect := self._both_streams()) is not None:
-                    now.redirects.append(redirect)
-                    continue
-                operator = self._operator()
-                if operator == "(" and not now.empty:
-                    raise _Unread("it defines a function, or holds a list in parentheses")
-                open_ += {"(": 1, ")": -1}.get(operator, 0)
-                if open_ < 0:
-                    raise _Unread("a parenthesis closes that was not opened")
-                self._close(now, operator)
-                now = _Gathered(self.at)
-            elif here in "<>" or self._is_numbered():
-                self._redirect(now)
+    def _note(self, reason: str) -> None:
+        self.unread = self.unread or reason
+
+    def _text(self, start: int, end: int) -> str:
+        return self.data[start:end].decode("utf-8", "replace")
+
+    # -------------------------------------------------------------- statements
+
+    def walk(self, node: Node, folders: Folders) -> Folders:
+        """Read a node's commands; returns the folders in which the next one may run."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            self._note("its commands stand too deep in one another")
+            return folders
+        if node.type in _COMMANDS or node.type == "variable_assignment":
+            folders = self._command(node, (), folders)
+        elif node.type == "list":
+            folders = self._list(node, folders)
+        elif node.type == "redirected_statement":
+            folders = self._redirected(node, folders)
+        elif node.type == "comment":
+            if self._depth > 2 or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
+                self._note("it holds a comment in a command")
+        elif node.is_named:
+            if node.type not in STATEMENTS:
+                self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
+            folders = self._children(node, folders)
+        self._depth -= 1
+        return folders
+
+    def _children(self, node: Node, folders: Folders) -> Folders:
+        self._require_blank_gaps(node)
+        for child in node.children:
+            if child.is_missing or not (
+                child.is_named or child.type in _MARKS or child.type == "\n"
+            ):
+                self._note(f"it holds {child.type!r} where that is not read")
+            elif child.type in _VALUES:
+                self._word(child, folders)  # of a loop
+                if child.type == "variable_name" and node.type == "for_statement":
+                    name = child.text.decode() if child.text else ""
+                    self.commands.append(SimpleCommand((), assigned=(name,), source=f"for {name}"))
             else:
-                self._take(now, self._word())
+                self.walk(child, folders)
+                folders = self._any_folder()
+        return folders
+
+    def _list(self, node: Node, folders: Folders) -> Folders:
+        """Read commands with `&&` and `||`: after `cd x &&` the next one runs in x for sure."""
+        self._require_blank_gaps(node)
+        certain = True
+        for child in node.children:
+            if child.type in ("&&", "||"):
+                certain = certain and child.type == "&&"
+                folders = folders if certain else self._any_folder()
+            else:
+                folders = self.walk(child, folders)
+        return folders if certain else self._any_folder()
+
+    def _any_folder(self) -> Folders:
+        return tuple(self._folders) if len(self._folders) <= _MOST_FOLDERS else (None,)
+
+    def _require_blank_gaps(self, node: Node) -> None:
+        """Note where a node holds something that its children do not, or two words are one."""
+        children = node.children
+        starts = [*(child.start_byte for child in children), node.end_byte]
+        ends = [node.start_byte, *(child.end_byte for child in children)]
+        pairs = zip(ends, starts, strict=True)
+        gaps = [self._text(a, b).replace("\\\n", "") for a, b in pairs]
+        if any(gap.strip() for gap in gaps):
+            self._note("a part of it is not read")
+        if node.type in _ONE_LINE and any("\n" in gap for gap in gaps):
+            self._note("a command goes on in the next line")
+        for one, other in pairwise(children):
+            touching = one.end_byte == other.start_byte
+            if touching and (one.type in ("!", "{") or {one.type, other.type} <= _WORDS):
+                self._note("a part of it is not read")
 
     # -------------------------------------------------------------- commands
 
-    def _take(self, now: _Gathered, word: Word) -> None:
-        if now.words or now.looping:
-            if not now.looping:
-                now.words.append(word)
-            return
-        plain = word.known and not word.quoted
-        if plain and word.text in _SKIPPED:
-            return
-        if plain and word.text in _UNREADABLE:
-            raise _Unread(f"it uses {word.text}")
-        if plain and word.text == "for":
-            now.looping = True
-            return
-        written = _ASSIGNMENT.match(word.text)
-        if written:
-            now.assigned.append(re.split(r"[\[+=]", word.text, maxsplit=1)[0])
-        else:
-            now.words.append(word)
+    def _redirected(self, node: Node, folders: Folders) -> Folders:
+        self._require_blank_gaps(node)
+        redirects = [child for child in node.children if child.type in _REDIRECTS]
+        others = [child for child in node.children if child.type not in _REDIRECTS]
+        if len(others) == 1 and others[0].type in _COMMANDS:
+            return self._command(others[0], redirects, folders, whole=node)
+        for child in others:
+            self.walk(child, folders)
+        self._command(None, redirects, folders, whole=node)
+        return self._any_folder()
 
-    def _close(self, now: _Gathered, operator: str) -> None:
-        if operator == "\n":
-            self._skip_bodies()
-        if now.looping or not (now.words or now.redirects or now.assigned):
-            return
-        if len(self.found) >= _MOST_COMMANDS:
-            raise _Unread(f"it has more than {_MOST_COMMANDS} commands")
-        self.found.append(
-            SimpleCommand(
-                tuple(now.words),
-                tuple(now.redirects),
-                tuple(now.assigned),
-                source=self.text[now.start : self.at].strip(" \t\n;&|()"),
-                then=operator,
-                nested=self.depth > 0,
-            )
+    def _command(
+        self,
+        node: Node | None,
+        redirects: Iterable[Node],
+        folders: Folders,
+        *,
+        whole: Node | None = None,
+    ) -> Folders:
+        """Take a simple command, and read what its words and redirections hold."""
+        taken = _Taken()
+        if node is not None and node.type == "variable_assignment":
+            taken.assigned.append(self._assigned(node, folders))
+        elif node is not None:
+            self._require_blank_gaps(node)
+            for part in node.children:
+                self._take(part, taken, folders, declares=node.type == "declaration_command")
+        for redirect in redirects:
+            self._redirect(redirect, taken, folders)
+        source = whole or node
+        command = SimpleCommand(
+            tuple(taken.words),
+            tuple(taken.redirects),
+            tuple(taken.assigned),
+            "" if source is None else self._text(source.start_byte, source.end_byte),
+            folders,
         )
+        if len(self.commands) >= _MOST_COMMANDS:
+            self._note(f"it has more than {_MOST_COMMANDS} commands")
+        elif taken.words or taken.redirects or taken.assigned:
+            self.commands.append(command)
+        after = _after(command, folders)
+        self._folders |= dict.fromkeys(after)
+        return after
 
-    def _operator(self) -> str:
-        for operator in ("&&", "||", ";;", "|&", ";&"):
-            if self.text.startswith(operator, self.at):
-                if operator in (";;", ";&"):
-                    raise _Unread(f"it uses {operator}")
-                self.at += 2
-                return operator
-        if self.text.startswith("((", self.at):
-            raise _Unread("it calculates")
-        self.at += 1
-        return self.text[self.at - 1]
+    def _take(self, part: Node, taken: _Taken, folders: Folders, *, declares: bool) -> None:
+        """Take a part of a simple command."""
+        if part.type == "variable_assignment":
+            taken.assigned.append(self._assigned(part, folders))
+            if declares:
+                taken.words.append(Word(self._text(part.start_byte, part.end_byte)))
+        elif part.type in _REDIRECTS:
+            self._redirect(part, taken, folders)
+        elif part.type == "command_name":
+            taken.words += [self._word(each, folders) for each in part.children]
+        else:
+            taken.words += self._words(part, folders)
+
+    def _words(self, node: Node, folders: Folders) -> list[Word]:
+        """Returns the words of a node: one, or those of a test in brackets."""
+        if node.type in ("unary_expression", "binary_expression", "negation_expression"):
+            return [word for child in node.children for word in self._words(child, folders)]
+        if not node.is_named and node.type not in ("$", "[[", "]]", "(", ")"):
+            return [Word(node.type)]
+        return [self._word(node, folders)]
+
+    def _assigned(self, node: Node, folders: Folders) -> str:
+        """Returns the name of a variable that is set, and reads its value."""
+        self._require_blank_gaps(node)
+        name, *value = (child for child in node.children if child.is_named)
+        variable = self._text(name.start_byte, name.end_byte)
+        if name.type != "variable_name" or not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
+            self._note("it sets a variable that is named later")
+            self.walk(name, folders)
+        for child in value:
+            self._word(child, folders)
+        return variable
 
     # -------------------------------------------------------------- redirections
 
-    def _both_streams(self) -> Redirect | None:
-        for operator in ("&>>", "&>"):
-            if self.text.startswith(operator, self.at):
-                self.at += len(operator)
-                return Redirect(">>" if operator == "&>>" else ">", self._target())
-        return None
-
-    def _is_numbered(self) -> bool:
-        """Whether a file descriptor stands here, such as the 2 of ``2>``."""
-        found = re.compile(r"[0-9]+(?=[<>])").match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        return found is not None
-
-    def _redirect(self, now: _Gathered) -> None:
-        found = re.compile(r"<<<|<<-|<<|<>|<&|<|>>|>\||>&|>").match(self.text, self.at)
-        operator = found.group() if found else ""
-        if self.text.startswith(("<(", ">("), self.at):
-            self._take(now, self._word())
+    def _redirect(self, node: Node, taken: _Taken, folders: Folders) -> None:
+        """Read a redirection; what the parser took with it are words of the command."""
+        if node.type == "heredoc_redirect":
+            self._heredoc(node, taken, folders)
             return
-        self.at += len(operator)
-        if operator in ("<<", "<<-"):
-            target = self._target()
-            self._bodies.append((target.text, target.quoted))
+        self._require_blank_gaps(node)
+        stream, *found = node.children
+        if stream.type == "file_descriptor":
+            before = self._text(max(0, stream.start_byte - 1), stream.end_byte)
+            if not re.fullmatch(r"[\s;&|()]?\d+", before):
+                self._note("it copies a stream that is not read")
+            stream, *found = found
+        operator = stream
+        targets = [self._word(child, folders) for child in found]
+        if operator.type in ("<&-", ">&-"):
+            taken.words += targets
             return
-        target = self._target()
-        copies = operator in ("<&", ">&") and re.fullmatch(r"[0-9]+-?|-", target.text)
-        if operator != "<<<" and not copies:
-            now.redirects.append(Redirect(operator, target))
+        taken.words += targets[1:]
+        if not targets:
+            self._note("a redirection has no target")
+        elif node.type == "file_redirect":
+            copies = operator.type in ("<&", ">&")
+            if copies and not re.fullmatch(r"\d+-?|-", targets[0].text):
+                self._note("it copies a stream that is not read")
+            if not copies:
+                taken.redirects.append(Redirect(operator.type.replace("&", ""), targets[0]))
 
-    def _target(self) -> Word:
-        self._skip_blanks()
-        if self._peek() in ("", *_META) and not self.text.startswith(("<(", ">("), self.at):
-            raise _Unread("a redirection has no target")
-        return self._word()
-
-    def _skip_bodies(self) -> None:
-        """Pass over the here-documents that begin on this line."""
-        for mark, quoted in self._bodies:
-            found = re.compile(rf"^\t*{re.escape(mark)}$", re.MULTILINE).search(self.text, self.at)
-            if found is None:
-                raise _Unread("a here-document does not end")
-            body = self.text[self.at : found.start()]
-            if not quoted and ("$" in body or "`" in body):
-                raise _Unread("a here-document holds expansions")
-            self.at = found.end()
-        self._bodies.clear()
+    def _heredoc(self, node: Node, taken: _Taken, folders: Folders) -> None:
+        self._require_blank_gaps(node)
+        mark, closed = "", False
+        for child in node.children:
+            text = self._text(child.start_byte, child.end_byte)
+            if child.type == "heredoc_start":
+                mark = text
+            elif child.type == "heredoc_end":
+                closed = text.strip() == re.sub(r"[\"'\\]", "", mark)
+            elif child.type == "heredoc_body":
+                quoted = re.search(r"[\"'\\]", mark)
+                lines = {line.strip() for line in text.split("\n")}
+                if re.sub(r"[\"'\\]", "", mark) in lines:
+                    self._note("a here-document ends before its end")
+                if not quoted and re.search(r"[$`\\]", text):
+                    self._note("a here-document holds expansions")
+                    self._children(child, folders)
+            elif child.type in _REDIRECTS:
+                self._redirect(child, taken, folders)
+            elif child.type in _LITERALS or child.type == "concatenation":
+                if "\n" in self._text(node.start_byte, child.start_byte):
+                    self._note("a here-document is not read")
+                taken.words.append(self._word(child, folders))
+            elif child.is_named and child.type != "file_descriptor":
+                self.walk(child, folders)
+        if not closed:
+            self._note("a here-document does not end")
 
     # -------------------------------------------------------------- words
 
-    def _peek(self) -> str:
-        return self.text[self.at : self.at + 1]
-
-    def _skip_blanks(self) -> None:
-        while self._peek() and (self._peek() in _BLANK or self.text.startswith("\\\n", self.at)):
-            self.at += 1 if self._peek() in _BLANK else 2
-        if self._peek() == "#":
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end
-
-    def _word(self) -> Word:
-        word, start, bare = Word(""), self.at, ""
-        while (here := self._peek()) and (here not in _META or self._is_substituted()):
-            if here in "'\"\\":
-                quoted = self._quoted(here)
-                word = _joined(word, replace(quoted, quoted=True))
-                bare += "x"
-            elif here in "$`<>":
-                word = _joined(word, self._expanded())
-                bare += "x"
-            else:
-                self.at += 1
-                bare += here
-                word = _joined(word, Word(here, glob=here in "*?[" and not _lone_test(self, start)))
-        if self._peek() == "(" and bare:
-            raise _Unread("it defines a function, or uses a pattern in parentheses")
-        if _BRACES.search(bare) or _AT_HOME in word.text[1:]:
-            word = replace(word, known=False)
-        if not word.known:
-            return replace(word, text=self.text[start : self.at])
+    def _word(self, node: Node, folders: Folders) -> Word:
+        """Returns a word; commands in it are read."""
+        pieces = node.children if node.type == "concatenation" else [node]
+        if any(a.end_byte != b.start_byte for a, b in pairwise(pieces)):
+            self._note("a part of it is not read")
+        word, bare = Word(""), ""
+        for piece in pieces:
+            one = self._piece(piece, folders)
+            literal = piece.type in ("word", "number")
+            text = self._text(piece.start_byte, piece.end_byte)
+            bare += re.sub(r"\\.", "x", text, flags=re.DOTALL) if literal else "x"
+            word = Word(word.text + one.text, word.known and one.known, word.glob or one.glob)
+        written = self._text(node.start_byte, node.end_byte)
+        if not word.known or _BRACES.search(bare) or _AT_HOME in word.text[1:]:
+            return Word(written, known=False, glob=word.glob)
         if word.text.startswith("~") and not bare.startswith("~"):
-            return replace(word, text="./" + word.text)
+            return replace(word, text=f"./{word.text}")
         return replace(word, text=word.text.replace(_AT_HOME, "~"))
 
-    def _is_substituted(self) -> bool:
-        return self.text.startswith(("<(", ">("), self.at)
-
-    def _quoted(self, mark: str) -> Word:
-        if mark == "\\":
-            self.at += 2
-            if self.text[self.at - 1 : self.at] == "\n":
-                return Word("")
-            if self.at > len(self.text):
-                raise _Unread("it ends in the middle")
-            return Word(self.text[self.at - 1])
-        self.at += 1
-        if mark == "'":
-            end = self.text.find("'", self.at)
-            if end < 0:
-                raise _Unread("a quotation does not end")
-            text, self.at = self.text[self.at : end], end + 1
+    def _piece(self, node: Node, folders: Folders) -> Word:
+        text = self._text(node.start_byte, node.end_byte)
+        if node.type in ("word", "number", "variable_name", "test_operator", "[", "]"):
+            bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
+            if re.search(r"[\s;&|()<>\"'`$\\]", bare):
+                self._note("a word is not read")
+            glob = text not in "[]" and any(mark in bare for mark in "*?[")
+            return Word(re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL), glob=glob)
+        if node.type == "raw_string":
+            return Word(text[1:-1])
+        if node.type == "string":
+            return self._string(node, folders)
+        if node.type in _EXPANSIONS:
+            return self._expansion(node, text, folders)
+        if node.type in _SUBSTITUTIONS:
+            if text.startswith("`") and "\\" in text:
+                self._note("a substitution is not read")
+            self._children_of_substitution(node, folders)
+            return Word(text, known=False)
+        if node.type in ("declare", "typeset", "export", "readonly", "local", "unset"):
             return Word(text)
-        return self._double_quoted()
+        if node.type != "brace_expression":
+            self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
+            for child in node.children:
+                self.walk(child, folders)
+        return Word(text, known=False)
 
-    def _double_quoted(self) -> Word:
-        word = Word("")
-        while (here := self._peek()) != '"':
-            if not here:
-                raise _Unread("a quotation does not end")
-            if here in "$`":
-                word = _joined(word, self._expanded())
-                continue
-            if self.text.startswith("\\\n", self.at):
-                self.at += 2
-                continue
-            if here == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\"):
-                self.at += 1
-            word = _joined(word, Word(self._peek()))
-            self.at += 1
-        self.at += 1
-        return word
+    def _children_of_substitution(self, node: Node, folders: Folders) -> None:
+        """Read the commands of a substitution, which run in a shell of their own."""
+        inside = [child for child in node.children if child.is_named]
+        marks = [child for child in node.children if not child.is_named]
+        if any(mark.type not in ("$(", ")", "`", "<(", ">(", *_MARKS) for mark in marks):
+            self._note("a substitution is not read")
+        self._require_blank_gaps(node)
+        for child in inside:
+            if child.type in _REDIRECTS:
+                self._command(None, [child], folders)
+            else:
+                folders = self.walk(child, folders)
+                folders = self._any_folder()
 
-    def _expanded(self) -> Word:
-        """An expansion; the commands in it are read. The home folder alone is known."""
-        text = self.text
-        if home := _HOME.match(text, self.at):
-            self.at = home.end()
+    def _string(self, node: Node, folders: Folders) -> Word:
+        """Returns what stands in double quotes."""
+        word, at, end = Word(""), node.start_byte + 1, node.end_byte - 1
+        for child in node.named_children:
+            if child.type == "string_content":
+                continue
+            inner = self._piece(child, folders)
+            text = word.text + _unescaped(self._text(at, child.start_byte)) + inner.text
+            word, at = Word(text, word.known and inner.known), child.end_byte
+        return replace(word, text=word.text + _unescaped(self._text(at, end)))
+
+    def _expansion(self, node: Node, text: str, folders: Folders) -> Word:
+        if text in ("$HOME", "${HOME}"):
             return Word(_AT_HOME)
-        if text.startswith(("$((", "$[", "$'", '$"'), self.at):
-            raise _Unread("it holds an expansion that is not read")
-        if text.startswith(("$(", "<(", ">("), self.at):
-            self._substitution(self.at + 2)
-        elif text.startswith("`", self.at):
-            self._backquoted()
-        elif variable := _VARIABLE.match(text, self.at):
-            self.at = variable.end()
-        elif text.startswith("${", self.at):
-            raise _Unread("it holds an expansion that is not read")
-        else:
-            self.at += 1
-            return Word("$")
-        return Word("", known=False)
-
-    def _substitution(self, start: int) -> None:
-        inner = _Reader("", depth=self.depth + 1, found=self.found)
-        inner.text, inner.at = self.text, start
-        inner.commands_until(")")
-        self.at = inner.at
-
-    def _backquoted(self) -> None:
-        end = self.text.find("`", self.at + 1)
-        body = self.text[self.at + 1 : end]
-        if end < 0 or "\\" in body:
-            raise _Unread("a substitution is not read")
-        _Reader(body, depth=self.depth + 1, found=self.found).commands_until("")
-        self.at = end + 1
+        if not re.fullmatch(r"\$(\w+|[@*#?$!-])|\$\{\w+\}", text):
+            self._note("it holds an expansion that is not read")
+            for child in node.children:
+                if child.is_named:
+                    self._piece(child, folders)
+        return Word(text, known=False)
 
 
-def _joined(one: Word, other: Word) -> Word:
-    return Word(
-        one.text + other.text,
-        one.known and other.known,
-        one.glob or other.glob,
-        one.quoted or other.quoted,
-    )
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([$`\"\\\n])", lambda found: found[1].strip("\n"), text)
 
 
-def _lone_test(reader: _Reader, start: int) -> bool:
-    """Whether the bracket is the command `[` or its end, and no pattern."""
-    after = reader.text[reader.at : reader.at + 1]
-    return reader.at - 1 == start and (not after or after in _META)
+def _after(command: SimpleCommand, folders: Folders) -> Folders:
+    """Returns the folders in which the next command runs, where this one does its work."""
+    words = command.words
+    if not words or words[0].text not in ("cd", "pushd", "popd"):
+        return folders
+    where = words[1] if len(words) > 1 else Word("~")
+    known = where.known and not where.glob and len(words) <= 2 and words[0].text != "popd"
+    if not known or where.text.startswith("-"):
+        return (*folders, None)
+    if where.text[:1] in ("/", "~"):
+        return (where.text,)
+    return tuple(None if folder is None else f"{folder}/{where.text}" for folder in folders)

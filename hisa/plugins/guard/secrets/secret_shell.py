@@ -9,20 +9,40 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hisa.errors import ActionRefused
+from hisa.plugins.guard.shell_tree import STATEMENTS, parse_bash, unreadable
 from hisa.text.redact.named_secrets import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 __all__ = ["ShellLine", "Use", "fill_words", "shell_line"]
 
 _VARIABLE = "HISA_SECRET_"
-_BREAKS = ";|&\n"
-_PLAIN_EXPANSION = re.compile(r"\$\{[^'\"`$(){}\\]*\}")
-_SUM = re.compile(r"\$?\(\([^'\"`{}\\]*?\)\)")
-_HEREDOC = re.compile(r"<<-?(?!<)")
-_CASE = re.compile(r"case\s")
+_MARK = "HISAmark"
+"""Stands for a name, with its number, while a line is parsed."""
+_COMMANDS = frozenset({"command", "declaration_command", "variable_assignment"})
+_WHOLE = frozenset({"redirected_statement", "for_statement"})
+"""Statements that are a command by themselves where no part of them is."""
+_QUOTES: Mapping[str, tuple[str, str]] = {
+    "word": ('"', '"'),
+    "raw_string": ("'\"", "\"'"),
+    "ansi_c_string": ("'\"", "\"$'"),
+    "string_content": ("", ""),
+}
+"""What is put around a variable, by the node in which a name stands."""
+_PLAIN = (
+    STATEMENTS
+    | _COMMANDS
+    | _QUOTES.keys()
+    | {"concatenation", "string", "command_substitution", "process_substitution"}
+    | {"file_redirect", "herestring_redirect"}
+)
+"""Nodes in which a value is a value; in others it could be source."""
 _SOURCE = re.compile(
     # Not "bash script.sh", which gets a value as any program does.
     r"(?:^|[\s/;|&(])(?:(?:ba|da|z|k|a|c|tc|fi|mk)?sh|su)\s(?:.*\s)?-\w*c\b"
@@ -72,7 +92,65 @@ def shell_line(source: str) -> ShellLine:
     """
     if not PLACEHOLDER.search(source):
         return ShellLine(source, (), ())
-    return _Reader(source).read()
+    if reason := unreadable(source) or ("it has an odd name" if _MARK in source else ""):
+        raise _unclear(reason)
+    names = list(dict.fromkeys(PLACEHOLDER.findall(source)))
+    found = list(PLACEHOLDER.finditer(source))
+    numbers = iter(range(len(found)))
+    marked = PLACEHOLDER.sub(lambda _: f"{_MARK}{next(numbers):04}", source).encode()
+    root = parse_bash(marked)
+    if root.has_error:
+        raise _unclear("something is open at its end, or is no bash")
+    uses, out, at = list[Use](), list[bytes](), 0
+    for number, each in enumerate(found):
+        mark = f"{_MARK}{number:04}".encode()
+        start = marked.index(mark)
+        before, after, command = _place(root, marked, start, start + len(mark))
+        variable = f"{before}${{{_VARIABLE}{names.index(each[1])}}}{after}"
+        out += (marked[at:start], variable.encode())
+        at = start + len(mark)
+        uses.append(Use(each[1], _unmarked(command, found)))
+    source = b"".join([*out, marked[at:]]).decode()
+    return ShellLine(source, tuple(uses), tuple(names))
+
+
+def _unmarked(text: str, found: Sequence[re.Match[str]]) -> str:
+    return re.sub(rf"{_MARK}(\d{{4}})", lambda mark: found[int(mark[1])][0], text)
+
+
+def _place(root: Node, marked: bytes, start: int, end: int) -> tuple[str, str, str]:
+    """Returns what goes around a variable in the place of a mark, and the command it is part of.
+
+    Raises:
+        ActionRefused: its value could be read as source there.
+    """
+    node = root.descendant_for_byte_range(start, end)
+    if node is None or node.type not in _QUOTES or marked[start - 1 : start] == b"\\":
+        raise _unclear("a name stands beside a backslash, in a comment or in an expansion")
+    for inner, outer in _upwards(node):
+        text = marked[outer.start_byte : outer.end_byte].decode()
+        if outer.type not in _PLAIN or text.startswith("`") or inner.type == "command_name":
+            raise _unclear(f"a name stands in {outer.type.replace('_', ' ').lower()}")
+        if outer.type in _COMMANDS:
+            _refuse_source(text)
+    command = _command_of(node)
+    return (*_QUOTES[node.type], marked[command.start_byte : command.end_byte].decode())
+
+
+def _command_of(node: Node) -> Node:
+    """Returns the single command that a word is part of, with its redirections."""
+    while node.parent is not None and node.type not in _COMMANDS | _WHOLE:
+        node = node.parent
+    while node.parent is not None and node.parent.type in ("command", "redirected_statement"):
+        node = node.parent
+    return node
+
+
+def _upwards(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yields a node and what holds it, up to the root."""
+    while node.parent is not None:
+        yield node, node.parent
+        node = node.parent
 
 
 def fill_words(
@@ -131,179 +209,3 @@ def _unclear(what: str) -> ActionRefused:
     return ActionRefused(
         f"a command that names a secret has to be plain: {what}; put the name into an ordinary word"
     )
-
-
-@dataclass
-class _Level:
-    """One level of a command line: its top, or what stands in ``$(…)``."""
-
-    kind: str
-    start: int
-    pending: list[str] = field(default_factory=list)
-    """Secrets named in the command that is being read."""
-
-
-class _Reader:
-    """Reads bash source as far as quotes, substitutions and the ends of commands go."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._at = 0
-        self._out: list[str] = []
-        self._stack = [_Level("top", 0)]
-        self._uses: list[Use] = []
-        self._variables: list[str] = []
-        self._put = 0
-
-    def read(self) -> ShellLine:
-        while self._at < len(self._source):
-            self._one()
-        if len(self._stack) != 1:
-            raise _unclear(f"something is open at its end ({self._stack[-1].kind})")
-        self._end_command(len(self._source))
-        if self._put != len(PLACEHOLDER.findall(self._source)):
-            raise _unclear("a name stands beside a backslash, in a comment or in an expansion")
-        return ShellLine("".join(self._out), tuple(self._uses), tuple(self._variables))
-
-    def _one(self) -> None:
-        """Read one character, or what belongs together."""
-        match self._stack[-1].kind:
-            case "single quotes":
-                self._quoted("'", before="'\"", after="\"'")
-            case "$'…'":
-                self._quoted("'", before="'\"", after="\"$'", escapes=True)
-            case "double quotes":
-                self._in_double()
-            case _:
-                self._bare()
-
-    def _take(self, length: int = 1) -> None:
-        self._out.append(self._source[self._at : self._at + length])
-        self._at += length
-
-    def _looks(self, text: str) -> bool:
-        return self._source.startswith(text, self._at)
-
-    def _secret(self, before: str = "", after: str = "") -> bool:
-        """Put in a variable where a name stands."""
-        found = PLACEHOLDER.match(self._source, self._at)
-        if found is None:
-            return False
-        name = found[1]
-        if name not in self._variables:
-            self._variables.append(name)
-        variable = f"${{{_VARIABLE}{self._variables.index(name)}}}"
-        self._out.append(f"{before}{variable}{after}")
-        self._at = found.end()
-        self._put += 1
-        level = next(level for level in reversed(self._stack) if level.kind in ("top", "$(…)"))
-        level.pending.append(name)
-        return True
-
-    def _quoted(self, end: str, *, before: str, after: str, escapes: bool = False) -> None:
-        if self._secret(before, after):
-            return
-        if escapes and self._looks("\\"):
-            self._take(2)
-            return
-        if self._looks(end):
-            self._stack.pop()
-        self._take()
-
-    def _in_double(self) -> None:
-        if self._secret():
-            return
-        if self._looks("\\"):
-            self._take(2)
-        elif self._looks('"'):
-            self._stack.pop()
-            self._take()
-        elif not self._expansion():
-            self._take()
-
-    def _expansion(self) -> bool:
-        """Read what begins with ``$`` or a backtick."""
-        if self._looks("`"):
-            raise _unclear("it has backticks; write $(…)")
-        for opening, pattern in (("$((", _SUM), ("${", _PLAIN_EXPANSION)):
-            if self._looks(opening):
-                found = pattern.match(self._source, self._at)
-                if found is None or PLACEHOLDER.search(found[0]):
-                    raise _unclear(f"{opening}… is more than a plain expansion")
-                self._take(len(found[0]))
-                return True
-        if self._looks("$("):
-            self._take(2)
-            self._stack.append(_Level("$(…)", self._at))
-            return True
-        return False
-
-    def _bare(self) -> None:
-        if self._secret('"', '"'):
-            return
-        if self._looks("\\"):
-            self._take(2)
-        elif self._looks("#") and self._begins_word():
-            end = self._source.find("\n", self._at)
-            self._take((len(self._source) if end < 0 else end) - self._at)
-        elif not self._opens() and not self._expansion():
-            self._closes_or_ends()
-
-    def _opens(self) -> bool:
-        """Read the beginning of something quoted or grouped."""
-        if self._looks("<<<"):
-            self._take(3)
-            return True
-        if _HEREDOC.match(self._source, self._at):
-            raise _unclear("it has a here-document")
-        if _CASE.match(self._source, self._at) and self._begins_word() and len(self._stack) > 1:
-            raise _unclear("it has a case within $(…)")
-        for opening, kind in (("$'", "$'…'"), ('$"', "double quotes"), ("'", "single quotes")):
-            if self._looks(opening):
-                self._take(len(opening))
-                self._stack.append(_Level(kind, self._at))
-                return True
-        if self._looks('"'):
-            self._take()
-            self._stack.append(_Level("double quotes", self._at))
-            return True
-        if self._looks("(("):
-            raise _unclear("it has arithmetic in ((…))")
-        if self._looks("("):
-            if self._source[self._at - 1 : self._at] not in ("<", ">", "="):
-                self._end_command(self._at)
-            self._take()
-            self._stack.append(_Level("$(…)", self._at))
-            return True
-        return False
-
-    def _closes_or_ends(self) -> None:
-        letter = self._source[self._at]
-        before = self._source[self._at - 1 : self._at]
-        if letter == ")":
-            self._end_command(self._at)
-            if len(self._stack) > 1:
-                self._stack.pop()
-            else:
-                self._stack[0].start = self._at + 1
-            self._take()
-            return
-        redirects = letter == "&" and (before in "<>" or self._source[self._at + 1 :][:1] == ">")
-        if letter in _BREAKS and not (redirects and before):
-            self._end_command(self._at)
-            self._stack[-1].start = self._at + 1
-        self._take()
-
-    def _begins_word(self) -> bool:
-        before = self._source[self._at - 1 : self._at] if self._at else ""
-        return not before or before in " \t\n;|&()"
-
-    def _end_command(self, end: int) -> None:
-        """Note what the command names that ends here."""
-        level = self._stack[-1]
-        command = self._source[level.start : end].strip()
-        if level.pending:
-            _refuse_source(command)
-        self._uses += [Use(name, command) for name in level.pending]
-        level.pending.clear()
-        level.start = end

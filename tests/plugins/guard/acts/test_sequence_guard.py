@@ -11,10 +11,10 @@ from PIL import Image, ImageDraw
 
 from hisa.actions import Action, Click, Hotkey, Press, Write
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
 from hisa.protocols import GroundedCall, MadeCall, Outcome, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.state.guards import SequenceGuard
 from hisa.testing.form import FakeEnvironment
 
 SIZE = Size(640, 400)

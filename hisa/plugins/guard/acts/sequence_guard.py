@@ -15,13 +15,7 @@ from PIL import Image
 from hisa.actions import Action, Hotkey, KeyDown, MouseDown, Press, Write, points
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
-from hisa.protocols import Environment, GroundedCall, Held, MadeCall
-from hisa.screen.geometry import BoundingBox, Point, grown
-from hisa.screen.lies_at import element_at, lies_in
-from hisa.screen.observation import Element, Observation
-from hisa.screen.roles import FIELDS, PASSWORD
-from hisa.screen.similarity import outlines_alike
-from hisa.state.act_guard import (
+from hisa.plugins.guard.acts.act_guard import (
     ActGuard,
     in_another_row,
     new_dialog,
@@ -30,6 +24,12 @@ from hisa.state.act_guard import (
     redrawn,
     row_boxes,
 )
+from hisa.protocols import Environment, GroundedCall, Held, MadeCall
+from hisa.screen.geometry import BoundingBox, Point, grown
+from hisa.screen.lies_at import element_at, lies_in
+from hisa.screen.observation import Element, Observation
+from hisa.screen.roles import FIELDS, PASSWORD
+from hisa.screen.similarity import outlines_alike
 from hisa.state.facts import is_complete, smallest_focused
 from hisa.state.held_regions import (
     CONTROLS,
@@ -53,7 +53,7 @@ _FRAME = 3
 _COVERED = 0.5
 """Share of what is drawn in an element from which on a change covers it."""
 _DRAWN = 0.5
-"""How alike the outlines on something must stay, as in `hisa.state.act_guard`."""
+"""How alike the outlines on something must stay, as in `hisa.plugins.guard.acts.act_guard`."""
 _MOVED = 3
 """Screen pixels by which a box may differ and be at the same place."""
 _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})

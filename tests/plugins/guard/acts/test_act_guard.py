@@ -9,13 +9,13 @@ from PIL import ImageDraw, ImageOps
 
 from hisa.actions import Action, Click, Drag, Move, Press, Scroll
 from hisa.errors import ScreenChanged
+from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
 from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
-from hisa.state.guards import SequenceGuard
 from hisa.state.refusals import unexpected
 from hisa.testing.form import FakeEnvironment
-from tests.state.test_guards import USABLE, WINDOW, Reader, look
+from tests.plugins.guard.acts.test_sequence_guard import USABLE, WINDOW, Reader, look
 
 GUARD = SequenceGuard(None)
 

@@ -1,4 +1,4 @@
-"""Hooks around each act on the screen: held to the look it was decided on, or made blindly."""
+"""The hook that holds each act on the screen to the look that it was decided on."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import replace
 
 from hisa.actions import presses
 from hisa.actions.unchanged_look import REACTION_SECONDS
-from hisa.hooks import Hook, Step, StepAction
-from hisa.protocols import GroundedCall, MadeCall, Outcome
+from hisa.grounder.reading import ElementsReader
+from hisa.hooks import Hook, Run, Step, StepAction
+from hisa.plugins.guard.acts.sequence_guard import SequenceGuard
+from hisa.protocols import Emit, GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
 from hisa.state.base import ReadsElements
-from hisa.state.guards import SequenceGuard
+from hisa.state.blind_acts import BETWEEN_SECONDS
 
-__all__ = ["BlindActs", "HeldActs"]
-
-_BETWEEN_SECONDS = 2.0
-"""Longest wait between two presses of a call, as HiSA's own guest waits between its actions."""
+__all__ = ["HeldActs"]
 
 
 class HeldActs(Hook):
     """Holds every act of a run to the look that it was decided on.
 
     Args:
-        reader: reads elements; None: the machine cannot tell them.
+        reader: reads elements; None: one is made for the machine of the run, if that tells them.
+        emit: takes what the run's own reader reads.
         similar: structural similarity (SSIM) that the region around a target must keep where no
             element is known.
         settle: longest wait, in seconds, for the screen to stop changing.
@@ -33,12 +33,25 @@ class HeldActs(Hook):
     every_try = True
 
     def __init__(
-        self, reader: ReadsElements | None, *, similar: float = 0.9, settle: float = 3.0
+        self,
+        reader: ReadsElements | None = None,
+        *,
+        emit: Emit | None = None,
+        similar: float = 0.9,
+        settle: float = 3.0,
     ) -> None:
+        self._emit = emit
+        self._similar = similar
         self._guard = SequenceGuard(reader, similar=similar)
-        self._between = min(settle, _BETWEEN_SECONDS)
+        self._between = min(settle, BETWEEN_SECONDS)
         self._reference: Observation | None = None
         self._decided: GroundedCall | None = None
+
+    async def on_start(self, run: Run) -> None:
+        """Read elements for the run's machine from now on, where it tells them."""
+        if self._emit is not None and "elements" in run.environment.capabilities:
+            reader = ElementsReader(run.environment, emit=self._emit)
+            self._guard = SequenceGuard(reader, similar=self._similar)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Hold it to its look; if the screen changed, look whether it still means the same.
@@ -99,24 +112,3 @@ class HeldActs(Hook):
         else:
             held = await self._guard.by_name(decided, look, environment)
         action.call, action.look = replace(held, way=decided.way), look
-
-
-class BlindActs(Hook):
-    """Stands in the place of `HeldActs` where acts are made blindly, for comparisons.
-
-    Programs get their time between two presses of a call, as from HiSA's own guest between the
-    actions of one request.
-
-    Args:
-        settle: longest wait, in seconds, for the screen to stop changing.
-    """
-
-    name = "blind_acts"
-
-    def __init__(self, settle: float) -> None:
-        self._between = min(settle, _BETWEEN_SECONDS)
-
-    async def before_action(self, step: Step, action: StepAction) -> None:
-        """Wait before a later press, unless it may be the second one of a double click."""
-        if action.done and action.done[-1:] != action.call.actions[:1]:
-            await step.environment.observe(settle=self._between)

@@ -1,0 +1,486 @@
+"""What the commands of a bash line would do, as far as it can be told from the line alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy.named_facts import Part
+from hisa.plugins.guard.policy.named_paths import NamedPath, is_sensitive, resolved
+from hisa.plugins.guard.policy.named_sites import NamedUrl, looks_like_address, read_url, urls_in
+from hisa.plugins.guard.policy.program_table import Program, find_program, is_listed, is_ruled
+from hisa.plugins.guard.policy.shell_lines import (
+    Folders,
+    Redirect,
+    SimpleCommand,
+    Word,
+    read_line,
+)
+
+__all__ = ["parts_of_line"]
+
+_DEEPEST = 6
+"""Commands inside commands (sudo env bash -c …); more than anybody writes by hand."""
+_MOST_PATHS = 400
+"""Files that a line may name and still be read; as many as fit a screen many times over."""
+_DEVICE = re.compile(r"/dev/(sd|hd|vd|nvme|mmcblk|loop|dm-|md|mapper)")
+_TRASH = re.compile(r".*/\.?Trash(-\d+)?(/|$)", re.IGNORECASE)
+_EMPTYING = frozenset((":", "true", "cat /dev/null", "printf ", "echo -n"))
+_SAFE_FOLDERS = frozenset(("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"))
+_TOUCHY = re.compile(
+    r"PATH|IFS|ENV|BASH\w*|SHELL\w*|PS[0-9]|PROMPT_COMMAND|LD_\w+|GIT_\w+|PYTHON\w*|PERL\w*|RUBY\w*"
+    r"|NODE\w*|JAVA\w*|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|HOME|CDPATH|GCONV_PATH|\w*OPTIONS|\w*OPTS"
+    r"|\w*[Pp][Rr][Oo][Xx][Yy]|XDG_\w+|SSH_\w+|SUDO_\w+|CURL_HOME|WGETRC|TMPDIR"
+)
+"""Variables that change what a program with a known name does."""
+_SETTERS = frozenset(("export", "declare", "typeset", "readonly", "local", "read", "unset"))
+_SETTING = re.compile(r"([A-Za-z_]\w*)=")
+_PROGRAM_URL = re.compile(
+    r"(macro|vnd\.[\w.+-]*|service|slot|private|javascript|data|exec):", re.IGNORECASE
+)
+"""Addresses that an application runs as a program."""
+_APP_OPTIONS = re.compile(
+    r"--(writer|calc|impress|draw|math|base|norestore|nologo|view|new-window|new-tab|version|help"
+    r"|headless|convert-to|outdir|incognito|private-window|maximized|start-maximized|fullscreen"
+    r"|no-first-run|minimized|goto|wait|reuse-window|view-mode)(=.*)?|-[nohvfN]|-"
+)
+"""Options of applications that start nothing else."""
+_Words = tuple[Word, ...]
+
+
+def parts_of_line(
+    line: str, *, home: str = "", folders: Folders = ("~",), depth: int = 0
+) -> tuple[Part, ...]:
+    """Returns the commands of a line, those inside others too, each as one part.
+
+    Args:
+        line: as bash would get it.
+        home: the home folder, absolute; empty: not known.
+        folders: in which it may run.
+        depth: how many commands it stands in.
+    """
+    if depth > _DEEPEST:
+        return (_unread(line, "its commands stand too deep in one another"),)
+    shell = read_line(line, folders)
+    parts: list[Part] = []
+    for command in shell.commands:
+        parts += _Reading(home, command.folders, depth).parts(command)
+    reason = shell.unread
+    if sum(len(part.paths) for part in parts) > _MOST_PATHS:
+        parts = [replace(part, paths=part.paths[:1]) for part in parts]
+        reason = f"it names more than {_MOST_PATHS} files"
+    if reason:
+        parts.append(_unread(line, reason))
+    return tuple(dict.fromkeys(parts))
+
+
+def _unread(line: str, why: str) -> Part:
+    return Part(said=line, command=line, spellings=_spelled(line), exact=False, unread=why)
+
+
+def _spelled(text: str) -> tuple[str, ...]:
+    plain = unicodedata.normalize("NFKC", text)
+    return tuple(dict.fromkeys((text, plain, plain.lower(), " ".join(plain.split()))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Doing:
+    """What a command does by itself, and what it runs."""
+
+    reads: _Words = ()
+    writes: _Words = ()
+    urls: tuple[NamedUrl, ...] = ()
+    unread: str = ""
+    lines: tuple[str, ...] = ()
+    """Lines of shell that it runs."""
+    commands: tuple[_Words, ...] = ()
+    """Commands that it runs."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads one simple command that runs in one of ``folders``."""
+
+    home: str
+    folders: Folders
+    depth: int
+
+    def parts(self, command: SimpleCommand) -> Iterator[Part]:
+        """Yields the command, and those that it runs."""
+        touchy = [name for name in command.assigned if _TOUCHY.fullmatch(name)]
+        why = f"it sets {touchy[0]}" if touchy else ""
+        read = tuple(each.target for each in command.redirects if each.operator == "<")
+        yield from self._run(command.words, command.source, reads=read, why=why)
+        yield from self._redirected(command.redirects, command.words)
+
+    def _run(
+        self, words: _Words, source: str, *, reads: _Words = (), why: str = ""
+    ) -> Iterator[Part]:
+        name, unsafe = _name(words)
+        arguments = words[1:]
+        program = Program(name) if unsafe else find_program(name, arguments)
+        doing = _does(program, name, arguments)
+        unread = why or unsafe or _sets(name, arguments)
+        unread = unread or program.unread(_own(program, arguments)) or doing.unread
+        effects = set(program.effects_of(arguments))
+        doing = replace(doing, unread=unread, reads=(*doing.reads, *reads))
+        unknown = not program.kind and not program.effects
+        others = _any_command("", arguments).commands if unknown else ()
+        deeper = replace(self, depth=self.depth + 1)
+        inner: list[Part] = []
+        if self.depth <= _DEEPEST:
+            for line in doing.lines:
+                inner += parts_of_line(
+                    line, home=self.home, folders=self.folders, depth=self.depth + 1
+                )
+            for each in doing.commands:
+                inner += deeper._run(each, " ".join(word.text for word in each))
+        elif doing.lines or doing.commands:
+            doing = replace(doing, unread="its commands stand too deep in one another")
+        if words or doing.unread:
+            yield self._part(
+                words, name, source, doing=doing, effects=effects, exact=not why, others=others
+            )
+        yield from inner
+
+    def _redirected(self, redirects: Sequence[Redirect], words: Sequence[Word]) -> Iterator[Part]:
+        """Yields each file that is written: a pattern that allows `echo *` allows none of them."""
+        text = " ".join(word.text for word in words)
+        empties = not words or text in _EMPTYING
+        for redirect in redirects:
+            doing = _Doing(writes=(redirect.target,))
+            if redirect.operator == "<" or not any(self._paths(doing, deep=False)):
+                continue
+            emptied = empties and redirect.operator in (">", ">|")
+            effects: set[Effect] = {"delete"} if emptied else set()
+            target = (Word(redirect.operator), redirect.target)
+            said = f"{redirect.operator} {redirect.target.text}"
+            yield self._part(target, redirect.operator, said, doing=doing, effects=effects)
+
+    def _paths(self, doing: _Doing, *, deep: bool) -> Iterator[NamedPath]:
+        for named, writes in ((doing.reads, False), (doing.writes, True)):
+            for word in named:
+                for folder in self.folders:
+                    path = resolved(
+                        word.text,
+                        home=self.home,
+                        base=folder,
+                        known=word.known,
+                        writes=writes,
+                        deep=deep,
+                        glob=word.glob,
+                    )
+                    if path is not None:
+                        yield path
+
+    def _part(
+        self,
+        words: Sequence[Word],
+        program: str,
+        source: str,
+        *,
+        doing: _Doing,
+        effects: set[Effect],
+        exact: bool = True,
+        others: Sequence[_Words] = (),
+    ) -> Part:
+        recursive = any(re.match(r"-[A-Za-z]*[rR]|--recursive", word.text) for word in words[1:])
+        paths = tuple(self._paths(doing, deep=recursive or is_listed("deep", program)))
+        texts = [word.text for word in words[1:]]
+        name = words[0].text.rpartition("/")[2] if words else ""
+        command = " ".join([program, *texts]) if words else ""
+        unread = doing.unread
+        if not unread and any(p.writes and not p.sure and p.text == "/" for p in paths):
+            unread = "it changes a file whose name cannot be told"
+        spelled = [*_spelled(source), *_spelled(" ".join([name, *texts]))]
+        for other in others:  # a program that is not known may run what it is given
+            inner, *rest = (word.text for word in other)
+            effects |= find_program(inner.rpartition("/")[2], other[1:]).effects_of(other[1:])
+            spelled.append(" ".join([inner.rpartition("/")[2], *rest]))
+        return Part(
+            said=source or command,
+            command=command,
+            spellings=tuple(dict.fromkeys(spelled)),
+            exact=exact and all(word.known for word in words),
+            unread=unread,
+            effects=frozenset(effects) | _by_path(program, paths, texts),
+            urls=doing.urls,
+            paths=tuple(dict.fromkeys(paths)),
+        )
+
+
+def _name(words: Sequence[Word]) -> tuple[str, str]:
+    """The program of a command as the lists know it, and why it is none of theirs."""
+    if not words:
+        return "", ""
+    first = words[0]
+    if not first.known or first.glob or not first.text:
+        return first.text, "the name of a program is filled in later"
+    if not re.fullmatch(r"[\x21-\x7e]+", first.text):
+        return first.text, "the name of a program has unusual characters"
+    folder, slash, name = first.text.rpartition("/")
+    if slash and folder not in _SAFE_FOLDERS:
+        return first.text, f"{first.text} is no program of the system"
+    return name, ""
+
+
+def _sets(name: str, arguments: _Words) -> str:
+    """Returns which variable a builtin sets that changes what others do; empty for none."""
+    for word in arguments if name in _SETTERS else ():
+        variable, *value = re.split(r"[=+\[]", word.text, maxsplit=1)
+        if not (word.known or value):
+            return "a variable is named later"
+        if _TOUCHY.fullmatch(variable):
+            return f"it sets {variable}"
+    return ""
+
+
+def _own(program: Program, arguments: _Words) -> _Words:
+    """Returns a program's own arguments: those of a command that it runs are judged with that."""
+    if program.kind == "runs":
+        return ()
+    if program.name == "find":
+        return tuple(_split_find(arguments)[0])
+    return arguments
+
+
+def _by_path(program: str, paths: Iterable[NamedPath], arguments: list[str]) -> frozenset[Effect]:
+    found: set[Effect] = set()
+    if program in ("mv", "cp") and "/dev/null" in arguments:
+        found.add("delete")
+    for path in paths:
+        if not path.writes:
+            continue
+        if is_sensitive(path):
+            found.add("security")
+        if _DEVICE.match(path.text) or (program == "mv" and _TRASH.match(path.text)):
+            found.add("delete")
+        if path.text.startswith(("/dev/tcp/", "/dev/udp/")):
+            found.add("send")
+    return frozenset(found)
+
+
+# ------------------------------------------------------------------ what kinds of programs do
+
+
+def _does(program: Program, name: str, arguments: _Words) -> _Doing:
+    """Returns which files and addresses a command names, and what it runs."""
+    reader = _READERS.get(program.kind)
+    if reader is not None:
+        return reader(program, name, arguments)
+    files, urls = _files(arguments), _urls(arguments)
+    if program.kind == "writes":
+        return _Doing(writes=files, urls=urls)
+    if program.effects:
+        deletes = "delete" in program.effects or is_listed("deep", name)
+        return _Doing(writes=files if deletes else _path_like(files), urls=urls)
+    if name in ("eval", "trap") and all(word.known for word in arguments):
+        later = "a trap runs later" if name == "trap" else ""
+        return _Doing(lines=(" ".join(word.text for word in arguments),), unread=later)
+    unread = f"{name} could do anything" if name else ""
+    return _Doing(writes=_path_like(files), urls=urls, unread=unread)
+
+
+def _looking(program: Program, name: str, arguments: _Words) -> _Doing:
+    if name == "find":
+        return _found(arguments)
+    urls = () if name.endswith("grep") else _urls(arguments)
+    return _Doing(reads=_files(arguments), urls=urls)
+
+
+def _copying(program: Program, name: str, arguments: _Words) -> _Doing:
+    files = _files(arguments)
+    aimed = any(re.match(r"-\w*t|--target", word.text) for word in arguments)
+    if aimed and name != "rsync":
+        return _Doing(writes=files)
+    return _Doing(reads=files[:-1], writes=files[-1:])
+
+
+def _writing_here(program: Program, name: str, arguments: _Words) -> _Doing:
+    files = _files(arguments) if name != "git" else ()
+    if name == "unzip":
+        return _Doing(reads=files[:1], writes=(*files[1:], Word(".")))
+    return _Doing(writes=(*files, Word(".")), urls=_urls(arguments))
+
+
+def _files(arguments: Iterable[Word]) -> _Words:
+    """Returns arguments that may be files; of ``option=VALUE`` the value that looks like one."""
+    found = []
+    for word in arguments:
+        dashed = word.text.startswith("-")
+        value = re.sub(r"^-\w(?=[/~.])|^-{0,2}[\w-]+=", "", word.text)
+        if value[:1] in ("/", "~", ".") or (dashed and value != word.text and not word.known):
+            found.append(replace(word, text=value))
+        elif not dashed and ("://" not in word.text or word.text[:5].lower() == "file:"):
+            found.append(word)
+    return tuple(found)
+
+
+def _path_like(words: _Words) -> _Words:
+    starts = ("/", "~", ".", "file:")
+    return tuple(w for w in words if not w.known or w.text.lower().startswith(starts))
+
+
+def _urls(arguments: Iterable[Word]) -> tuple[NamedUrl, ...]:
+    return tuple(url for word in arguments for url in urls_in(word.text))
+
+
+def _hosts(arguments: Iterable[Word]) -> tuple[NamedUrl, ...]:
+    named = [w.text for w in arguments if not w.text.startswith(("-", "+", "@"))]
+    read = (read_url(text) for text in named if "." in text or "$" in text)
+    return tuple(url for url in read if url is not None)
+
+
+def _split_find(arguments: _Words) -> tuple[list[Word], list[_Words]]:
+    """Returns the own arguments of find, and the commands that it runs on what it finds."""
+    own, commands, rest = list[Word](), list[_Words](), list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word.text not in ("-exec", "-execdir", "-ok", "-okdir"):
+            own.append(word)
+            continue
+        end = next((n for n, w in enumerate(rest) if w.text in (";", "+")), len(rest))
+        filled = (replace(w, known=w.known and "{}" not in w.text) for w in rest[:end])
+        commands.append(tuple(filled))
+        del rest[: end + 1]
+    return own, commands
+
+
+def _found(arguments: _Words) -> _Doing:
+    own, commands = _split_find(arguments)
+    ends = (n for n, word in enumerate(own) if word.text.startswith(("-", "(", "!")))
+    first = next(ends, len(own))
+    starts = tuple(own[:first]) or (Word("."),)
+    deletes = any(word.text == "-delete" for word in own)
+    written = (*(starts if deletes else ()), *_path_like(tuple(own[first:])))
+    return _Doing(reads=starts, writes=written, commands=tuple(commands))
+
+
+def _scripted(program: Program, name: str, arguments: _Words) -> _Doing:
+    """A program whose first argument is one of its own language, or those after ``-e``."""
+    pairs = list(zip([Word(""), *arguments], arguments, strict=False))
+    scripts = [word for before, word in pairs if before.text == "-e"]
+    plain = [w for _, w in pairs if w not in scripts and not w.text.startswith("-")]
+    if not scripts:
+        scripts, plain = plain[:1], plain[1:]
+    known = len(list(program.matching("script", scripts))) == len(scripts) > 0
+    unread = "" if known and all(w.known for w in scripts) else f"a script of {program.name}"
+    writes = any(program.matching("written", arguments))
+    files = tuple(plain)
+    return _Doing(
+        reads=() if writes else files,
+        writes=files if writes else (),
+        unread=unread and f"{unread} is not read",
+    )
+
+
+def _fetched(program: Program, name: str, arguments: _Words) -> _Doing:
+    """A program that fetches addresses into files, which may have the names of their ends."""
+    urls, writes, before = list[NamedUrl](), list[Word](), Word("")
+    for word in arguments:
+        dashed = word.text.startswith("-")
+        attached = re.match(r"-[a-zA-Z](?=[/~.])|--[\w-]+=", word.text)
+        if any(program.matching("valued", [before])) and not dashed:
+            writes += [word] if any(program.matching("files", [before])) else []
+        elif attached:
+            value = word.text[attached.end() :]
+            writes += [replace(word, text=value)] if value[:1] in ("/", "~", ".") else []
+            urls += urls_in(value)
+        elif not dashed and (url := read_url(word.text)):
+            urls.append(url)
+        before = word
+    if any(program.matching("named", arguments)):
+        ends = [url.text.partition("?")[0].rpartition("/")[2] for url in urls]
+        folders = ["", *(f"{word.text}/" for word in writes)]
+        writes += [Word(folder + end) for folder in folders for end in ends if end]
+    late = any(not word.known for word in arguments)
+    unread = f"an argument of {program.name} is filled in later" if late else ""
+    return _Doing(writes=tuple(writes), urls=tuple(urls), unread=unread)
+
+
+def _opened(program: Program, name: str, arguments: _Words) -> _Doing:
+    """A program with a window, and the pages and files that it opens."""
+    urls, files = list[NamedUrl](), list[Word]()
+    for word in arguments:
+        text = word.text
+        if text.startswith("-") and not _APP_OPTIONS.fullmatch(text):
+            return _Doing(unread=f"{name} gets {text}", writes=_files(arguments))
+        if _PROGRAM_URL.match(text):
+            return _Doing(unread=f"{name} gets {text}", urls=urls_in(text))
+        if text.startswith("-"):
+            continue
+        if not word.known or _is_page(name, text):
+            urls += [url for url in [read_url(text)] if url]
+            files += [word] if text[:5].lower() == "file:" or not word.known else []
+        else:
+            files.append(word)
+    return _Doing(reads=tuple(files), urls=tuple(urls))
+
+
+def _is_page(name: str, text: str) -> bool:
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text):
+        return True
+    return is_listed("browsers", name) and "/" not in text[:1] and looks_like_address(text)
+
+
+def _runner(program: Program, name: str, arguments: _Words) -> _Doing:
+    """A program that runs the command among its words."""
+    rest = list(arguments)
+    while rest and rest[0].known:
+        text = rest[0].text
+        setting = _SETTING.match(text)
+        if setting and _TOUCHY.fullmatch(setting[1]):
+            return _any_command(f"it sets {setting[1]}", rest)
+        if not setting and not any(program.matching("options", rest[:1])):
+            break
+        rest.pop(0)
+    if not rest:
+        return _Doing(commands=((Word("echo"), _STREAM),) if name == "xargs" else ())
+    if rest[0].text.startswith("-") or not rest[0].known:
+        return _any_command(f"{rest[0].text} of {name} is not read", rest)
+    if not is_ruled(rest[0].text.rpartition("/")[2]):
+        doing = _any_command("", rest[1:])
+        return replace(doing, commands=(tuple(rest), *doing.commands))
+    return _Doing(commands=((*rest, _STREAM) if name == "xargs" else tuple(rest),))
+
+
+_STREAM = Word("$STDIN", known=False)
+"""What xargs reads."""
+
+
+def _any_command(unread: str, words: Sequence[Word]) -> _Doing:
+    """Commands that may stand among words: from each on that names a program that is known."""
+    starts = [n for n, word in enumerate(words) if is_ruled(word.text.rpartition("/")[2])]
+    return _Doing(unread=unread, commands=tuple(tuple(words[start:]) for start in starts))
+
+
+def _interpreted(program: Program, name: str, arguments: _Words) -> _Doing:
+    """A shell; the text behind ``-c`` is read like any other line."""
+    for number, word in enumerate(arguments):
+        if not word.known or not word.text.startswith(("-", "+")):
+            break
+        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", word.text):
+            following = [w for w in arguments[number + 1 :] if not w.text.startswith("-")]
+            if following and following[0].known:
+                return _Doing(lines=(following[0].text,))
+            break
+    plain = tuple(word for word in arguments if not word.text.startswith("-"))
+    return _Doing(unread="it runs a script", reads=plain)
+
+
+_READERS: Mapping[str, Callable[[Program, str, _Words], _Doing]] = {
+    "quiet": lambda program, name, arguments: _Doing(),
+    "hosts": lambda program, name, arguments: _Doing(urls=_hosts(arguments)),
+    "looks": _looking,
+    "copies": _copying,
+    "here": _writing_here,
+    "scripts": _scripted,
+    "fetches": _fetched,
+    "opens": _opened,
+    "runs": _runner,
+    "shells": _interpreted,
+}
+"""By the kind of a program, what reads its arguments."""

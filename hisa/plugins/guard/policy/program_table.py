@@ -1,0 +1,128 @@
+"""What is known of programs: ``programs.toml``, and where a command stands in it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+from hisa.actions.effects import Effect
+from hisa.plugins.guard.policy.shell_lines import Word
+
+__all__ = ["Program", "find_program", "is_listed", "is_ruled"]
+
+_VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
+"""Programs that are also installed with a version, or what they are for, behind their name."""
+_MAY_BE_OPTION = re.compile(r"\W?[$`]|-")
+"""How a word is written that is not known and may come to be an option."""
+_EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is known of a command by its program, or by that and its first argument.
+
+    ``kind`` is one of the lists of ``programs.toml``; empty: nothing is known of it, so that it
+    could do anything, unless it has effects.
+    """
+
+    name: str
+    kind: str = ""
+    effects: frozenset[Effect] = frozenset()
+    arguments: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+
+    def matching(self, what: str, words: Sequence[Word]) -> Iterator[Word]:
+        """Yields the words that an expression of the program is about, each by itself."""
+        pattern = self.arguments.get(what)
+        for word in words if pattern is not None else ():
+            if pattern is not None and pattern.fullmatch(word.text):
+                yield word
+
+    def effects_of(self, words: Sequence[Word]) -> frozenset[Effect]:
+        """Returns what the program does with some arguments; an option's value stands with it."""
+        pairs = pairwise(words)
+        joined = [Word(f"{a.text} {b.text}") for a, b in pairs if a.text.startswith("-")]
+        texts = [*words, *joined]
+        by_word = {each for each in _EFFECTS if any(self.matching(each, texts))}
+        return self.effects | by_word
+
+    def unread(self, words: Sequence[Word]) -> str:
+        """Returns why the program could do more with some arguments than is known."""
+        if any(self.matching("unread", words)):
+            return f"an argument of {self.name} is not read"
+        options = self.arguments.get("options")
+        if options is not None:
+            dashed = (word.text for word in words if word.text.startswith(("-", "+")))
+            other = next((text for text in dashed if not options.fullmatch(text)), "")
+            if other:
+                return f"{self.name} gets {other}"
+        late = any(not word.known and _MAY_BE_OPTION.match(word.text) for word in words)
+        if late and any(key in self.arguments for key in ("options", *_EFFECTS)):
+            return f"an argument of {self.name} is filled in later"
+        return ""
+
+
+@cache
+def _lists() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("programs.toml").read_text("utf-8"))
+
+
+@cache
+def _listed(section: str) -> Mapping[str, frozenset[str]]:
+    """Returns the names of each list of a section."""
+    return {key: frozenset(names.split()) for key, names in _lists()[section].items()}
+
+
+@cache
+def _arguments() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
+    found: dict[str, Mapping[str, re.Pattern[str]]] = {}
+    for entry in _lists()["arguments"]:
+        patterns = {
+            key: re.compile(text.replace("\n", "")) for key, text in entry.items() if key != "of"
+        }
+        found |= dict.fromkeys(entry["of"].split(), patterns)
+    return found
+
+
+def is_listed(what: str, name: str) -> bool:
+    """Whether a program stands in a list of words, such as ``deep``."""
+    return name in _listed("words")[what]
+
+
+def is_ruled(name: str) -> bool:
+    """Whether anything is known of a program of that name."""
+    program = find_program(name, ())
+    return bool(program.effects or program.kind)
+
+
+def find_program(name: str, words: Sequence[Word]) -> Program:
+    """Returns what is known of a command.
+
+    Args:
+        name: of its program, without a folder.
+        words: its arguments.
+    """
+    found = _VERSIONED.fullmatch(name)
+    plain = found[1] if found else name
+    first = words[0].text if words and words[0].known else ""
+    longer = f"{plain}:{first}"
+    names = [longer, plain] if first else [plain]
+    kinds = (
+        (kind, key) for key in names for kind, known in _listed("kinds").items() if key in known
+    )
+    kind, key = next(kinds, ("", ""))
+    effects = frozenset(
+        effect
+        for effect in _EFFECTS
+        for each in names
+        if each in _listed("effects").get(effect, ()) and (key != longer or each == longer)
+    )
+    arguments = _arguments().get(key or longer) or ({} if key else _arguments().get(plain, {}))
+    if [word.text for word in words] in (["--version"], ["--help"]) and kind != "runs":
+        return Program(plain, "quiet") if kind or effects else Program(plain)
+    return Program(key.replace(":", " ") or plain, kind, effects, arguments)
