@@ -257,6 +257,7 @@ def export(desk: Desk, path: str, cells: str, overwrite: bool) -> str:
 FUNCTIONS = {
     "overview": overview, "sheet_add": sheet_add, "sheet_rename": sheet_rename,
     "sheet_delete": sheet_delete, "sheet_copy": sheet_copy, "sheet_move": sheet_move,
+    "sheet_tab": sheet_tab,
     "page": page, "save": save, "export": export,
     "undo": office_files.undo("calc"),
 }  # fmt: skip
