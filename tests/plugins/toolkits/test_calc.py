@@ -604,7 +604,6 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
         assert await lines(calc, f"{name}.A1:H9") == was, function
     for function, given in steps[:3]:
         await calc(function, **given)
-    changed = await lines(calc, f"{name}.A1:H9")
     assert (await calc("undo", steps=3)).startswith("taken back: Sort, Write formula, Write cells;")
     assert await lines(calc, f"{name}.A1:H9") == was
     await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
