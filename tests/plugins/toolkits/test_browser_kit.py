@@ -275,6 +275,7 @@ class TestReading:
         assert "start=18000" not in rest
 
     async def test_fields_are_listed_without_passwords(self, site: Site) -> None:
+        await site.page()
         told = await site.use("fields")
         assert "select 'Country' = 'Germany'; options: Germany, Japan" in told
         assert "password 'Password' = '6 characters, hidden'" in told

@@ -205,7 +205,7 @@ class Build(BaseModel):
 
     @property
     def kit(self) -> str:
-        """What the names of its tools begin with."""
+        """Returns what the names of its tools begin with."""
         return re.sub(r"[^a-z0-9]", "", self.app)[:20]
 
     @property
