@@ -309,6 +309,7 @@ async def test_a_legend_goes_to_the_side_that_is_named(
     said = await calc("chart", cells=f"{name}.A1:C6", name="Sides", legend="bottom")
     assert "legend at the bottom" in said
     assert (await kept(calc, desktop))[name]._charts[-1].legend.position == "b"
+    await calc("undo")
 
 
 async def test_cells_are_highlighted_by_a_style_of_the_document(
@@ -411,6 +412,7 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
     assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
     series = (await kept(calc, desktop))[name]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
+    await calc("undo")
     sheet = (await kept(calc, desktop))[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
     assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
