@@ -412,7 +412,6 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
     assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
     series = (await kept(calc, desktop))[name]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
-    await calc("undo")
     sheet = (await kept(calc, desktop))[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
     assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
