@@ -408,9 +408,10 @@ async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnv
         f"chart 'C {name}' on '{name}': LineDiagram of A1:A6, C1:C6; "
         "title 'Sales', X axis 'Region', Y axis 'Money', legend"
     )
-    said = await calc("chart", cells=f"{name}.B1:C6", rows=True, labels=False, at=f"{name}.M9")
-    assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
-    series = (await kept(calc, desktop))[name]._charts[-1].series
+    other = await fresh(calc)
+    said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
+    assert f"chart 'Chart 1' on '{other}': BarDiagram of B1:C6" in said
+    series = (await kept(calc, desktop))[other]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
     sheet = (await kept(calc, desktop))[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
