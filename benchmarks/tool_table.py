@@ -27,7 +27,6 @@ TESTS = {
     "vlc": "test_vlc_kit",
     "code": "test_code_kit",
     "files": "test_files_kit",
-    "shell": "test_files_kit",
 }
 """The module under tests/plugins/toolkits that tests a toolkit."""
 

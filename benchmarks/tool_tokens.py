@@ -66,8 +66,7 @@ def made_tools(count: int = 300) -> list[BaseTool]:
 def _kit(name: str, title: str, apps: tuple[str, ...], count: int) -> Sequence[BaseTool]:
     pairs = list(product(_VERBS, _THINGS))
     functions = tuple(
-        wrapper(_described(*pairs[number % len(pairs)], number), lambda: "")
-        for number in range(count)
+        wrapper(_described(*pairs[number % len(pairs)], number)) for number in range(count)
     )
     return Toolkit(name, title, functions, Needs(frozenset({"execute"}), apps)).tools("made-up")
 

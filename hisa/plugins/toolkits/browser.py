@@ -15,19 +15,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hisa.actions import Hotkey
 from hisa.errors import ToolFailed
 from hisa.machine.patience import patience
 from hisa.plugins.toolkits.browser_store import (
     bookmark,
     bookmarks,
     clear_cookies,
-    cookies,
-    history,
     restart,
     setting,
     settings,
-    unbookmark,
 )
 from hisa.plugins.toolkits.guest_call import call_guest
 from hisa.tools.base import ToolContext
@@ -40,8 +36,6 @@ _SHOWN = 6_000
 """Characters of a page in one answer: what the planner keeps of a tool's output is 8,000."""
 _ROWS = 100
 """Rows of a table in one answer; chosen by hand."""
-_ZOOMS = (25, 33, 50, 67, 75, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300, 400, 500)
-"""Steps of Chromium's zoom."""
 _SECONDS = 90.0
 """Of one call: a page's own 20 to load, on a machine that is emulated."""
 
@@ -130,21 +124,6 @@ async def fill(context: ToolContext, fields: dict[str, str], submit: bool = Fals
     return "\n".join([*lines, *([f"Pressed Enter. {_page(told['page'])}"] if submit else [])])
 
 
-@tool()
-async def choose(context: ToolContext, field: str, option: str) -> str:
-    """Choose an option of a drop-down list of the page.
-
-    Inputs:
-        field: label, name or "css=SELECTOR" of the list.
-        option: what the option says.
-
-    Examples:
-        {"field": "Country", "option": "Japan"}
-    """
-    told = await _pages(context, "choose", field=field, option=option)
-    return f"{told['what']} says {told['says']!r}"
-
-
 @tool(aim=_aim)
 async def check(context: ToolContext, field: str, on: bool = True, nth: Nth = 0) -> str:
     """Tick a check box or radio button of the page, or take the tick away.
@@ -220,21 +199,6 @@ async def go(context: ToolContext, to: Literal["back", "forward", "reload"]) -> 
 
 
 @tool(reads=True)
-async def find(context: ToolContext, text: Annotated[str, Field(min_length=1)]) -> str:
-    """Find a text on the page, and show what stands around it.
-
-    Examples:
-        total
-    """
-    told = await _pages(context, "look", function="find", text=text, around=100)
-    if not told["count"]:
-        return f"{text!r} is not on the page"
-    shown = len(told["found"])
-    more = f", the first {shown} are" if shown < told["count"] else ""
-    return "\n".join([f"{told['count']} times on the page{more}:", *told["found"]])
-
-
-@tool(reads=True)
 async def fields(context: ToolContext) -> str:
     """List the form fields of the page with what they hold and what can be chosen.
 
@@ -268,22 +232,6 @@ async def table(
     more = f"; go on with start={end}" if end < count else ""
     name = f" {told['name']!r}" if told["name"] else ""
     return f"Table{name}, {count} rows, from {start}{more}:\n{out.getvalue()}".rstrip()
-
-
-@tool(reads=True)
-async def info(context: ToolContext) -> str:
-    """Tell address, title, load state, scroll position, selection and focus of the page.
-
-    Examples:
-        {}
-    """
-    told = await _pages(context, "info")
-    bottom = min(told["top"] + told["seen"], told["height"])
-    lines = [_page(told), f"Seen: {told['top']} to {bottom} of {told['height']} pixels"]
-    lines += [f"Zoom: {told['ratio'] * 100:.0f} %"]
-    lines += [f"Selected: {told['selection']!r}"] if told["selection"] else []
-    lines += [f"Focus: {told['focus']}"] if told["focus"] else []
-    return "\n".join(lines)
 
 
 @tool(reads=True)
@@ -332,39 +280,6 @@ async def scroll(context: ToolContext, to: str, nth: Nth = 0) -> str:
     return f"{what}Seen: {told['top']} to {bottom} of {told['height']} pixels"
 
 
-@tool()
-async def zoom(context: ToolContext, percent: int = 0) -> str:
-    """Tell the zoom of the page in front, or set it to one of Chromium's steps, such as 125.
-
-    Inputs:
-        percent: 25 to 500; 0 only tells.
-
-    Examples:
-        125
-    """
-    now = await _zoom(context)
-    if not percent:
-        return f"{now} %"
-    if percent not in _ZOOMS or now not in _ZOOMS:
-        raise ToolFailed(f"{percent} % from {now} %: want one of {', '.join(map(str, _ZOOMS))}")
-    steps = _ZOOMS.index(percent) - _ZOOMS.index(now)
-    key = Hotkey(keys=("ctrl", "+" if steps > 0 else "-"))
-    await context.environment.act([key] * abs(steps))
-    reached = await _zoom(context, wanted=percent)
-    if reached != percent:
-        raise ToolFailed(f"the zoom is {reached} %, not {percent} %: is the browser in front?")
-    return f"{reached} %; it was {now} %"
-
-
-async def _zoom(context: ToolContext, *, wanted: int = 0) -> int:
-    """The zoom in percent, asked for again a few times where it is not yet what is wanted."""
-    for _ in range(10 if wanted else 1):
-        told = await _pages(context, "info")
-        if round(told["ratio"] * 100) == wanted:
-            break
-    return round(float(told["ratio"]) * 100)
-
-
 @tool(seconds=180)
 async def download(
     context: ToolContext, link: str, folder: str = "~/Downloads", nth: Nth = 0
@@ -381,21 +296,6 @@ async def download(
         {"link": "Export", "folder": "~/Documents"}
     """
     told = await _pages(context, "download", link=link, folder=folder, nth=nth, limit=60)
-    return f"{told['path']}: {told['bytes']} bytes"
-
-
-@tool()
-async def screenshot(context: ToolContext, path: str, whole: bool = False) -> str:
-    """Save a picture of the page as a new PNG file.
-
-    Inputs:
-        path: of the file, ending in .png.
-        whole: all of the page, not only what is seen of it.
-
-    Examples:
-        {"path": "~/Pictures/page.png", "whole": true}
-    """
-    told = await _pages(context, "screenshot", path=path, whole=whole)
     return f"{told['path']}: {told['bytes']} bytes"
 
 
@@ -435,10 +335,9 @@ BROWSER = Toolkit(
     name="browser",
     title="Chromium",
     functions=(
-        *(read, click, fill, choose, check, visit, tabs, switch, close, go, find, fields, table),
-        *(info, wait_for, press, scroll, zoom, download, screenshot, pdf),
-        *(bookmarks, bookmark, unbookmark, history, cookies, clear_cookies, settings, setting),
-        restart,
+        *(read, click, fill, check, visit, tabs, switch, close, go, fields, table),
+        *(wait_for, press, scroll, download, pdf),
+        *(bookmarks, bookmark, clear_cookies, settings, setting, restart),
     ),
     needs=Needs(
         capabilities=frozenset({"execute"}), apps=("chrom*", "google-chrome*", "brave-browser*")

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from hisa.errors import ToolFailed
 from hisa.machine.patience import patience
@@ -20,12 +17,9 @@ __all__ = [
     "bookmark",
     "bookmarks",
     "clear_cookies",
-    "cookies",
-    "history",
     "restart",
     "setting",
     "settings",
-    "unbookmark",
 ]
 
 _LISTED = 60
@@ -76,50 +70,6 @@ async def bookmark(
     title = title or page["title"] or page["url"]
     told = await _data(context, "bookmark", address=page["url"], title=title, folder=folder)
     return f"{told['folder']}: {told['title']!r} {told['url']}"
-
-
-@tool(effects=("delete",))
-async def unbookmark(context: ToolContext, address: str) -> str:
-    """Remove the bookmarks of an address.
-
-    Examples:
-        https://example.org/
-    """
-    told = await _data(context, "unbookmark", address=address)
-    return f"Removed {told['removed']}; {told['left']} bookmarks are left"
-
-
-@tool(reads=True)
-async def history(
-    context: ToolContext, words: str = "", most: Annotated[int, Field(ge=1, le=_LISTED)] = 20
-) -> str:
-    """List the pages visited last; the browser writes them with up to ten seconds' delay.
-
-    Inputs:
-        words: a part of address or title.
-        most: pages to list.
-
-    Examples:
-        {"words": "invoice"}
-    """
-    told = await _data(context, "history", query=words, most=most)
-    lines = [
-        f"{datetime.fromtimestamp(each['last'], UTC):%Y-%m-%d %H:%M} UTC {each['url']}"
-        f" {each['title']!r}, {each['visits']} visits"
-        for each in told
-    ]
-    return _listed(lines, "visited pages")
-
-
-@tool(reads=True)
-async def cookies(context: ToolContext, site: str = "") -> str:
-    """List which sites have cookies; values are not shown.
-
-    Examples:
-        example.org
-    """
-    told = await _data(context, "cookies", site=site)
-    return _listed([f"{each['site']} {each['name']}" for each in told], "cookies")
 
 
 @tool(effects=("delete",))

@@ -85,74 +85,6 @@ async def show(
     return f"Window {await _titled(context, told['name'])!r} shows {told['path']}"
 
 
-@tool(seconds=180)
-async def compare(context: ToolContext, left: str, right: str) -> str:
-    """Show two files side by side with their differences.
-
-    Examples:
-        {"left": "~/a.txt", "right": "~/b.txt"}
-    """
-    names = await _code(context, "compare", left=left, right=right)
-    return f"Window {await _titled(context, *names)!r}"
-
-
-@tool(reads=True)
-async def search(
-    context: ToolContext,
-    text: Annotated[str, Field(min_length=1)],
-    folder: str,
-    files: str = "",
-    regex: bool = False,
-    case: bool = False,
-) -> str:
-    """Find a text in the saved files of a folder: file, line number, line.
-
-    Inputs:
-        text: plain, or a regular expression of Python's where `regex`.
-        folder: searched with all below it, but for version control and installed packages.
-        files: names to look at, such as "*.py"; empty: all text files.
-        case: whether capital letters matter.
-
-    Examples:
-        {"text": "TODO", "folder": "~/project"}
-        {"text": "^import (os|sys)$", "folder": "~/project", "files": "*.py", "regex": true}
-    """
-    told = await _code(
-        context, "search", text=text, folder=folder, files=files, regex=regex, case=case
-    )
-    lines = [f"{name}:{number}: {line}" for name, number, line in told["lines"]]
-    more = told["count"] - len(lines)
-    head = f"{told['count']} lines in {told['files']} files searched"
-    return "\n".join([head, *lines, *([f"… {more} more lines"] if more else [])])
-
-
-@tool()
-async def replace(
-    context: ToolContext,
-    text: Annotated[str, Field(min_length=1)],
-    by: str,
-    folder: str,
-    files: str = "",
-    regex: bool = False,
-    case: bool = True,
-) -> str:
-    """Replace a text in all saved files of a folder, at once and without undo.
-
-    Inputs:
-        text: plain, or a regular expression of Python's where `regex`; then \\1 in `by` is a group.
-        files: names to change, such as "*.py"; empty: all text files.
-        case: whether capital letters matter.
-
-    Examples:
-        {"text": "colour", "by": "color", "folder": "~/project", "files": "*.md"}
-    """
-    told = await _code(
-        context, "replace", text=text, by=by, folder=folder, files=files, regex=regex, case=case
-    )
-    lines = [f"{name}: {count}" for name, count in list(told.items())[:100]]
-    return "\n".join([f"{sum(told.values())} replaced in {len(told)} files", *lines])
-
-
 @tool(reads=True)
 async def settings(context: ToolContext, words: str = "", folder: str = "") -> str:
     """Tell which settings are set, of the user or of a folder; all others have their defaults.
@@ -315,21 +247,6 @@ async def unbind(context: ToolContext, key: str, command: str = "") -> str:
     return f"{await _code(context, 'unbind', key=key, command=command)} taken out"
 
 
-@tool(reads=True)
-async def tasks(
-    context: ToolContext, folder: str, kind: Literal["tasks", "launch"] = "tasks"
-) -> str:
-    """List a folder's tasks, or its launch configurations for debugging.
-
-    Examples:
-        {"folder": "~/project"}
-        {"folder": "~/project", "kind": "launch"}
-    """
-    told = await _code(context, "entries", kind=kind, folder=folder)
-    lines = [json.dumps(each) for each in told["entries"]]
-    return "\n".join([f"{told['path']}:", *(lines or ["none"])])
-
-
 @tool()
 async def task(
     context: ToolContext,
@@ -376,17 +293,6 @@ async def launch(
     return f"{told['path']}: {', '.join(map(str, told['names']))}"
 
 
-@tool(reads=True)
-async def snippets(context: ToolContext, language: str) -> str:
-    """List the user's snippets of a language.
-
-    Examples:
-        python
-    """
-    told = await _code(context, "snippets", language=language)
-    return "\n".join(f"{n}: {json.dumps(each)}" for n, each in told.items()) or "no snippets"
-
-
 @tool()
 async def snippet(
     context: ToolContext, language: str, name: str, prefix: str, body: str, description: str = ""
@@ -409,8 +315,8 @@ CODE = Toolkit(
     name="code",
     title="Visual Studio Code",
     functions=(
-        *(show, setting, search, replace, settings, unset, reload, compare, extensions, install),
-        *(uninstall, keys, bind, unbind, tasks, task, launch, snippets, snippet),
+        *(show, setting, settings, unset, reload, extensions, install, uninstall),
+        *(keys, bind, unbind, task, launch, snippet),
     ),
     needs=Needs(
         capabilities=frozenset({"execute"}), apps=("code", "code-oss", "vscodium", "codium")

@@ -88,7 +88,7 @@ async def call_guest(
     line = done.output.rstrip().rsplit("\n", 1)[-1]
     try:
         answer = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or not ({"value", "error"} & set(answer)):
         said = ends((done.error or done.output).strip(), 800)

@@ -24,8 +24,8 @@ IMPRESS = Toolkit(
         *(slides.duplicate, slides.background, slides.notes, shapes.format_paragraphs),
         *(shapes.table_insert, shapes.table_write, shapes.shape_insert, shapes.shape_delete),
         *(slides.transition, slides.layout, slides.save, slides.export, shapes.replace),
-        *(slides.footer, slides.style, slides.master, slides.size, slides.hide, slides.show),
-        *(slides.undo, slides.redo),
+        *(slides.footer, slides.style, slides.size, slides.show),
+        slides.undo,
     ),
     Needs(frozenset({"execute"}), apps=("libreoffice-impress",), dialogs=OFFICE_DIALOGS),
 )

@@ -18,15 +18,12 @@ __all__ = [
     "duplicate",
     "export",
     "footer",
-    "hide",
     "impress_tool",
     "layout",
-    "master",
     "move",
     "notes",
     "overview",
     "read",
-    "redo",
     "save",
     "show",
     "size",
@@ -121,15 +118,6 @@ async def layout(slide: Which, name: Layout, context: ToolContext) -> None:
     """
 
 
-@impress_tool({"slide": "slides_"})
-async def hide(slide: Which, context: ToolContext, hidden: bool = True) -> None:
-    """Hide slides from the show, or show them again.
-
-    Examples:
-        {"slide": "7", "hidden": true}
-    """
-
-
 @impress_tool()
 async def show(slide: Which, context: ToolContext) -> None:
     """Go to a slide in the window.
@@ -179,15 +167,6 @@ async def size(
     Examples:
         {"format": "4:3"}
         {"width_cm": 21, "height_cm": 29.7}
-    """
-
-
-@impress_tool({"slide": "slides_"})
-async def master(slide: Which, name: str, context: ToolContext) -> None:
-    """Give slides another of the presentation's masters; `overview` names them.
-
-    Examples:
-        {"slide": "all", "name": "Default"}
     """
 
 
@@ -268,13 +247,4 @@ async def undo(context: ToolContext, steps: Count = 1) -> None:
 
     Examples:
         2
-    """
-
-
-@impress_tool()
-async def redo(context: ToolContext, steps: Count = 1) -> None:
-    """Do again what was taken back.
-
-    Examples:
-        1
     """

@@ -104,16 +104,6 @@ async def volume(context: ToolContext, percent: Annotated[int, Field(ge=0, le=20
     return _status(await _vlc(context, "volume", percent=percent))
 
 
-@tool()
-async def step(context: ToolContext, to: Literal["next", "previous"]) -> str:
-    """Go to the next or previous entry of the playlist.
-
-    Examples:
-        next
-    """
-    return _status(await _vlc(context, "step", to=to))
-
-
 @tool(reads=True)
 async def playlist(context: ToolContext) -> str:
     """List the playlist; the entry that plays has a star.
@@ -153,17 +143,6 @@ async def add(
 
 
 @tool()
-async def remove(context: ToolContext, entry: str) -> str:
-    """Take an entry off the playlist, by its number or a part of its name; the file stays.
-
-    Examples:
-        2
-        holiday
-    """
-    return _entries(await _vlc(context, "remove", entry=entry))
-
-
-@tool()
 async def clear(context: ToolContext) -> str:
     """Empty the playlist and stop; files stay.
 
@@ -182,17 +161,6 @@ async def fullscreen(context: ToolContext, on: bool = True) -> str:
         false
     """
     return _status(await _vlc(context, "switch", name="fullscreen", on=on))
-
-
-@tool()
-async def random(context: ToolContext, on: bool = True) -> str:
-    """Play the playlist in random order, or with false in its own.
-
-    Examples:
-        true
-        false
-    """
-    return _status(await _vlc(context, "switch", name="random", on=on))
 
 
 @tool()
@@ -217,23 +185,6 @@ async def speed(context: ToolContext, rate: Annotated[float, Field(ge=0.05, le=3
 
 
 @tool()
-async def delay(
-    context: ToolContext,
-    of: Literal["audio", "subtitles"],
-    seconds: Annotated[float, Field(ge=-3600, le=3600)],
-) -> str:
-    """Play sound or subtitles later than the picture, or earlier by a negative number.
-
-    Examples:
-        {"of": "subtitles", "seconds": 1.5}
-    """
-    names = {"audio": ("audiodelay", "audiodelay"), "subtitles": ("subdelay", "subtitledelay")}
-    command, name = names[of]
-    told = await _vlc(context, "number", command=command, name=name, value=seconds)
-    return f"{of}: {told[name]:g} s later than the picture"
-
-
-@tool()
 async def aspect(context: ToolContext, ratio: Ratio) -> str:
     """Set the aspect ratio of the video.
 
@@ -243,35 +194,6 @@ async def aspect(context: ToolContext, ratio: Ratio) -> str:
     """
     told = await _vlc(context, "aspect", ratio=ratio)
     return f"Aspect ratio: {told['aspectratio']}"
-
-
-@tool()
-async def track(
-    context: ToolContext, of: Literal["audio", "subtitle"], number: Annotated[int, Field(ge=-1)]
-) -> str:
-    """Choose the audio or subtitle track by the number in vlc_status; -1 for none.
-
-    Examples:
-        {"of": "subtitle", "number": 2}
-        {"of": "audio", "number": -1}
-    """
-    known = await _vlc(context, "track", kind=of, number=number)
-    wanted = "none" if number == -1 else number
-    listed = ", ".join(map(str, known)) or "none"
-    return f"VLC was told: {of} track {wanted} of {listed}. It does not tell which one plays."
-
-
-@tool()
-async def subtitles(context: ToolContext, file: str) -> str:
-    """Add a file of subtitles to the video that plays, and choose it.
-
-    Examples:
-        ~/Videos/holiday.srt
-    """
-    number = await _vlc(context, "subtitles", file=file)
-    return (
-        f"It is track {number}, and VLC was told to show it; it does not tell which one it shows."
-    )
 
 
 @tool()
@@ -368,9 +290,8 @@ VLC = Toolkit(
     name="vlc",
     title="VLC",
     functions=(
-        *(status, play, pause, stop, seek, volume, step, playlist, select, add, remove, clear),
-        *(fullscreen, random, repeat, speed, delay, aspect, track, subtitles, snapshot),
-        *(settings, setting, restart),
+        *(status, play, pause, stop, seek, volume, playlist, select, add, clear, fullscreen),
+        *(repeat, speed, aspect, snapshot, settings, setting, restart),
     ),
     needs=Needs(capabilities=frozenset({"execute"}), apps=("vlc",)),
 )

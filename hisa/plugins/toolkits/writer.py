@@ -20,13 +20,11 @@ WRITER = Toolkit(
     (
         *(words.overview, words.read, words.find, words.insert, words.write, words.replace),
         *(words.format_text, words.format_paragraphs, words.style, words.delete, words.make_list),
-        *(layout.table_insert, layout.table_read, layout.table_write, layout.table_format),
+        *(layout.table_insert, layout.table_read, layout.table_write),
         *(layout.table_change, layout.image_insert, layout.header_footer, layout.page),
         *(layout.page_break, layout.save, layout.export, words.change_case, layout.hyperlink),
-        *(layout.footnote, layout.comment, layout.contents, words.change_style, words.styles),
-        *(words.tab_stops, layout.field, layout.image_change, layout.bookmark),
-        *(layout.delete_comments, layout.track_changes, words.clear_format, words.show),
-        *(layout.undo, layout.redo),
+        *(layout.footnote, layout.comment, layout.contents, words.change_style),
+        *(words.tab_stops, layout.undo),
     ),
     Needs(frozenset({"execute"}), apps=("libreoffice-writer",), dialogs=OFFICE_DIALOGS),
 )

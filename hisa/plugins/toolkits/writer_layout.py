@@ -6,31 +6,24 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hisa.plugins.toolkits.writer_words import SLOW, Align, Count, Length, Number, Side, writer_tool
+from hisa.plugins.toolkits.writer_words import SLOW, Count, Length, Number, Side, writer_tool
 from hisa.tools.base import ToolContext
 
 __all__ = [
-    "bookmark",
     "comment",
     "contents",
-    "delete_comments",
     "export",
-    "field",
     "footnote",
     "header_footer",
     "hyperlink",
-    "image_change",
     "image_insert",
     "page",
     "page_break",
-    "redo",
     "save",
     "table_change",
-    "table_format",
     "table_insert",
     "table_read",
     "table_write",
-    "track_changes",
     "undo",
 ]
 
@@ -84,17 +77,6 @@ async def header_footer(
     Examples:
         {"which": "footer", "text": "Page {page} of {pages}"}
         {"which": "header", "on": false}
-    """
-
-
-@writer_tool()
-async def field(
-    text: str, paragraph: str, context: ToolContext, place: Literal["start", "end"] = "end"
-) -> None:
-    """Insert text with fields at the start or end of a paragraph: {date}, {page} and so on.
-
-    Examples:
-        {"text": " Printed on {date}", "paragraph": "last"}
     """
 
 
@@ -170,31 +152,6 @@ async def table_write(
 
 
 @writer_tool()
-async def table_format(
-    context: ToolContext,
-    table: str = "",
-    cells: str = "",
-    bold: bool | None = None,
-    align: Align = "",
-    vertical: Literal["", "top", "middle", "bottom"] = "",
-    background: str = "",
-    color: str = "",
-    border_pt: Annotated[float, Field(ge=0, le=20)] | None = None,
-    border_color: str = "",
-    column_widths: tuple[Annotated[float, Field(gt=0)], ...] = (),
-    width_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
-) -> None:
-    """Format cells of a table, such as "A1:C1", or all: background, borders, alignment, widths.
-
-    `column_widths` are proportions, one for each column; a border of 0 pt is none.
-
-    Examples:
-        {"cells": "A1:C1", "bold": true, "background": "#dddddd", "align": "center"}
-        {"table": "Table2", "border_pt": 0.5, "column_widths": [2, 1, 1]}
-    """
-
-
-@writer_tool()
 async def table_change(
     action: Literal[
         "insert_rows", "insert_columns", "delete_rows", "delete_columns", "merge", "delete_table"
@@ -236,24 +193,6 @@ async def image_insert(
 
     Examples:
         {"path": "~/Pictures/chart.png", "before": 4, "width_cm": 10}
-    """
-
-
-@writer_tool()
-async def image_change(
-    picture: str,
-    context: ToolContext,
-    width_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
-    height_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
-    align: Side = "",
-    wrap: Literal["", "none", "both", "through"] = "",
-    delete: bool = False,
-) -> None:
-    """Resize, place or delete a picture, told by its name or number.
-
-    Examples:
-        {"picture": "1", "width_cm": 6}
-        {"picture": "Image2", "delete": true}
     """
 
 
@@ -302,42 +241,6 @@ async def comment(
     """
 
 
-@writer_tool()
-async def delete_comments(context: ToolContext, number: Number = 0) -> None:
-    """Delete a comment by the number that `overview` tells, or all comments.
-
-    Examples:
-        2
-    """
-
-
-@writer_tool()
-async def bookmark(
-    name: Annotated[str, Field(min_length=1)],
-    context: ToolContext,
-    text: str = "",
-    paragraphs: str = "",
-    delete: bool = False,
-) -> None:
-    """Set a bookmark on a text or a paragraph, or delete one.
-
-    Examples:
-        {"name": "summary", "text": "In short"}
-        {"name": "summary", "delete": true}
-    """
-
-
-@writer_tool()
-async def track_changes(
-    action: Literal["on", "off", "list", "accept_all", "reject_all"], context: ToolContext
-) -> None:
-    """Turn tracking of changes on or off, list them, accept or reject all.
-
-    Examples:
-        accept_all
-    """
-
-
 # Files --------------------------------------------------------------------------------------------
 
 
@@ -367,13 +270,4 @@ async def undo(context: ToolContext, steps: Count = 1) -> None:
 
     Examples:
         2
-    """
-
-
-@writer_tool()
-async def redo(context: ToolContext, steps: Count = 1) -> None:
-    """Do again what was taken back.
-
-    Examples:
-        1
     """

@@ -23,7 +23,6 @@ __all__ = [
     "Underline",
     "change_case",
     "change_style",
-    "clear_format",
     "delete",
     "find",
     "format_paragraphs",
@@ -33,9 +32,7 @@ __all__ = [
     "overview",
     "read",
     "replace",
-    "show",
     "style",
-    "styles",
     "tab_stops",
     "write",
     "writer_tool",
@@ -170,18 +167,6 @@ async def change_case(
     """
 
 
-@writer_tool()
-async def show(
-    context: ToolContext, paragraphs: str = "", text: str = "", occurrence: Number = 1
-) -> None:
-    """Select paragraphs or a text in the window and scroll there.
-
-    Examples:
-        {"text": "Conclusion"}
-        {"paragraphs": "12-14"}
-    """
-
-
 # Look ---------------------------------------------------------------------------------------------
 
 
@@ -217,15 +202,6 @@ async def format_text(
 
 
 @writer_tool()
-async def clear_format(context: ToolContext, paragraphs: str = "", text: str = "") -> None:
-    """Take away formatting that was set by hand, so that the styles show.
-
-    Examples:
-        {"paragraphs": "all"}
-    """
-
-
-@writer_tool()
 async def format_paragraphs(
     paragraphs: str,
     context: ToolContext,
@@ -253,19 +229,6 @@ async def style(paragraphs: str, name: str, context: ToolContext) -> None:
 
     Examples:
         {"paragraphs": "1", "name": "Heading 1"}
-    """
-
-
-@writer_tool(reads=True)
-async def styles(
-    context: ToolContext,
-    family: Literal["paragraph", "character", "page", "list"] = "paragraph",
-    used: bool = True,
-) -> None:
-    """List styles and how they look; those that are used, or all.
-
-    Examples:
-        {"family": "paragraph"}
     """
 
 

@@ -50,7 +50,7 @@ def test_enter_has_the_risk_of_the_button_that_it_presses() -> None:
         ("bash_execution", "ls", "runs a command"),
         ("bash_execution", "rm -rf ~/drafts", "runs a command, delete"),
         ("bash_execution", {"command": "rm ~/a.txt"}, "runs a command, delete"),
-        ("files_open", {"path": "~/a.txt"}, "calls files_open"),
+        ("files_write", {"path": "~/a.txt"}, "calls files_write"),
     ],
 )
 def test_a_command_and_a_tool_are_risks(tool: str, given: object, risk: str) -> None:

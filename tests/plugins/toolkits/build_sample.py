@@ -17,8 +17,9 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
+from hisa.plugins.toolkits.builder.build_records import Build
 from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
-from hisa.plugins.toolkits.builder.tool_builder import Build, ToolBuilder
+from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
 from hisa.protocols import Environment, Task
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
@@ -41,16 +42,13 @@ def cell_read(cells: str) -> str:
 
 REQUEST = BuildRequest(
     app="libreoffice-calc",
-    kit="calcview",
-    title="LibreOffice Calc",
     about=ABOUT,
     examples=(
-        {"instruction": "Hide the rows 2 to 4, they are only notes."},
-        {"instruction": "Shade every second row of A1:C6 in light grey."},
-        {"instruction": "Tell me what stands in B2."},
+        "Hide the rows 2 to 4, they are only notes.",
+        "Shade every second row of A1:C6 in light grey.",
+        "Tell me what stands in B2.",
     ),
     existing=(Tool(cell_read),),
-    functions=3,
 )
 
 PLAN = {
@@ -234,7 +232,7 @@ async def record() -> Build:
         client = OpenAIModel(settings, Endpoint(server.url), profile=find("written-by-hand"))
         async with DesktopEnvironment() as environment:
             model = RecordingModel(client, CASSETTE)
-            builder = ToolBuilder(model, environment, prepare=prepare, tell=print)
+            builder = ToolBuilder(model, environment, prepare=prepare, report=print)
             build = await builder.build(REQUEST)
         await client.aclose()
     return build
@@ -243,5 +241,4 @@ async def record() -> Build:
 if __name__ == "__main__":
     made = asyncio.run(record())
     for built in made.functions:
-        for each in built.tries:
-            print(built.described.name, each.failures, f"{each.seconds:.1f} s")
+        print(built.described.name, built.failures)

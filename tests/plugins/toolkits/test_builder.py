@@ -23,13 +23,17 @@ from hisa.errors import (
     UsageError,
 )
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
-from hisa.plugins.toolkits.builder.accepting import accept
-from hisa.plugins.toolkits.builder.build_records import Cases, Requirements, Written, parsed, same
-from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit
-from hisa.plugins.toolkits.builder.guest_program import call_program
-from hisa.plugins.toolkits.builder.review_folder import write_review
+from hisa.plugins.toolkits.builder.build_records import (
+    Build,
+    Cases,
+    Requirements,
+    Written,
+    parsed,
+)
+from hisa.plugins.toolkits.builder.built_toolkit import built_toolkit, call_program
+from hisa.plugins.toolkits.builder.review_folder import accept, write_review
 from hisa.plugins.toolkits.builder.stage_requests import BuildRequest
-from hisa.plugins.toolkits.builder.tool_builder import Build, ToolBuilder
+from hisa.plugins.toolkits.builder.tool_builder import ToolBuilder
 from hisa.plugins.toolkits.scaffold import new_folder
 from hisa.protocols import CommandResult
 from hisa.testing.cassette import ReplayModel
@@ -57,29 +61,25 @@ async def test_a_recorded_build_makes_tools_that_work_on_the_application(
     async with DesktopEnvironment() as environment:
         build = await ToolBuilder(model, environment, prepare=prepare).build(REQUEST)
         assert model.left == 0
-        assert [(b.described.name, b.passed, len(b.tries)) for b in build.functions] == [
+        assert [(b.described.name, b.passed, len(b.failures)) for b in build.functions] == [
             ("show_rows", True, 2),
             ("shade_rows", True, 1),
         ]
-        first = build.functions[0].tries[0]
-        assert "it returned [2], and [] was wanted" in first.failures[0]
+        assert "it returned [2], and [] was wanted" in build.functions[0].failures[0][0]
         review = new_folder(tmp_path / "review")
         write_review(review, build, SPENT)
         report = (review / "report.md").read_text("utf-8")
         assert "2 of 2 planned functions pass" in report
         assert "- program 1: failed" in report
         assert "- program 2: passed" in report
-        accepted = accept(review)
-        assert dict(accepted.functions) == {
-            "show_rows": "changes something",
-            "shade_rows": "changes something",
-        }
-        imported(accepted.folder, monkeypatch)
-        kit = built_toolkit("calcview_tools")
-        tools = {tool.name: tool for tool in kit.tools("calcview-tools")}
+        package, _, left_out = accept(review)
+        assert left_out == []
+        imported(package, monkeypatch)
+        kit = built_toolkit("libreofficecalc_tools")
+        tools = {tool.name: tool for tool in kit.tools("libreofficecalc-tools")}
         await environment.reset()
         await prepare(environment)
-        hide = tools["calcview_show_rows"]
+        hide = tools["libreofficecalc_show_rows"]
         done = await call_tool(hide, {"first": 2, "last": 3, "visible": False}, environment)
         assert (done.ok, done.output) == (True, "[]")
         refused = await call_tool(hide, {"first": 9, "last": 1}, environment)
@@ -87,13 +87,13 @@ async def test_a_recorded_build_makes_tools_that_work_on_the_application(
         assert refused.error == (
             "rows 9 to 1: wanted are 1 or more, the smaller first; its form: " + hide.signature()
         )
-    assert hide.signature() == "calcview_show_rows(first: int, last: int, visible=true)"
+    assert hide.signature() == ("libreofficecalc_show_rows(first: int, last: int, visible=true)")
     assert "uno" not in sys.modules, "no program of a model is loaded here"
 
 
 HOSTILE = {
-    "does not end": ("while True:\n        pass", "did not end within 1 s"),
-    "ends the process": ("import os\n    os._exit(0)", "no answer"),
+    "does not end": ("while True:\n        pass", "did not end within"),
+    "ends the process": ("import os\n    os._exit(0)", "work broke (exit status 0)"),
     "exits": ("raise SystemExit('bye')", "SystemExit: bye"),
     "forges an answer": (
         'print(\'{"value": "forged"}\', flush=True)\n    raise TypeError("x")',
@@ -103,7 +103,6 @@ HOSTILE = {
     "returns too much": ("return 'a' * (2 << 20)", "at most 1048576"),
     "returns no data": ("return object()", "not JSON serializable"),
     "nests": ("x = []\n    for _ in range(100000):\n        x = [x]\n    return x", "Recursion"),
-    "nests less": ("x = []\n    for _ in range(200):\n        x = [x]\n    return x", "too deep"),
     "imports us": ("import hisa\n    return hisa.__version__", "ModuleNotFoundError"),
     "writes a system file": ("open('/etc/hosts', 'w').write('x')", "PermissionError"),
     "calls out": (
@@ -122,7 +121,7 @@ async def test_hostile_programs_break_and_nothing_else_does(tmp_path: Path) -> N
             code = f"def work():\n    {body}\n"
             answer = await call_program(environment, code, "work", {}, seconds=1)
             assert said in answer.broke, (name, answer)
-            assert not answer.ok
+            assert answer.value is None
             assert "\x1b" not in answer.broke
         code = f"def work():\n    open({str(outside)!r}, 'w').write('x')\n"
         await call_program(environment, code, "work", {})
@@ -157,8 +156,8 @@ CASES = {
     ]
 }
 GOOD, BAD = {"code": "good = 'a program'"}, {"code": "bad = 'a program'"}
-TASKS = ({"instruction": "Count the words."},)
-FAKE = BuildRequest("fake", "words", "Words", "", TASKS)
+TASKS = ("Count the words.",)
+FAKE = BuildRequest("fake", "", TASKS)
 Work = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 
@@ -182,10 +181,9 @@ class Machine(FakeEnvironment):
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         assert not isinstance(command, str)
-        program, _, told = command[4:7]
-        code = (await self.read_file(program)).decode()
-        arguments = json.loads(await self.read_file(told.removeprefix("@")))
-        return CommandResult(0, f"noise\n{json.dumps(self._work(code, arguments))}\n")
+        call = json.loads(command[-1])
+        answer = {"value": self._work(call["code"], call["given"])}
+        return CommandResult(0, f"noise\n{json.dumps(answer)}\n")
 
 
 async def nothing(_: object) -> None:
@@ -203,7 +201,7 @@ async def built(
 async def test_failures_are_fed_back_and_tries_are_bounded() -> None:
     build, model = await built(PLAN, CASES, BAD, GOOD)
     (made,) = build.passed
-    assert [len(each.failures) for each in made.tries] == [2, 0]
+    assert [len(failures) for failures in made.failures] == [2, 0]
     again = model.requests[-1].text
     assert "NameError" in again
     assert "sk-abcdefghijklmnop" not in again, "what a program prints may hold a secret"
@@ -221,7 +219,7 @@ async def test_tests_that_a_function_passes_that_does_nothing_show_nothing() -> 
     empty = {"cases": [{**case, "value": "", "check": ""} for case in CASES["cases"]]}
     build, model = await built(PLAN, empty, empty, machine=Machine(idle))
     assert "does nothing" in build.functions[0].given_up
-    assert not build.functions[0].tries
+    assert not build.functions[0].failures
     assert "A function that does nothing" in model.requests[-1].text
 
 
@@ -231,7 +229,7 @@ async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is(
     for error in (BudgetExceeded("limit reached"), ModelUnavailable("gone")):
         build, _ = await built(PLAN, CASES, BAD, error)
         assert build.stopped == str(error)
-        assert len(build.functions[0].tries) == 1
+        assert len(build.functions[0].failures) == 1
     write_review(tmp_path, build, SPENT)
     assert "The build ended early: gone" in (tmp_path / "report.md").read_text("utf-8")
 
@@ -245,7 +243,7 @@ async def test_a_machine_that_breaks_under_a_program_is_the_programs_failure() -
             return done
 
     build, _ = await built(PLAN, CASES, BAD, GOOD, machine=Breaking())
-    assert build.functions[0].tries[0].failures == (
+    assert build.functions[0].failures[0] == (
         "the machine broke while the tests ran: ended: memory",
     )
     assert build.functions[0].passed
@@ -259,7 +257,7 @@ async def test_nothing_begins_on_a_machine_that_is_kept_or_without_the_applicati
 
     with pytest.raises(UsageError, match="keeps what is done to it"):
         await built(machine=Kept())
-    request = BuildRequest("libreoffice-calc", "calc", "Calc", "", TASKS)
+    request = BuildRequest("libreoffice-calc", "", TASKS)
     with pytest.raises(UsageError, match="no window of 'libreoffice-calc' is open"):
         await ToolBuilder(ScriptedModel([]), Machine(), prepare=nothing).build(request)
 
@@ -307,8 +305,7 @@ async def test_cases_have_to_fit_the_description_and_to_show_something() -> None
         {"why": "x", "arguments": {"text": [1]}, "value": 1},
         {"why": "x", "arguments": {"other": "a"}, "value": 1},
         {"why": "x", "arguments": {"text": "a"}},
-        {"why": "x", "arguments": {"text": "a"}, "value": 1, "files": {"/etc/passwd": "x"}},
-        {"why": "x", "arguments": {"text": "a"}, "value": 1, "files": {"~/../x": "x"}},
+        {"why": "x", "arguments": {"text": "a"}, "value": 1, "more": 1},
     ):
         bad = {"cases": [case, case]}
         build, _ = await built(PLAN, bad, bad, bad)
@@ -340,13 +337,6 @@ def test_a_deep_or_endless_number_is_refused() -> None:
             parsed(Requirements, text)
 
 
-def test_values_are_compared_as_data() -> None:
-    assert same({"a": [1, 0.1 + 0.2]}, {"a": [1.0, 0.3]})
-    assert not same(10**400, 1.5)
-    for found, wanted in ((True, 1), (1, True), ("1", 1), ([1], [1, 2]), ({"a": 1}, {"b": 1})):
-        assert not same(found, wanted)
-
-
 async def review_of(folder: Path, *replies: object) -> Path:
     build, _ = await built(*replies)
     new_folder(folder)
@@ -356,17 +346,17 @@ async def review_of(folder: Path, *replies: object) -> Path:
 
 async def test_only_what_was_tested_as_it_stands_is_accepted(tmp_path: Path) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
-    with (review / "programs" / "count.guest.py").open("a") as file:
+    with (review / "count.guest.py").open("a") as file:
         file.write("# a better one\n")
     with pytest.raises(UsageError, match="count was changed after its tests ran"):
         accept(review)
     failed = await review_of(tmp_path / "failed", PLAN, CASES, BAD, BAD, BAD)
     with pytest.raises(UsageError, match="count failed its tests"):
         accept(failed)
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match="holds no build"):
         accept(tmp_path / "none")
-    (failed / "build.json").write_text('{"format": 2}')
-    with pytest.raises(UsageError, match="no record of a build"):
+    (failed / "toolkit.json").write_text('{"format": 2}')
+    with pytest.raises(UsageError, match="holds no build"):
         accept(failed)
 
 
@@ -374,22 +364,20 @@ async def test_an_accepted_package_is_data_and_our_wrapper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
-    accepted = accept(review, tmp_path / "here" / "words")
+    package, _, _ = accept(review, tmp_path / "here" / "words")
     with pytest.raises(UsageError, match="is there already"):
         accept(review, tmp_path / "here" / "words")
-    files = sorted(str(p.relative_to(accepted.folder)) for p in accepted.folder.rglob("*.*"))
+    files = sorted(str(p.relative_to(package)) for p in package.rglob("*.*"))
     assert files == [
         "README.md",
+        "fake_tools/__init__.py",
+        "fake_tools/toolkit.json",
         "pyproject.toml",
         "report.md",
-        "words_tools/__init__.py",
-        "words_tools/programs/count.guest.py",
-        "words_tools/toolkit.json",
     ]
-    imported(accepted.folder, monkeypatch)
-    (tool,) = built_toolkit("words_tools").tools()
-    assert tool.signature() == "words_count(text)"
-    assert tool.examples == ('{"text": "a b"}',)
+    imported(package, monkeypatch)
+    (tool,) = built_toolkit("fake_tools").tools()
+    assert tool.signature() == "fake_count(text)"
     assert tool.traits.needs.apps == ("fake",)
     assert (await call_tool(tool, {"text": "a b c"}, Machine())).output == "3"
 
@@ -427,14 +415,13 @@ def written(folder: Path) -> tuple[str, ...]:
 def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> None:
     with FakeServer(then=answers) as server:
         hisa = Command(tmp_path, url=server.url)
-        poor = (*written(tmp_path), "--model", "served", "--budget-tokens", "10")
+        poor = ("--set", "run.budget_tokens=10", *written(tmp_path), "--model", "served")
         assert "token limit of 10 reached" in hisa.refused(*poor, code=1)
         assert not server.requests
         assert not (tmp_path / "review").exists(), "of nothing, there is nothing to review"
-        made = hisa.json(*written(tmp_path), "--kit", "words", "--model", "served")
-    assert (made["passed"], made["planned"], made["stopped"]) == (["count"], ["count"], "")
-    assert made["spent"]["calls"] == 3
-    package = tmp_path / "words-tools"
+        said = hisa.run(*written(tmp_path), "--model", "served")
+    assert said.startswith("1 of 1 functions pass")
+    package = tmp_path / "mousepad-tools"
     said = hisa.run("tools", "accept", str(tmp_path / "review"), "--to", str(package))
     assert "pip install -e" in said
     site = tmp_path / "site"
@@ -445,9 +432,9 @@ def test_build_accept_install_and_run_from_the_command_line(tmp_path: Path) -> N
         [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     )
     task = str(tmp_path / "editor.yaml")
-    said = hisa.run("tools", "run", "words_count", "text=one two three", "--task", task)
+    said = hisa.run("tools", "run", "mousepad_count", "text=one two three", "--task", task)
     assert said == "3\n"
-    listed = hisa.json("tools", "ls", "--kit", "words")
+    listed = hisa.json("tools", "ls", "--kit", "mousepad")
     assert [tool["needs"]["apps"] for tool in listed["tools"]] == [["mousepad"]]
 
 
@@ -464,7 +451,7 @@ def test_the_offline_model_writes_no_tools(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused_before_anything_starts(tmp_path: Path) -> None:
     hisa = Command(tmp_path, url="http://127.0.0.1:9/v1")
     good = (*written(tmp_path), "--model", "served")
-    assert "toolkit 'Up/'" in hisa.refused(*good, "--kit", "Up/")
+    assert "application 'Up/'" in hisa.refused(*("Up/" if w == "mousepad" else w for w in good))
     (tmp_path / "tasks.jsonl").write_text('{"task": 1}\n')
     assert "line 1: wanted is an object with an instruction" in hisa.refused(*good)
     (tmp_path / "tasks.jsonl").write_text("\n")

@@ -50,10 +50,10 @@ async def test_every_documented_example_fits(tool: Tool, example: str) -> None:
 
 async def test_every_tool_has_an_example_and_a_summary_that_is_shown_whole() -> None:
     tools = CALC.tools()
-    assert len(tools) == len({tool.name for tool in tools}) == 55
+    assert len(tools) == len({tool.name for tool in tools}) == 40
     assert not [tool.name for tool in tools if not tool.examples or len(tool.summary) > 90]
     deleting = {tool.name for tool in tools if "delete" in tool.traits.effects}
-    assert {"calc_sheet_delete", "calc_delete", "calc_clear", "calc_chart_delete"} <= deleting
+    assert {"calc_sheet_delete", "calc_delete", "calc_clear"} <= deleting
     reading = {tool.name for tool in tools if tool.traits.reads}
     assert reading == {"calc_overview", "calc_read", "calc_find", "calc_look"}
 
@@ -161,7 +161,7 @@ async def test_formulas_are_taken_as_calc_and_as_excel_spell_them(
     assert limit.formula2 == "MAX(9,$B$2)"
 
 
-async def test_formulas_fill_copy_move_transpose_and_split(calc: Using) -> None:
+async def test_formulas_fill_copy_transpose_and_split(calc: Using) -> None:
     name = await fresh(calc)
     assert await calc("formula", cells=f"{name}.E2:F6", formula="=$C2+1") == (
         f"{name}.E2:F6: 11 | 11 / 21 | 21 / 31 | 31 / 6.5 | 6.5 …"
@@ -176,8 +176,6 @@ async def test_formulas_fill_copy_move_transpose_and_split(calc: Using) -> None:
     assert await lines(calc, f"{name}.A20", show="formulas") == [["=$C20+1"]]
     await calc("copy", cells=f"{name}.E2:E3", to=f"{name}.B20", values_only=True)
     assert await lines(calc, f"{name}.B20:B21", show="formulas") == [["11"], ["21"]]
-    await calc("move", cells=f"{name}.C1:C6", to=f"{name}.M1")
-    assert await lines(calc, f"{name}.E2", show="formulas") == [["=$M2+1"]]
     said = await calc("transpose", cells=f"{name}.A1:B3", to=f"{name}.A30")
     assert said == f"{name}.A30:C31: Region | North | South / Year | 2023 | 2023"
     assert "overlap" in await calc.refused("transpose", cells=f"{name}.A1:B3", to=f"{name}.B2")
@@ -236,7 +234,7 @@ async def test_tables_are_sorted_filtered_and_made_single(
     assert [row[0] for row in await lines(calc, f"{name}.A1:D9")] == ["Region", "North", "South"]
 
 
-async def test_pivot_tables_come_follow_and_go(calc: Using) -> None:
+async def test_pivot_tables_are_made(calc: Using) -> None:
     name = await fresh(calc)
     said = await calc(
         "pivot",
@@ -250,11 +248,7 @@ async def test_pivot_tables_come_follow_and_go(calc: Using) -> None:
     assert said.startswith(f"pivot table 'Totals' at {name}.G1:")
     table = await lines(calc, f"{name}.G1:J5")
     assert ["North", "20", "30", "50"] in table
-    await calc("write", cell=f"{name}.C2", values=[[1000]])
-    assert "1010" in await calc("pivot_refresh", name="Totals")
     assert f"sheet '{name}'" in await calc("overview")
-    assert "is gone" in await calc("pivot_delete", name="Totals")
-    assert "no pivot table" in await calc.refused("pivot_refresh", name="Totals")
     assert "no header" in await calc.refused("pivot", cells=f"{name}.A1", values={"x": "sum"})
     said = await calc("pivot", cells=f"{name}.A1", rows=["Region"], values={"Sales": "count"})
     assert "Total Result | 5" in said
@@ -315,9 +309,7 @@ async def test_a_legend_goes_to_the_side_that_is_named(
     said = await calc("chart", cells=f"{name}.A1:C6", name="Sides", legend="bottom")
     assert "legend at the bottom" in said
     assert (await kept(calc, desktop))[name]._charts[-1].legend.position == "b"
-    assert "legend at the top" in await calc("chart_edit", name="Sides", legend="top")
-    assert "no title" in await calc("chart_edit", name="Sides", legend=False)
-    await calc("chart_delete", name="Sides")
+    await calc("undo")
 
 
 async def test_cells_are_highlighted_by_a_style_of_the_document(
@@ -349,8 +341,6 @@ async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
         f"chart 'Chart 1' on '{name}': LineDiagram of pivot table 'Sums1'; title 'T', legend"
     )
     assert "charts: Chart 1;" in await calc("overview")
-    assert "BarDiagram" in await calc("chart_edit", name="Chart 1", kind="column")
-    assert "not of cells" in await calc.refused("chart_edit", name="Chart 1", cells="A1:B2")
     said = await calc.refused("chart", cells=f"{name}.G1:J5", rows=True)
     assert "leave out rows" in said
     assert "of G1:K5" in await calc("chart", cells=f"{name}.G1:K5", name="Wide")
@@ -360,8 +350,6 @@ async def test_a_chart_of_a_pivot_table_is_a_pivot_chart(
         inner = [part for part in file.namelist() if part.endswith("/content.xml")]
         sources = [re.findall('data-pilot-source="(.*?)"', file.read(p).decode()) for p in inner]
     assert sorted(sources) == [[], ["Sums1"]], "as Calc's own Insert > Chart writes it"
-    assert "Wide" in await calc("chart_delete", name="Chart 1")
-    await calc("chart_delete", name="Wide")
 
 
 async def test_a_refused_call_takes_no_earlier_one_back(calc: Using) -> None:
@@ -371,7 +359,6 @@ async def test_a_refused_call_takes_no_earlier_one_back(calc: Using) -> None:
     await calc("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "already" in await calc.refused("chart", cells=f"{name}.A1:C6", name="Kept")
     assert "charts: Kept" in await calc("overview")
-    await calc("chart_delete", name="Kept")
 
 
 async def test_a_condition_that_cannot_be_calculated_is_refused(
@@ -398,9 +385,7 @@ async def test_a_condition_that_cannot_be_calculated_is_refused(
     assert sheet.dimensions == "A1:D6"
 
 
-async def test_rules_charts_and_notes_are_in_the_file(
-    calc: Using, desktop: DesktopEnvironment
-) -> None:
+async def test_rules_and_charts_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -> None:
     name = await fresh(calc)
     await calc("highlight", cells=f"{name}.C2:C6", when="> 15", background="red", bold=True)
     await calc("highlight", cells=f"{name}.C2:C6", when="formula $B2=2024", color="blue")
@@ -410,11 +395,6 @@ async def test_rules_charts_and_notes_are_in_the_file(
     await calc("validate", cells=f"{name}.D2:D6", choices=["a", 'say "x"'])
     await calc("validate", cells=f"{name}.B2:B6", rule="between 2000 and 2030", kind="whole")
     await calc("validate", cells=f"{name}.A2:A6", source=f"{name}.A2:A3")
-    await calc("comment", cell=f"{name}.A1", text="first")
-    await calc("comment", cell=f"{name}.A1", text="second")
-    await calc("comment", cell=f"{name}.A2", text="gone")
-    await calc("comment", cell=f"{name}.A2", text="")
-    await calc("link", cell=f"{name}.A9", url="https://example.org/x", text="site")
     said = await calc(
         "chart",
         cells=f"{name}.A1:A6,{name}.C1:C6",
@@ -428,28 +408,17 @@ async def test_rules_charts_and_notes_are_in_the_file(
         f"chart 'C {name}' on '{name}': LineDiagram of A1:A6, C1:C6; "
         "title 'Sales', X axis 'Region', Y axis 'Money', legend"
     )
-    said = await calc("chart_edit", name=f"C {name}", kind="bar", title="New", legend=False)
-    assert "BarDiagram of" in said
-    said = await calc("chart", cells=f"{name}.B1:C6", rows=True, labels=False, at=f"{name}.M9")
-    assert f"chart 'Chart 1' on '{name}': BarDiagram of B1:C6" in said
-    series = (await kept(calc, desktop))[name]._charts[-1].series
+    other = await fresh(calc)
+    said = await calc("chart", cells=f"{other}.B1:C6", rows=True, labels=False, at=f"{other}.M9")
+    assert f"chart 'Chart 1' on '{other}': BarDiagram of B1:C6" in said
+    series = (await kept(calc, desktop))[other]._charts[-1].series
     assert len(series) == 5, "one for each row but the header"
-    await calc("chart_delete", name="Chart 1")
-    said = await calc("chart_edit", name=f"C {name}", title="New")
-    assert "title 'New'" in said
     sheet = (await kept(calc, desktop))[name]
     rules = [rule for each in sheet.conditional_formatting for rule in each.rules]
     assert sorted(rule.type for rule in rules) == ["cellIs", "expression"]
     found = {str(each.sqref): each for each in sheet.data_validations.dataValidation}
     assert {each.type for each in found.values()} == {"list", "whole"}
     assert (found["B2:B6"].formula1, found["B2:B6"].formula2) == ("2000", "2030")
-    assert sheet["A1"].comment.text.endswith("second")
-    assert sheet["A2"].comment is None
-    assert sheet["A9"].hyperlink.target == "https://example.org/x"
-    assert len(sheet._charts) == 1
-    assert "none" in await calc("chart_delete", name=f"C {name}")
-    assert not (await kept(calc, desktop))[name]._charts
-    assert "charts: none" in await calc.refused("chart_delete", name="x")
     assert "anything may be typed" in await calc("validate", cells=f"{name}.B2:B6")
 
 
@@ -484,8 +453,7 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert "hidden" in await calc("visible", lines=f"{name}.D", on=False)
     await calc("visible", lines=f"{name}.3:4", on=False)
     assert "shown" in await calc("visible", lines=f"{name}.3:4", on=True)
-    await calc("group", lines=f"{name}.2:3")
-    await calc("sheet_show", sheet=name)
+    await calc("select", cells=f"{name}.A1")
     said = await calc("freeze", rows=1, columns=2)
     assert said.startswith(f"{name}: rows from 2 and columns from C on scroll")
     await calc("sheet_tab", sheet=name, color="#ff8000")
@@ -504,11 +472,9 @@ async def test_looks_are_in_the_file(calc: Using, desktop: DesktopEnvironment) -
     assert sheet.column_dimensions["B"].width > 20
     assert sheet.row_dimensions[1].height == pytest.approx(34, abs=1)
     assert sheet.column_dimensions["D"].hidden
-    assert sheet.row_dimensions[2].outlineLevel == 1
     assert sheet.freeze_panes == "C2"
     assert sheet.sheet_properties.tabColor.rgb.endswith("FF8000")
     assert "nothing is frozen" in await calc("freeze")
-    assert "ungrouped" in await calc("group", lines=f"{name}.2:3", on=False)
 
 
 async def test_lines_and_cells_come_and_go(calc: Using) -> None:
@@ -520,14 +486,6 @@ async def test_lines_and_cells_come_and_go(calc: Using) -> None:
     assert "the used area ends at 6 rows, before at 8" in said
     await calc("delete", lines=f"{name}.B")
     assert await lines(calc, f"{name}.A2:D2") == [["North", "2023", "10", "a"]]
-    await calc("insert_cells", cells=f"{name}.A2:A3")
-    assert await lines(calc, f"{name}.A4:B4") == [["North", "2024"]]
-    await calc("delete_cells", cells=f"{name}.A2:A3")
-    assert await lines(calc, f"{name}.A4:B4") == [["North", "2024"]]
-    await calc("insert_cells", cells=f"{name}.A2", push="right")
-    assert await lines(calc, f"{name}.A2:C2") == [["", "North", "2023"]]
-    await calc("delete_cells", cells=f"{name}.A2", pull="left")
-    assert await lines(calc, f"{name}.A2:C2") == [["North", "2023", "10"]]
     assert await calc("select", cells=f"{name}.B2:C3") == f"selected: {name}.B2:C3"
     assert f"selected: {name}.B2:C3" in await calc("overview")
 
@@ -559,13 +517,11 @@ async def test_sheets_come_move_and_go_whatever_their_names(
     assert odd not in (await kept(calc, desktop)).sheetnames
     for name in ("a/b", "[x]", "'q", "Sheet1"):
         assert "sheet" in await calc.refused("sheet_add", name=name)
-    assert "there is no sheet 'none'" in await calc.refused("sheet_show", sheet="none")
+    assert "there is no sheet 'none'" in await calc.refused("sheet_delete", sheet="none")
 
 
-async def test_names_pages_and_protection(calc: Using, desktop: DesktopEnvironment) -> None:
+async def test_pages_are_set_up(calc: Using, desktop: DesktopEnvironment) -> None:
     name = await fresh(calc)
-    await calc("name_range", name="prices", cells=f"{name}.C2:C4")
-    assert await lines(calc, "prices") == [["10"], ["20"], ["30"]]
     said = await calc(
         "page",
         sheet=name,
@@ -586,15 +542,6 @@ async def test_names_pages_and_protection(calc: Using, desktop: DesktopEnvironme
     assert "$A$1:$D$5" in sheet.print_area
     assert sheet.print_title_rows == "$1:$1"
     assert "Sales" in sheet.oddHeader.center.text
-    assert "prices" in book.defined_names
-    await calc("name_range", name="prices")
-    assert "names no cells" in await calc.refused("read", cells="prices")
-    await calc("protect", sheet=name)
-    assert (await kept(calc, desktop))[name].protection.sheet
-    said = await calc.refused("write", cell=f"{name}.A1", values=[["x"]])
-    assert "protected" in said
-    assert await lines(calc, f"{name}.A1") == [["Region"]]
-    assert "not protected" in await calc("protect", sheet=name, on=False)
 
 
 async def test_unsaved_work_stays_until_save_is_called(
@@ -659,17 +606,10 @@ async def test_each_call_is_one_step_of_the_undo_list(calc: Using) -> None:
         assert await lines(calc, f"{name}.A1:H9") == was, function
     for function, given in steps[:3]:
         await calc(function, **given)
-    changed = await lines(calc, f"{name}.A1:H9")
     assert (await calc("undo", steps=3)).startswith("taken back: Sort, Write formula, Write cells;")
     assert await lines(calc, f"{name}.A1:H9") == was
-    await calc("redo", steps=3)
-    assert await lines(calc, f"{name}.A1:H9") == changed
-    assert "nothing can be done again" in await calc.refused("redo", steps=1)
-    await calc("undo", steps=3)
     await calc.refused("filter", cells=f"{name}.A1", where=["nonsense"])
     await calc.refused("split", cells=f"{name}.A1:B2")
-    assert (await calc("redo", steps=1)).startswith("done again: Write cells"), "nor a step before"
-    await calc("undo", steps=1)
 
 
 async def test_looks_are_taken_back_too(calc: Using, desktop: DesktopEnvironment) -> None:
@@ -746,7 +686,6 @@ async def test_a_million_cells_are_told_in_part(calc: Using, desktop: DesktopEnv
     assert "… not shown: " in said.splitlines()[-1]
     said = await calc.refused("formula", cells=f"{name}.L1:L3", formula="=SUM(A10:A100009)/0")
     assert "3 with an error" in said
-    assert "cells with an error" in await calc("recalculate")
     await calc("undo", steps=1)
     await calc("sheet_delete", sheet=name)
 

@@ -179,38 +179,6 @@ async def editor() -> AsyncIterator[Editor]:
 class TestFiles:
     pytestmark = with_files
 
-    async def test_texts_are_found(self, editor: Editor) -> None:
-        told = await editor.use("search", text="COLOUR", folder=PROJECT)
-        assert told.splitlines() == [
-            "3 lines in 2 files searched",
-            "docs/read.md:1: The colour of it, colour.",
-            "main.py:3: print('colour')",
-            "main.py:4: # Colour: TODO",
-        ] or sorted(told.splitlines()[1:]) == [
-            "docs/read.md:1: The colour of it, colour.",
-            "main.py:3: print('colour')",
-            "main.py:4: # Colour: TODO",
-        ]
-        told = await editor.use(
-            "search", text=r"^#.*todo$", folder=PROJECT, files="*.py", regex=True
-        )
-        assert told.splitlines()[1:] == ["main.py:4: # Colour: TODO"]
-        wrong = await editor.use.refused("search", text="(", folder=PROJECT, regex=True)
-        assert "is no regular expression" in wrong
-
-    async def test_texts_are_replaced(self, editor: Editor) -> None:
-        told = await editor.use("replace", text="colour", by=r"color\1", folder=PROJECT)
-        assert sorted(told.splitlines()) == [
-            "3 replaced in 2 files",
-            "docs/read.md: 2",
-            "main.py: 1",
-        ]
-        assert await editor.text(f"{PROJECT}/docs/read.md") == "The color\\1 of it, color\\1.\n"
-        assert await editor.text(f"{PROJECT}/node_modules/far.py") == "colour\n"
-        await editor.use("replace", text=r"color\\1", by="hue", folder=PROJECT, regex=True)
-        text = await editor.text(f"{PROJECT}/main.py")
-        assert text == "import os\n\nprint('hue')\n# Colour: TODO\n"
-
     async def test_a_folders_settings_are_its_own(self, editor: Editor) -> None:
         path = f"{PROJECT}/.vscode/settings.json"
         await editor.machine.write_file(path, WRITTEN.encode())
@@ -232,12 +200,10 @@ class TestFiles:
         assert kept["version"] == "2.0.0"
         (task,) = kept["tasks"]
         assert (task["label"], task["command"]) == ("Build", f"touch {PROJECT}/built")
-        assert f"touch {PROJECT}/built" in await editor.use("tasks", folder=PROJECT)
         options = {"program": "${file}", "args": ["-v"]}
         await editor.use("launch", folder=PROJECT, name="Run", debugger="debugpy", options=options)
         (run,) = json.loads(await editor.text(f"{PROJECT}/.vscode/launch.json"))["configurations"]
         assert run == {"request": "launch", **options, "name": "Run", "type": "debugpy"}
-        assert '"type": "debugpy"' in await editor.use("tasks", folder=PROJECT, kind="launch")
 
     async def test_keys_are_written(self, editor: Editor) -> None:
         assert await editor.use("keys") == "no keys of the user's own"
@@ -262,8 +228,9 @@ class TestFiles:
         assert told == f"{USER}/snippets/plaintext.json: Sign"
         kept = json.loads(await editor.text(f"{USER}/snippets/plaintext.json"))
         assert kept["Sign"]["body"] == ["Kind regards,", "Ada$0"]
-        assert "hsig" in await editor.use("snippets", language="plaintext")
-        assert "is no language's name" in await editor.use.refused("snippets", language="../x")
+        assert "is no language's name" in await editor.use.refused(
+            "snippet", language="../x", name="a", prefix="a", body="a"
+        )
 
 
 def vsix() -> bytes:
@@ -340,12 +307,6 @@ class TestEditor:
 
         await editor.eventually(is_dark)
 
-    async def test_files_are_compared(self, editor: Editor) -> None:
-        await editor.put("left.txt", "one\ntwo\n")
-        await editor.put("right.txt", "one\n2\n")
-        await editor.use("compare", left=f"{PROJECT}/left.txt", right=f"{PROJECT}/right.txt")
-        await editor.titled("left.txt ↔ right.txt")
-
     async def test_a_default_task_is_run_by_its_key(self, editor: Editor) -> None:
         async def is_built() -> bool:
             done = await editor.machine.execute(["test", "-e", f"{PROJECT}/built"])
@@ -377,6 +338,6 @@ class TestEditor:
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.desktop
 async def test_every_function_was_called(editor: Editor) -> None:
-    on_the_editor = {"show", "compare", "extensions", "install", "uninstall", "reload"}
+    on_the_editor = {"show", "extensions", "install", "uninstall", "reload"}
     missing = editor.use.names - editor.use.called
     assert missing == (set() if IS_BUILT else on_the_editor)

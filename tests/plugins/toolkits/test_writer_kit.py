@@ -148,8 +148,6 @@ async def test_text_is_inserted_written_and_deleted_and_undo_takes_it_back(
     said = await use("undo", steps="7")
     assert said.startswith("taken back: Delete text, Delete text, Write text, Insert text,")
     assert await paper.texts() == list(TEXT)
-    await use("redo", steps="1")
-    assert (await paper.texts())[1:3] == ["Summary", "All in short"]
     assert await paper.file() == before, "nothing is saved unasked"
 
 
@@ -228,9 +226,6 @@ async def test_words_are_formatted(paper: Paper, use: Using) -> None:
     assert not any(run.bold for run in made.paragraphs[2].runs), "only in paragraph 2"
     (last,) = made.paragraphs[6].runs
     assert (last.font.strike, last.font.small_caps) == (True, True)
-    await use("clear_format", paragraphs="2")
-    made = await paper.docx()
-    assert not any(run.bold or run.font.subscript for run in made.paragraphs[1].runs)
 
 
 @desktop
@@ -252,7 +247,6 @@ async def test_paragraphs_and_styles_are_formatted(paper: Paper, use: Using) -> 
     assert made.left_indent is not None
     assert abs(made.left_indent - Cm(1)) < Cm(0.01)
     await use("style", paragraphs="1", name="Title")
-    assert "Title" in await use("styles")
     await use("change_style", name="Title", font="Liberation Mono", size=30, align="right")
     await use(
         "change_style", name="Remark", create=True, parent="Default Paragraph Style", italic=True
@@ -310,8 +304,6 @@ async def test_pages_have_a_size_a_footer_and_breaks(paper: Paper, use: Using) -
     await use("page_break", paragraph="4", remove=True)
     assert "page break" not in await use("page_break", paragraph="7", style="Landscape")
     assert len((await paper.docx()).sections) == 2
-    await use("field", text=" ({date})", paragraph="1")
-    assert "<text:date" in await paper.odt()
 
 
 @desktop
@@ -356,22 +348,6 @@ async def test_tables_are_made_read_and_changed(paper: Paper, use: Using) -> Non
     ]
     said = await use.refused("table_write", cell="C3", values=[["x", "y"]])
     assert said == "table Amounts has no cell D3: 3 rows, 3 columns"
-    await use(
-        "table_format",
-        cells="A1:C1",
-        background="#ddeeff",
-        align="center",
-        border_pt=2,
-        column_widths=[2, 1, 1],
-        width_cm=8,
-    )
-    (table,) = (await paper.docx()).tables
-    head = table.rows[0].cells
-    assert "DDEEFF" in head[0]._tc.xml.upper()
-    assert head[1].paragraphs[0].alignment == WD_ALIGN_PARAGRAPH.CENTER
-    assert head[0].width is not None
-    assert head[1].width is not None
-    assert abs(head[0].width / head[1].width - 2) < 0.05
     await use("table_change", action="insert_rows", at=2, count=2)
     await use("table_change", action="delete_columns", at=3)
     (table,) = (await paper.docx()).tables
@@ -388,9 +364,7 @@ async def test_tables_are_made_read_and_changed(paper: Paper, use: Using) -> Non
 
 
 @desktop
-async def test_pictures_are_inserted_and_resized(
-    machine: DesktopEnvironment, paper: Paper, use: Using
-) -> None:
+async def test_pictures_are_inserted(machine: DesktopEnvironment, paper: Paper, use: Using) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (200, 100), "red").save(buffer, "PNG")
     await machine.write_file("/home/user/red.png", buffer.getvalue())
@@ -398,63 +372,28 @@ async def test_pictures_are_inserted_and_resized(
     assert said.endswith("6.00 x 3.00 cm")
     (shape,) = (await paper.docx()).inline_shapes
     assert (round(shape.width.cm, 1), round(shape.height.cm, 1)) == (6.0, 3.0)
-    said = await use("image_change", picture="1", height_cm=2)
-    assert "4.00 x 2.00 cm" in said
-    await use("image_change", picture="1", delete=True)
-    assert len((await paper.docx()).inline_shapes) == 0
     said = await use.refused("image_insert", path="~/no.png")
     assert said == "there is no file '/home/user/no.png'"
 
 
 @desktop
-async def test_links_notes_comments_and_bookmarks_are_set(paper: Paper, use: Using) -> None:
+async def test_links_notes_and_comments_are_set(paper: Paper, use: Using) -> None:
     await use("hyperlink", text="water", url="https://example.org/water")
     await use("footnote", text="H2O", note="Two hydrogen, one oxygen.")
     await use("footnote", text="The end", note="Really.", endnote=True)
     await use("comment", text="second point", comment="Which one?", author="Anna")
     await use("comment", text="first point", comment="And this?", author="Ben")
-    await use("bookmark", name="finish", text="The end")
     content = await paper.odt()
     assert 'xlink:href="https://example.org/water"' in content
     assert content.count('text:note-class="footnote"') == 1
     assert content.count('text:note-class="endnote"') == 1
     assert "Two hydrogen, one oxygen." in content
     assert "Which one?" in content
-    assert 'text:name="finish"' in content
     about = await use("overview")
     assert "comment 1, Anna: “Which one?”" in about
-    assert "bookmark finish: “The end" in about
-    assert await use("delete_comments", number="1") == "1 comment left of 2"
-    content = await paper.odt()
-    assert "Which one?" not in content
-    assert "And this?" in content
-    await use("bookmark", name="finish", delete=True)
     await use("hyperlink", text="water", url="")
     content = await paper.odt()
-    assert 'text:name="finish"' not in content
     assert "example.org" not in content
-
-
-@desktop
-async def test_changes_are_tracked_and_accepted(paper: Paper, use: Using) -> None:
-    assert await use("track_changes", action="on") == "changes are being tracked"
-    await use("insert", text="added")
-    await use("delete", text="second ")
-    assert "w:ins " in (await paper.docx()).element.xml
-    said = await use("track_changes", action="list")
-    assert "Insert by" in said
-    assert "Delete by" in said
-    assert (await use("track_changes", action="accept_all")).endswith("accepted, 0 left")
-    assert await use("track_changes", action="off") == "changes are not being tracked"
-    assert (await paper.texts())[4:] == ["point", *TEXT[5:], "added"]
-
-
-@desktop
-async def test_a_place_is_shown(paper: Paper, use: Using) -> None:
-    assert await use("show", text="second point") == "selected on page 1: “second point”"
-    assert await use("read", paragraphs="selection") == "5 [Standard] second point"
-    await use("show", paragraphs="4-6")
-    assert len((await use("read", paragraphs="selection")).splitlines()) == 3
 
 
 @desktop

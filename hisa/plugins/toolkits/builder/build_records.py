@@ -4,48 +4,39 @@ from __future__ import annotations
 
 import json
 import keyword
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
 from hisa.actions.effects import Effect
 from hisa.errors import InvalidReply
+from hisa.planner.reply import find_object
+from hisa.text.prompt_text import excerpt
 from hisa.tools.offer import SUMMARY_CHARACTERS
 
 __all__ = [
-    "PROGRAM_CHARACTERS",
     "TYPES",
+    "Build",
     "Built",
     "Cases",
     "FunctionDescription",
     "Parameter",
     "ProgramCase",
     "Requirements",
-    "Try",
     "Written",
     "parsed",
-    "same",
-    "too_deep",
 ]
 
-PROGRAM_CHARACTERS = 20_000
-"""Of a program: ten times what a general function of these needs."""
-_CASES = 6
-_DEEPEST = 30
-"""Levels of data that are taken; the deepest reply that fits has nine."""
-_PARAMETERS = 8
-"""Of a function: more do not fit on a tool's line in a prompt."""
 TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,
@@ -56,22 +47,20 @@ TYPES: Mapping[str, Any] = {
     "table": list[list[str | float | bool | None]],
 }
 """Types of arguments, by the words that a model has for them."""
-_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+def _require_free(name: str) -> str:
+    if keyword.iskeyword(name) or name in ("context", "self"):
+        raise ValueError(f"{name!r} cannot be a name")
+    return name
+
+
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$"), AfterValidator(_require_free)]
 _Line = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
-_Path = Annotated[
-    str,
-    Field(max_length=300, pattern=r"^(~/|/tmp/)[^\x00-\x1f]*[^\x00-\x1f/]$"),
-]
 
 
 class _Reply(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _not_taken(name: str) -> str:
-    if keyword.iskeyword(name) or name in ("context", "self"):
-        raise ValueError(f"{name!r} cannot be a name")
-    return name
 
 
 class Parameter(_Reply):
@@ -86,19 +75,10 @@ class Parameter(_Reply):
     default: Any = None
     """Of one that is not required; null: none."""
 
-    @field_validator("name")
-    @classmethod
-    def _free(cls, name: str) -> str:
-        return _not_taken(name)
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.required or self.default is None:
-            return self
-        try:
+        if not self.required and self.default is not None:
             TypeAdapter(TYPES[self.type]).validate_python(self.default, strict=True)
-        except ValidationError:
-            raise ValueError(f"default {self.default!r} is no {self.type}") from None
         return self
 
 
@@ -106,54 +86,41 @@ class FunctionDescription(_Reply):
     """A function that is to be made; all that its wrapper is made of."""
 
     name: _Name
-    summary: Annotated[str, Field(min_length=8, max_length=SUMMARY_CHARACTERS)]
+    summary: Annotated[
+        str, Field(min_length=8, max_length=SUMMARY_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*$")
+    ]
     details: Annotated[str, Field(max_length=1000)] = ""
-    parameters: Annotated[tuple[Parameter, ...], Field(strict=False, max_length=_PARAMETERS)] = ()
+    parameters: Annotated[tuple[Parameter, ...], Field(strict=False, max_length=8)] = ()
     returns: _Line
     reads: bool = False
     effects: Annotated[tuple[Effect, ...], Field(strict=False)] = ()
 
-    @field_validator("name")
-    @classmethod
-    def _free(cls, name: str) -> str:
-        return _not_taken(name)
-
-    @field_validator("summary")
-    @classmethod
-    def _one_line(cls, text: str) -> str:
-        if "\n" in text or "\r" in text:
-            raise ValueError("one line")
-        return text
-
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        names = [each.name for each in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         if len(set(names)) < len(names):
             raise ValueError("two parameters have the same name")
         return self
 
 
 class Covered(_Reply):
-    """Something that the tasks need, and the tool that does it already."""
+    """Something that the tasks need, and the tool or function that does it; empty: nothing."""
 
     functionality: _Line
     covered_by: Annotated[str, Field(max_length=64)] = ""
-    """Name of a tool or of a function of the list; empty: nothing."""
 
 
 class Requirements(_Reply):
     """The reply of the first stage."""
 
     needed: Annotated[tuple[Covered, ...], Field(strict=False, min_length=1, max_length=40)]
-    functions: Annotated[tuple[FunctionDescription, ...], Field(strict=False, max_length=20)]
+    functions: Annotated[tuple[FunctionDescription, ...], Field(strict=False, max_length=6)]
 
 
 class ProgramCase(_Reply):
     """One call of a function, and what has to come of it."""
 
     why: _Line
-    files: Annotated[dict[_Path, str], Field(max_length=5)] = Field(default_factory=dict)
-    """Put on the machine before the call."""
     arguments: dict[str, Any]
     refused: bool = False
     """Whether the function has to refuse it."""
@@ -163,32 +130,23 @@ class ProgramCase(_Reply):
     """Source of a function ``check(value)`` that runs inside the machine after the call, and
     returns an empty text, or what is wrong."""
 
-    @field_validator("files")
-    @classmethod
-    def _small(cls, files: dict[str, str]) -> dict[str, str]:
-        if any(".." in path.split("/") for path in files):
-            raise ValueError("a path goes upwards")
-        if sum(map(len, files.values())) > 100_000:
-            raise ValueError("more than 100,000 characters of files")
-        return files
-
     @model_validator(mode="after")
-    def _tells(self) -> Self:
+    def _shows_something(self) -> Self:
         if not self.refused and self.value is None and not self.check:
             raise ValueError("a case needs one of refused, value and check: else it shows nothing")
         return self
 
 
 class Cases(_Reply):
-    """The reply of the third stage."""
+    """The reply of the second stage."""
 
-    cases: Annotated[tuple[ProgramCase, ...], Field(strict=False, min_length=2, max_length=_CASES)]
+    cases: Annotated[tuple[ProgramCase, ...], Field(strict=False, min_length=2, max_length=6)]
 
 
 class Written(_Reply):
-    """The reply of the second stage."""
+    """The reply of the third stage."""
 
-    code: Annotated[str, Field(min_length=10, max_length=PROGRAM_CHARACTERS)]
+    code: Annotated[str, Field(min_length=10, max_length=20_000)]
 
 
 Reply = TypeVar("Reply", Requirements, Cases, Written)
@@ -200,92 +158,57 @@ def parsed(kind: type[Reply], text: str) -> Reply:
     Raises:
         InvalidReply: there is none, or what does not fit, by name.
     """
-    start, end = text.find("{"), text.rfind("}")
     try:
-        value = json.loads(text[start : end + 1], parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InvalidReply(f"the reply holds no JSON object: {error}") from error
-    if too_deep(value):
-        raise InvalidReply(f"the reply is nested more than {_DEEPEST} deep")
-    try:
+        value = find_object(text, *kind.model_fields)
+        json.dumps(value)
         return kind.model_validate(value)
+    except RecursionError as error:
+        raise InvalidReply("the reply is nested too deep") from error
     except ValidationError as error:
-        found = [
+        problems = [
             f"{'.'.join(map(str, item['loc'])) or 'the object'}: {item['msg']}"
             for item in error.errors()[:8]
         ]
-        raise InvalidReply("the reply does not fit: " + "; ".join(found)) from error
+        raise InvalidReply(
+            f"the reply does not fit: {excerpt('; '.join(problems), 800)}"
+        ) from error
 
 
-def too_deep(value: Any) -> bool:
-    """Whether data is nested so deep that going through it could fail."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in _inner(each)]
-        if not level:
-            return False
-    return True
-
-
-def _inner(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
-
-
-@dataclass(frozen=True)
-class Try:
-    """One program, and what its tests said."""
-
-    code: str
-    failures: tuple[str, ...]
-    """Empty: all of them passed."""
-    seconds: float
-
-
-@dataclass
-class Built:
+class Built(BaseModel):
     """A function as far as it came."""
 
     described: FunctionDescription
     cases: tuple[ProgramCase, ...] = ()
-    tries: list[Try] = field(default_factory=list)
+    code: str = ""
+    """The newest program."""
+    failures: list[tuple[str, ...]] = Field(default_factory=list)
+    """What the tests of each program said; an empty entry: all of them passed."""
     given_up: str = ""
     """Why it was left before its tries were used up."""
 
     @property
     def passed(self) -> bool:
         """Whether its newest program passes all of its tests."""
-        return bool(self.tries) and not self.tries[-1].failures
+        return bool(self.failures) and not self.failures[-1]
+
+
+class Build(BaseModel):
+    """All that came of a build, in order; what a review folder and a package hold."""
+
+    format: Literal[1] = 1
+    app: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,59}$")]
+    model: str
+    needed: tuple[Covered, ...] = ()
+    functions: list[Built] = Field(default_factory=list)
+    stopped: str = ""
+    """Why it ended before every function was tried."""
 
     @property
-    def code(self) -> str:
-        """Its newest program."""
-        return self.tries[-1].code if self.tries else ""
+    def kit(self) -> str:
+        """Returns what the names of its tools begin with."""
+        return re.sub(r"[^a-z0-9]", "", self.app)[:20]
 
-
-def _close(found: float, wanted: float) -> bool:
-    try:
-        return math.isclose(found, wanted, rel_tol=1e-6, abs_tol=1e-9)
-    except OverflowError:  # a whole number beyond every float
-        return False
-
-
-def same(found: Any, wanted: Any) -> bool:
-    """Whether two JSON values are the same; numbers to a millionth, true is not 1."""
-    if isinstance(found, bool) or isinstance(wanted, bool):
-        return found is wanted
-    if isinstance(found, int) and isinstance(wanted, int):
-        return found == wanted
-    if isinstance(found, int | float) and isinstance(wanted, int | float):
-        return _close(found, wanted)
-    if isinstance(found, list) and isinstance(wanted, list):
-        pairs = zip(found, wanted, strict=False)
-        return len(found) == len(wanted) and all(same(a, b) for a, b in pairs)
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        return found.keys() == wanted.keys() and all(same(found[k], wanted[k]) for k in found)
-    return type(found) is type(wanted) and bool(found == wanted)
+    @property
+    def passed(self) -> list[Built]:
+        """The functions whose tests pass."""
+        return [built for built in self.functions if built.passed]

@@ -12,114 +12,132 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from hisa.errors import DeveloperError, ToolFailed
-from hisa.plugins.toolkits.builder.build_records import TYPES, FunctionDescription, Parameter
-from hisa.plugins.toolkits.builder.guest_program import call_program
-from hisa.protocols import Outcome
-from hisa.tools.base import Tool, ToolContext
+from hisa.machine.patience import patience
+from hisa.plugins.toolkits.builder.build_records import (
+    TYPES,
+    Build,
+    FunctionDescription,
+    Parameter,
+)
+from hisa.plugins.toolkits.guest_call import call_guest
+from hisa.protocols import Environment, Outcome
+from hisa.text.prompt_text import ends, printable
+from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
-from hisa.tools.traits import Needs
-from hisa.tools.traits import tool as stated
+from hisa.tools.traits import Needs, tool
 
-__all__ = ["CALL_SECONDS", "DATA", "FORMAT", "built_toolkit", "program_name", "tool_of", "wrapper"]
+__all__ = ["DATA", "Answer", "built_toolkit", "call_program", "wrapper"]
 
-CALL_SECONDS = 60.0
-"""Time limit of one call of a program; as of HiSA's own guest programs."""
 DATA = "toolkit.json"
-"""The file of a package that holds the descriptions."""
-FORMAT = 1
+"""The file of a review folder, and of a package, that holds a `Build`."""
+_CALL_SECONDS = 60.0
+"""Time limit of one call of a program; as of HiSA's own guest programs."""
 Function = Callable[..., Awaitable[Outcome]]
-ReadProgram = Callable[[], str]
 
 
-def program_name(function: str) -> str:
-    """Returns the file name of a function's program; as a module it cannot be imported."""
-    return f"{function}.guest.py"
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call: a value, or why there is none."""
+
+    value: Any = None
+    refused: str = ""
+    """In the program's words: it cannot be done so."""
+    broke: str = ""
+    """A defect of the program: an error, no answer, no end in time."""
 
 
-def wrapper(
-    described: FunctionDescription, program: ReadProgram, *, examples: tuple[str, ...] = ()
-) -> Function:
-    """Returns a function with the description's signature that has a program do the work.
+async def call_program(
+    environment: Environment,
+    code: str,
+    function: str,
+    given: Mapping[str, Any],
+    *,
+    seconds: float = 30.0,
+) -> Answer:
+    """Returns what came of a function of a program, which runs on the machine and nowhere else.
 
     Args:
-        described: what it takes and does.
-        program: reads the program's source.
-        examples: whole inputs, for the documentation.
+        environment: the machine.
+        code: the program.
+        function: one that it defines.
+        given: arguments of the function, as plain JSON data.
+        seconds: time limit, on an idle machine.
+
+    Raises:
+        EnvironmentFailed: the machine does not answer.
     """
-    function = partial(_called, described.name, program)
-    call = _function_of(function)
-    call.__name__ = call.__qualname__ = described.name
-    call.__doc__ = _documentation(described, examples)
-    call.__annotations__ = {each.name: _annotation(each) for each in described.parameters}
-    call.__annotations__["context"] = ToolContext
-    order = sorted(described.parameters, key=lambda each: not each.required)
-    signature = [_signed(each, call.__annotations__[each.name]) for each in order]
+    limit = patience(seconds)
+    try:
+        answer = await call_guest(
+            environment,
+            "built_function",
+            function,
+            seconds=limit,
+            code=code,
+            given=dict(given),
+            limit=limit,
+        )
+        json.dumps(answer)
+    except ToolFailed as error:
+        return Answer(broke=printable(str(error)))
+    except RecursionError:
+        return Answer(broke="the answer is nested too deep")
+    match answer:
+        case {"value": value}:
+            return Answer(value)
+        case {"refused": str(why)} if why:
+            return Answer(refused=ends(printable(why), 2000))
+        case {"broke": str(why)}:
+            return Answer(broke=ends(printable(why), 2000))
+        case _:
+            return Answer(broke="its answer is none")
+
+
+def wrapper(described: FunctionDescription, code: str = "") -> Function:
+    """Returns a function with the description's signature that has a program do the work."""
+    name = described.name
+
+    async def call(*, context: ToolContext, **given: Any) -> Outcome:
+        answer = await call_program(context.environment, code, name, given, seconds=_CALL_SECONDS)
+        if answer.refused or answer.broke:
+            raise ToolFailed(answer.refused or f"{name} broke: {answer.broke}")
+        value = answer.value
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return Outcome(ok=True, output=text)
+
+    order = sorted(described.parameters, key=lambda parameter: not parameter.required)
     own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext)
-    setattr(call, "__signature__", inspect.Signature([*signature, own]))  # noqa: B010 - no attribute of functions, to mypy
-    return stated(effects=described.effects, reads=described.reads, seconds=2 * CALL_SECONDS)(call)
+    signature = inspect.Signature([*map(_signed, order), own])
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = _documentation(described)
+    call.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    setattr(call, "__signature__", signature)  # noqa: B010 - no attribute of functions, to mypy
+    return tool(effects=described.effects, reads=described.reads, seconds=2 * _CALL_SECONDS)(call)
 
 
-def _function_of(work: Callable[..., Awaitable[Outcome]]) -> Function:
-    """Returns a new function that does it, whose attributes are its own."""
-
-    async def call(*, context: ToolContext, **arguments: Any) -> Outcome:
-        return await work(context, arguments)
-
-    return call
-
-
-async def _called(
-    name: str, program: ReadProgram, context: ToolContext, arguments: Mapping[str, Any]
-) -> Outcome:
-    answer = await call_program(
-        context.environment, program(), name, arguments, seconds=CALL_SECONDS
-    )
-    if answer.refused:
-        raise ToolFailed(answer.refused)
-    if answer.broke:
-        raise ToolFailed(f"{name} broke: {answer.broke}")
-    value = answer.value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return Outcome(ok=True, output=text)
-
-
-def _annotation(parameter: Parameter) -> Any:
+def _signed(parameter: Parameter) -> inspect.Parameter:
     kind = TYPES[parameter.type]
-    if not parameter.required and parameter.default is None:
-        kind = kind | None
-    return Annotated[kind, Field(description=parameter.description)]
-
-
-def _signed(parameter: Parameter, annotation: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if parameter.required else parameter.default
+    if default is None:
+        kind = kind | None
     return inspect.Parameter(
         parameter.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=annotation,
+        annotation=Annotated[kind, Field(description=parameter.description)],
     )
 
 
-def _documentation(described: FunctionDescription, examples: tuple[str, ...]) -> str:
-    parts = [described.summary.strip(), described.details.strip()]
-    parts.append(f"It returns {described.returns.strip().rstrip('.')}.")
-    if examples:
-        parts.append("\n".join(["Examples:", *(f"    {line}" for line in examples)]))
+def _documentation(described: FunctionDescription) -> str:
+    returns = f"It returns {described.returns.strip().rstrip('.')}."
+    parts = (described.summary.strip(), described.details.strip(), returns)
     return "\n\n".join(part for part in parts if part)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    described: FunctionDescription
-    examples: tuple[str, ...]
 
 
 def built_toolkit(package: str) -> Toolkit:
@@ -131,30 +149,10 @@ def built_toolkit(package: str) -> Toolkit:
     Raises:
         DeveloperError: its data cannot be read.
     """
-    folder = files(package)
     try:
-        data = json.loads(folder.joinpath(DATA).read_text("utf-8"))
-        if data["format"] != FORMAT:
-            raise ValueError(f"format {data['format']!r} is not known")
-        entries = [
-            _Entry(FunctionDescription.model_validate(each["described"]), tuple(each["examples"]))
-            for each in data["functions"]
-        ]
-        name, title, apps = str(data["name"]), str(data["title"]), tuple(map(str, data["apps"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        build = Build.model_validate_json(files(package).joinpath(DATA).read_text("utf-8"))
+    except (OSError, ValueError) as error:
         raise DeveloperError(f"package {package!r}: {DATA} cannot be read: {error}") from error
-    functions = tuple(
-        wrapper(each.described, _reader(folder, each.described.name), examples=each.examples)
-        for each in entries
-    )
-    return Toolkit(name, title, functions, Needs(frozenset({"execute"}), apps))
-
-
-def _reader(folder: Traversable, function: str) -> ReadProgram:
-    path = folder.joinpath("programs", program_name(function))
-    return partial(path.read_text, "utf-8")
-
-
-def tool_of(described: FunctionDescription, *, kit: str, title: str) -> Tool:
-    """Returns the tool of a description, whose program is not there yet; for checking inputs."""
-    return Tool(wrapper(described, lambda: ""), kit=kit, title=title)
+    functions = tuple(wrapper(built.described, built.code) for built in build.functions)
+    needs = Needs(frozenset({"execute"}), (build.app,))
+    return Toolkit(build.kit, build.app, functions, needs)

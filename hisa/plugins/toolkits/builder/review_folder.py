@@ -1,60 +1,25 @@
-"""The folder in which a person reviews what a build made: descriptions, programs, tests, a report.
+"""The folder in which a person reviews what a build made, and the package that comes of it.
 
-Nothing in it is a package: it can be neither installed nor imported.
+The folder holds ``toolkit.json``, the newest program of each function and a report; it is no
+package, and can be neither installed nor imported.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hisa.errors import UsageError
-from hisa.plugins.toolkits.builder.build_records import Built, FunctionDescription, ProgramCase
-from hisa.plugins.toolkits.builder.build_report import build_report
-from hisa.plugins.toolkits.builder.built_toolkit import program_name
-from hisa.plugins.toolkits.builder.tool_builder import Build
+from hisa.plugins.toolkits.builder.build_records import Build, Built, FunctionDescription
+from hisa.plugins.toolkits.builder.built_toolkit import DATA
+from hisa.plugins.toolkits.scaffold import fill_template, new_folder
+from hisa.text.prompt_text import one_line
+from hisa.text.redact import redact
 
-__all__ = ["RECORD", "BuildRecord", "FunctionRecord", "Reviewed", "read_review", "write_review"]
+__all__ = ["REPORT", "accept", "says_of_itself", "write_review"]
 
-RECORD = "build.json"
 REPORT = "report.md"
-_LARGEST = 4 << 20
-"""Bytes of a record that is read: twenty functions with the longest tests have less."""
-
-
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FunctionRecord(_Stored):
-    """One function of a build."""
-
-    described: FunctionDescription
-    state: Literal["passed", "failed"]
-    programs: int
-    """Number of programs that were tried."""
-    sha256: str
-    """Of the newest program, as its tests ran with it."""
-    cases: tuple[ProgramCase, ...]
-
-
-class BuildRecord(_Stored):
-    """What ``build.json`` holds."""
-
-    format: Literal[1] = 1
-    app: str
-    kit: str
-    title: str
-    model: str
-    stopped: str
-    spent: dict[str, int | float]
-    functions: tuple[FunctionRecord, ...]
 
 
 def write_review(folder: Path, build: Build, spent: Mapping[str, int | float]) -> None:
@@ -63,98 +28,105 @@ def write_review(folder: Path, build: Build, spent: Mapping[str, int | float]) -
     Args:
         folder: where.
         build: what was made.
-        spent: tokens, calls and money, as `hisa.models.spending.Totals.as_dict`.
+        spent: as `hisa.models.spending.Totals.as_dict`.
     """
-    request = build.request
-    record = BuildRecord(
-        app=request.app,
-        kit=request.kit,
-        title=request.title,
-        model=build.model,
-        stopped=build.stopped,
-        spent=dict(spent),
-        functions=tuple(_function(each) for each in build.functions),
-    )
-    _write(folder / RECORD, json.dumps(record.model_dump(mode="json"), indent=1))
     for built in build.functions:
-        name = built.described.name
-        tests = [case.model_dump(mode="json") for case in built.cases]
-        _write(folder / "tests" / f"{name}.json", json.dumps(tests, indent=1))
-        for number, each in enumerate(built.tries, 1):
-            _write(folder / "tried" / f"{name}.{number}.guest.py", each.code)
-        if built.tries:
-            _write(folder / "programs" / program_name(name), built.code)
-    _write(folder / REPORT, build_report(build, spent))
+        _program(folder, built).write_bytes(built.code.encode("utf-8", "replace"))
+    (folder / DATA).write_bytes(build.model_dump_json(indent=1).encode("utf-8", "replace"))
+    report = redact("\n".join(_lines(build, spent))) + "\n"
+    (folder / REPORT).write_text(report, "utf-8", "replace")
 
 
-def _function(built: Built) -> FunctionRecord:
-    return FunctionRecord(
-        described=built.described,
-        state="passed" if built.passed else "failed",
-        programs=len(built.tries),
-        sha256=_digest(_bytes(built.code)),
-        cases=built.cases,
+def _program(folder: Path, built: Built) -> Path:
+    """Returns the file of a function's newest program; as a module it cannot be imported."""
+    return folder / f"{built.described.name}.guest.py"
+
+
+def says_of_itself(described: FunctionDescription) -> str:
+    """Returns what a function says that it does to the machine, which the policy goes by."""
+    if described.reads:
+        return "only reads"
+    return f"may {', '.join(described.effects)}" if described.effects else "changes something"
+
+
+def _lines(build: Build, spent: Mapping[str, int | float]) -> Iterator[str]:
+    yield f"# Tools for {_text(build.app)}, built by {_text(build.model)}\n"
+    yield (
+        f"{len(build.passed)} of {len(build.functions)} planned functions pass their tests on the "
+        "real application. A passed test shows what it checks and no more: read the programs "
+        "before you accept them."
     )
+    if build.stopped:
+        yield f"\nThe build ended early: {_text(build.stopped)}"
+    yield "\n## Needed\n"
+    for need in build.needed:
+        yield f"- {_text(need.functionality)}: {_text(need.covered_by) or 'not covered'}"
+    for built in build.functions:
+        described = built.described
+        state = "passed" if built.passed else "failed" if built.failures else "no program was tried"
+        yield f"\n## {described.name}: {state}\n"
+        yield f"{_text(described.summary)}; it says of itself: {says_of_itself(described)}."
+        yield from (f"- case: {_text(case.why)}" for case in built.cases)
+        for number, failures in enumerate(built.failures, 1):
+            yield f"- program {number}: {'failed' if failures else 'passed'}"
+            yield from (f"  - {_text(failure)}" for failure in failures)
+        if built.given_up:
+            yield f"- given up: {_text(built.given_up)}"
+    yield "\n## Cost\n"
+    yield ", ".join(f"{name}: {value}" for name, value in spent.items())
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(_bytes(text))
+def _text(text: str) -> str:
+    """Returns one line that neither begins nor ends anything in Markdown or HTML."""
+    line = one_line(text)
+    for char in "\\`*_[]<>|#":
+        line = line.replace(char, f"\\{char}")
+    return line
 
 
-def _bytes(text: str) -> bytes:
-    """The text in UTF-8; half characters, which JSON can hold, become question marks."""
-    return text.encode("utf-8", "replace")
+def accept(review: Path, to: Path | None = None) -> tuple[Path, Build, list[str]]:
+    """Write an installable package of what passed; the review folder stays as it is.
 
+    Args:
+        review: a folder that a build wrote.
+        to: the package's folder, which must not be there; None: beside the review folder.
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-@dataclass(frozen=True)
-class Reviewed:
-    """A folder as it is now."""
-
-    record: BuildRecord
-    programs: Mapping[str, bytes]
-    """Of the functions that passed, by name, as they were when their tests ran."""
-    changed: tuple[str, ...]
-    """Functions whose program is gone or is no longer the one that was tested."""
-
-
-def read_review(folder: Path) -> Reviewed:
-    """Read a folder back.
+    Returns:
+        The package's folder, what is in it, and what was left out, each with the reason.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the folder is no review folder, nothing in it passed, or ``to`` is there.
     """
-    path = folder / RECORD
     try:
-        with path.open("rb") as file:
-            data: Any = json.loads(file.read(_LARGEST))
-        record = BuildRecord.model_validate(data)
-    except OSError as error:
+        build = Build.model_validate_json((review / DATA).read_bytes())
+    except (OSError, ValueError) as error:
         raise UsageError(
-            f"{path}: {error.strerror}", fix="name a folder that `hisa tools build` wrote"
+            f"{review} holds no build: {str(error)[:300]}",
+            fix="name a folder that `hisa tools build` wrote",
         ) from error
-    except (ValueError, ValidationError) as error:
-        raise UsageError(f"{path} is no record of a build: {str(error)[:300]}") from error
-    programs: dict[str, bytes] = {}
-    changed = []
-    for each in record.functions:
-        if each.state != "passed":
-            continue
-        name = each.described.name
-        found = _program(folder / "programs" / program_name(name))
-        if _digest(found) == each.sha256:
-            programs[name] = found
-        else:
-            changed.append(name)
-    return Reviewed(record, programs, tuple(changed))
+    failed = [built for built in build.functions if not built.passed]
+    changed = [built for built in build.passed if not _is_unchanged(review, built)]
+    left_out = [f"{built.described.name} failed its tests" for built in failed]
+    left_out += [f"{built.described.name} was changed after its tests ran" for built in changed]
+    taken = [built for built in build.passed if built not in changed]
+    if not taken:
+        reason = "; ".join(left_out) or "no function was tried"
+        raise UsageError(f"{review} has nothing to accept: {reason}", fix=f"read {review / REPORT}")
+    package, module = f"{build.kit}-tools", f"{build.kit}_tools"
+    folder = new_folder(to or review.resolve().parent / package)
+    (folder / module).mkdir()
+    values = {"package": package, "module": module, "kit": build.kit}
+    fill_template(folder / "pyproject.toml", "built_pyproject.toml", values)
+    fill_template(folder / "README.md", "built_README.md", values)
+    fill_template(folder / module / "__init__.py", "built_init.py", values)
+    accepted = build.model_copy(update={"functions": taken})
+    (folder / module / DATA).write_text(accepted.model_dump_json(indent=1), "utf-8")
+    if (review / REPORT).is_file():
+        shutil.copyfile(review / REPORT, folder / REPORT)
+    return folder, accepted, left_out
 
 
-def _program(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+def _is_unchanged(review: Path, built: Built) -> bool:
+    """Whether the program that a person reads is the one that was tested."""
+    path = _program(review, built)
+    return path.is_file() and path.read_bytes() == built.code.encode("utf-8", "replace")

@@ -7,9 +7,8 @@ them.
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 from hisa.errors import (
     BudgetExceeded,
@@ -18,42 +17,21 @@ from hisa.errors import (
     ModelUnavailable,
     UsageError,
 )
-from hisa.plugins.toolkits.builder.build_records import (
-    Built,
-    Cases,
-    Covered,
-    FunctionDescription,
-    Try,
-)
-from hisa.plugins.toolkits.builder.built_toolkit import tool_of
-from hisa.plugins.toolkits.builder.program_cases import case_failures, does_nothing
+from hisa.plugins.toolkits.builder.build_records import Build, Built, Cases, ProgramCase
+from hisa.plugins.toolkits.builder.built_toolkit import Answer, call_program, wrapper
 from hisa.plugins.toolkits.builder.stage_requests import BuildRequest, StageRequests
 from hisa.protocols import Environment, Model
+from hisa.text.prompt_text import ends
 from hisa.text.redact import redact
+from hisa.tools.base import Tool
 from hisa.tools.traits import Needs
 
-__all__ = ["Build", "ToolBuilder"]
+__all__ = ["ToolBuilder"]
 
-_TESTS_ASKED = 2
-"""Times that tests are asked for: a function that does nothing passes them, and then once more."""
-
-
-@dataclass
-class Build:
-    """All that came of a build, in order."""
-
-    request: BuildRequest
-    model: str
-    needed: tuple[Covered, ...] = ()
-    planned: tuple[FunctionDescription, ...] = ()
-    functions: list[Built] = field(default_factory=list)
-    stopped: str = ""
-    """Why it ended before every function was tried."""
-
-    @property
-    def passed(self) -> tuple[Built, ...]:
-        """The functions whose tests pass."""
-        return tuple(each for each in self.functions if each.passed)
+_TRIES = 3
+"""Programs that are written for one function."""
+_SHOWN = 1200
+"""Characters of a failure that the model hears."""
 
 
 class ToolBuilder:
@@ -63,7 +41,7 @@ class ToolBuilder:
         model: writes plans, tests and programs.
         environment: a started machine that is thrown away; all programs run there.
         prepare: brings a fresh machine to the initial state: the application is open.
-        tell: called with a line on each thing done.
+        report: called with a line on each thing done.
     """
 
     def __init__(
@@ -72,15 +50,12 @@ class ToolBuilder:
         environment: Environment,
         *,
         prepare: Callable[[Environment], Awaitable[object]],
-        tell: Callable[[str], object] = lambda _: None,
+        report: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._model = model
         self._environment = environment
         self._prepare = prepare
-        self._tell = tell
-        self._is_fresh = False
-        self.made: Build | None = None
-        """What there is so far, also where `build` raises."""
+        self._report = report
 
     async def build(self, request: BuildRequest) -> Build:
         """Plan and make the functions; a budget or a model that is gone ends it, and is noted.
@@ -96,7 +71,6 @@ class ToolBuilder:
                 "tried there",
                 fix="--env desktop, or leave --env out",
             )
-        await self._fresh()
         await self._require_open(request)
         stages = StageRequests(self._model, request)
         try:
@@ -106,87 +80,112 @@ class ToolBuilder:
                 f"{self._model.name} gave no usable plan: {redact(str(error))}",
                 fix="try again, or another --model",
             ) from error
-        build = self.made = Build(request, self._model.name, plan.needed, plan.functions)
-        names = ", ".join(each.name for each in plan.functions) or "nothing"
-        self._tell(f"{len(plan.needed)} functionalities needed; to be made: {names}")
-        for described in plan.functions:
-            built = Built(described)
-            build.functions.append(built)
+        functions = [Built(described=described) for described in plan.functions]
+        build = Build(
+            app=request.app,
+            model=self._model.name,
+            needed=plan.needed,
+            functions=functions,
+        )
+        names = ", ".join(built.described.name for built in functions) or "nothing"
+        self._report(f"{len(plan.needed)} functionalities needed; to be made: {names}")
+        for built in functions:
             try:
-                await self._make(stages, built, request.tries)
+                await self._make(stages, built)
             except (BudgetExceeded, ModelUnavailable) as error:
                 built.given_up = build.stopped = str(error)
                 break
             except InvalidReply as error:
                 built.given_up = f"no usable reply: {redact(str(error))}"
-            state = "passes its tests" if built.passed else "is given up"
-            self._tell(f"{described.name} {state} after {len(built.tries)} programs")
         return build
 
-    async def _fresh(self) -> None:
-        if not self._is_fresh:
-            await self._environment.reset()
-            await self._prepare(self._environment)
-        self._is_fresh = True
-
     async def _require_open(self, request: BuildRequest) -> None:
+        await self._environment.reset()
+        await self._prepare(self._environment)
         look = await self._environment.observe()
-        if Needs(apps=(request.app,)).is_open(look):
-            return
-        there = ", ".join(sorted({window.app for window in look.windows})) or "none"
-        raise UsageError(
-            f"no window of {request.app!r} is open; there are windows of: {there}",
-            fix="--task FILE, a task file whose setup opens it and waits for its window",
-        )
-
-    async def _make(self, stages: StageRequests, built: Built, tries: int) -> None:
-        """Tests and programs of one function, until one passes or the tries are used up."""
-        if not await self._tests(stages, built):
-            return
-        for number in range(1, tries + 1):
-            last = built.tries[-1] if built.tries else None
-            code = await stages.program(built.described, last)
-            started = time.monotonic()
-            failures = await self._tried(code, built)
-            built.tries.append(Try(code, failures, time.monotonic() - started))
-            self._tell(
-                f"{built.described.name}, program {number}: "
-                f"{len(failures)} of {len(built.cases)} cases failed"
+        if not Needs(apps=(request.app,)).is_open(look):
+            there = ", ".join(sorted({window.app for window in look.windows})) or "none"
+            raise UsageError(
+                f"no window of {request.app!r} is open; there are windows of: {there}",
+                fix="--task FILE, a task file whose setup opens it and waits for its window",
             )
-            if not failures:
+
+    async def _make(self, stages: StageRequests, built: Built) -> None:
+        """Write tests and programs of one function, until one passes or the tries are used up."""
+        if not await self._write_tests(stages, built):
+            built.given_up = "its tests are passed by a function that does nothing"
+            return
+        for number in range(1, _TRIES + 1):
+            last = built.failures[-1] if built.failures else ()
+            built.code = await stages.program(built.described, built.code, last)
+            built.failures.append(await self._failures(built, built.code))
+            failed = f"{len(built.failures[-1])} of {len(built.cases)} cases failed"
+            self._report(f"{built.described.name}, program {number}: {failed}")
+            if built.passed:
                 return
 
-    async def _tests(self, stages: StageRequests, built: Built) -> bool:
-        """Ask for tests until a function that does nothing fails one; whether there are such."""
-        tool = tool_of(built.described, kit="", title="")
+    async def _write_tests(self, stages: StageRequests, built: Built) -> bool:
+        """Ask for tests, and once more where a function that does nothing passes them."""
+        tool = Tool(wrapper(built.described))
 
-        def fits(found: Cases) -> None:
-            for number, case in enumerate(found.cases, 1):
+        def require_fitting(reply: Cases) -> None:
+            for number, case in enumerate(reply.cases, 1):
                 try:
                     tool.arguments(case.arguments)
                 except InvalidReply as error:
                     raise InvalidReply(f"case {number}: {error}") from error
 
-        why = ""
-        for _ in range(_TESTS_ASKED):
-            built.cases = (await stages.cases(built.described, fits=fits, why=why)).cases
-            if await self._tried(does_nothing(built.described.name), built):
+        idle = f"def {built.described.name}(**arguments):\n    return None\n"
+        problem = ""
+        for _ in range(2):
+            reply = await stages.cases(built.described, check=require_fitting, problem=problem)
+            built.cases = reply.cases
+            if await self._failures(built, idle):
                 return True
-            why = "A function that does nothing and returns null passes every case."
-        built.given_up = "its tests are passed by a function that does nothing"
+            problem = "A function that does nothing and returns null passes every case."
         return False
 
-    async def _tried(self, code: str, built: Built) -> tuple[str, ...]:
+    async def _failures(self, built: Built, code: str) -> tuple[str, ...]:
         """Run the tests on a fresh machine; one that breaks meanwhile is a failure of the program.
 
         Raises:
-            EnvironmentFailed: the machine cannot be brought up again.
+            EnvironmentFailed: the machine cannot be brought up.
         """
-        await self._fresh()
-        self._is_fresh = False
+        machine = self._environment
+        await machine.reset()
+        await self._prepare(machine)
+        failures = []
         try:
-            return await case_failures(
-                self._environment, code, built.described.name, cases=built.cases
-            )
+            for number, case in enumerate(built.cases, 1):
+                answer = await call_program(machine, code, built.described.name, case.arguments)
+                if wrong := await _wrong(machine, case, answer):
+                    head = f"case {number} ({case.why}), {_shown(case.arguments)}"
+                    failures.append(ends(redact(f"{head}: {wrong}"), _SHOWN))
         except EnvironmentFailed as error:
-            return (f"the machine broke while the tests ran: {redact(str(error))}",)
+            return (*failures, f"the machine broke while the tests ran: {redact(str(error))}")
+        return tuple(failures)
+
+
+async def _wrong(environment: Environment, case: ProgramCase, answer: Answer) -> str:
+    """Returns what is wrong with an answer; empty where nothing is."""
+    if answer.broke:
+        return f"it broke: {answer.broke}"
+    if case.refused:
+        return "" if answer.refused else f"it did not refuse, and returned {_shown(answer.value)}"
+    if answer.refused:
+        return f"it refused: {answer.refused}"
+    problems = []
+    if case.value is not None and answer.value != case.value:
+        problems.append(f"it returned {_shown(answer.value)}, and {_shown(case.value)} was wanted")
+    if case.check:
+        given = {"value": answer.value}
+        checked = await call_program(environment, case.check, "check", given)
+        if checked.refused or checked.broke:
+            problems.append(f"its check did not run: {checked.refused or checked.broke}")
+        elif checked.value not in ("", None, True):
+            problems.append(f"its check: {_shown(checked.value)}")
+    return "; ".join(problems)
+
+
+def _shown(value: object) -> str:
+    return ends(json.dumps(value, ensure_ascii=False), 400)

@@ -11,13 +11,10 @@ from hisa.tools.base import ToolContext
 
 __all__ = [
     "clear",
-    "comment",
     "copy",
     "fill",
     "find",
     "formula",
-    "link",
-    "move",
     "read",
     "replace",
     "split",
@@ -156,15 +153,6 @@ async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool 
     """
 
 
-@calc_tool(seconds=SLOW)
-async def move(context: ToolContext, cells: Place, to: Place) -> None:
-    """Move cells to another place; formulas that refer to them follow.
-
-    Examples:
-        {"cells": "C1:C20", "to": "F1"}
-    """
-
-
 @calc_tool()
 async def transpose(context: ToolContext, cells: Place, to: Place) -> None:
     """Copy cells so that rows become columns; formulas become their results.
@@ -186,30 +174,4 @@ async def split(
     Examples:
         {"cells": "A2:A20", "separator": ";"}
         {"cells": "B2:B9", "separator": " ", "overwrite": true}
-    """
-
-
-@calc_tool()
-async def comment(
-    context: ToolContext, cell: Place, text: Annotated[str, Field(max_length=10_000)]
-) -> None:
-    """Write the comment of a cell; an empty text takes it away.
-
-    Examples:
-        {"cell": "B4", "text": "checked on Monday"}
-        {"cell": "B4", "text": ""}
-    """
-
-
-@calc_tool()
-async def link(
-    context: ToolContext,
-    cell: Place,
-    url: Annotated[str, Field(min_length=1, max_length=2000)],
-    text: str = "",
-) -> None:
-    """Make a cell a link, in place of what it shows.
-
-    Examples:
-        {"cell": "A3", "url": "https://example.org/", "text": "site"}
     """

@@ -12,12 +12,9 @@ from hisa.tools.base import ToolContext
 __all__ = [
     "border",
     "delete",
-    "delete_cells",
     "format_numbers",
     "freeze",
-    "group",
     "insert",
-    "insert_cells",
     "look",
     "merge",
     "select",
@@ -50,30 +47,6 @@ async def delete(context: ToolContext, lines: Lines) -> None:
     """
 
 
-@calc_tool()
-async def insert_cells(
-    context: ToolContext, cells: Place, push: Literal["down", "right"] = "down"
-) -> None:
-    """Insert empty cells; what is there moves down or right.
-
-    Examples:
-        {"cells": "B2:B4"}
-        {"cells": "B2:B4", "push": "right"}
-    """
-
-
-@calc_tool(effects=("delete",))
-async def delete_cells(
-    context: ToolContext, cells: Place, pull: Literal["up", "left"] = "up"
-) -> None:
-    """Delete cells; what is below or at the right moves into their place.
-
-    Examples:
-        {"cells": "B2:B4"}
-        {"cells": "B2:B4", "pull": "left"}
-    """
-
-
 @calc_tool({"lines": "lines_"})
 async def size(
     context: ToolContext,
@@ -95,16 +68,6 @@ async def visible(context: ToolContext, lines: Lines, on: bool) -> None:
     Examples:
         {"lines": "C:E", "on": false}
         {"lines": "4:9", "on": true}
-    """
-
-
-@calc_tool({"lines": "lines_"})
-async def group(context: ToolContext, lines: Lines, on: bool = True) -> None:
-    """Group rows or columns, so that they can be folded, or end their group.
-
-    Examples:
-        {"lines": "4:9"}
-        {"lines": "C:E", "on": false}
     """
 
 

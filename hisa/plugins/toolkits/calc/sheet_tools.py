@@ -11,19 +11,14 @@ from hisa.tools.base import ToolContext
 
 __all__ = [
     "export",
-    "name_range",
     "overview",
     "page",
-    "protect",
-    "recalculate",
-    "redo",
     "save",
     "sheet_add",
     "sheet_copy",
     "sheet_delete",
     "sheet_move",
     "sheet_rename",
-    "sheet_show",
     "sheet_tab",
     "undo",
 ]
@@ -95,15 +90,6 @@ async def sheet_move(context: ToolContext, sheet: SheetName, position: Position)
 
 
 @calc_tool()
-async def sheet_show(context: ToolContext, sheet: SheetName) -> None:
-    """Show a sheet, as a click on its tab does.
-
-    Examples:
-        Sheet2
-    """
-
-
-@calc_tool()
 async def sheet_tab(
     context: ToolContext,
     sheet: SheetName,
@@ -115,30 +101,6 @@ async def sheet_tab(
     Examples:
         {"sheet": "Sheet1", "color": "#ff8000"}
         {"sheet": "Sheet2", "visible": false}
-    """
-
-
-@calc_tool()
-async def name_range(
-    context: ToolContext,
-    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d][\w.]*$")],
-    cells: str = "",
-) -> None:
-    """Give cells a name that formulas and these tools know; without cells the name goes.
-
-    Examples:
-        {"name": "prices", "cells": "B2:B20"}
-        {"name": "prices"}
-    """
-
-
-@calc_tool(effects=("security",))
-async def protect(context: ToolContext, sheet: SheetName, on: bool = True) -> None:
-    """Protect a sheet against changes, without a password, or end that.
-
-    Examples:
-        {"sheet": "Sheet1"}
-        {"sheet": "Sheet1", "on": false}
     """
 
 
@@ -200,22 +162,4 @@ async def undo(context: ToolContext, steps: Steps = 1) -> None:
 
     Examples:
         2
-    """
-
-
-@calc_tool()
-async def redo(context: ToolContext, steps: Steps = 1) -> None:
-    """Do steps again that were taken back.
-
-    Examples:
-        1
-    """
-
-
-@calc_tool(seconds=SLOW)
-async def recalculate(context: ToolContext) -> None:
-    """Calculate all formulas anew, and tell which cells have an error.
-
-    Examples:
-        {}
     """

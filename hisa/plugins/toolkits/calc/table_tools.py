@@ -12,14 +12,10 @@ from hisa.tools.base import ToolContext
 
 __all__ = [
     "chart",
-    "chart_delete",
-    "chart_edit",
     "filter",
     "filter_buttons",
     "highlight",
     "pivot",
-    "pivot_delete",
-    "pivot_refresh",
     "remove_duplicates",
     "sort",
     "validate",
@@ -167,24 +163,6 @@ async def pivot(
     """  # noqa: E501
 
 
-@calc_tool(seconds=SLOW)
-async def pivot_refresh(context: ToolContext, name: Name) -> None:
-    """Calculate a pivot table anew from its source.
-
-    Examples:
-        Pivot
-    """
-
-
-@calc_tool(effects=("delete",))
-async def pivot_delete(context: ToolContext, name: Name) -> None:
-    """Delete a pivot table; its source stays.
-
-    Examples:
-        Pivot
-    """
-
-
 @calc_tool()
 async def chart(
     context: ToolContext,
@@ -210,34 +188,4 @@ async def chart(
     Examples:
         {"cells": "A1:C9", "kind": "line", "title": "Sales", "x_title": "Month"}
         {"cells": "A1:A9,C1:C9", "kind": "pie", "at": "Sheet2.B2", "name": "Shares"}
-    """
-
-
-@calc_tool()
-async def chart_edit(
-    context: ToolContext,
-    name: Name,
-    kind: ChartKind | None = None,
-    cells: str = "",
-    title: str | None = None,
-    x_title: str | None = None,
-    y_title: str | None = None,
-    legend: Legend | None = None,
-) -> None:
-    """Change a chart: its kind, cells, titles or legend; what is not given stays.
-
-    `overview` lists the charts by name.
-
-    Examples:
-        {"name": "Chart 1", "title": "Sales of 2024"}
-        {"name": "Chart 1", "kind": "bar", "legend": "bottom"}
-    """
-
-
-@calc_tool(effects=("delete",))
-async def chart_delete(context: ToolContext, name: Name) -> None:
-    """Delete a chart.
-
-    Examples:
-        Chart 1
     """

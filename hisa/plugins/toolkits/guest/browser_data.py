@@ -8,11 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
-import sqlite3
 import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -33,7 +30,6 @@ _SETTINGS = (
 )
 _TREE = "function () { return chrome.bookmarks.getTree(); }"
 _CREATE = "function (node) { return chrome.bookmarks.create(node); }"
-_REMOVE = "function (id) { return chrome.bookmarks.remove(id); }"
 _ALL = "function () { return chrome.settingsPrivate.getAllPrefs(); }"
 _ONE = "function (key) { return chrome.settingsPrivate.getPref(key); }"
 _SET = "function (key, value) { return chrome.settingsPrivate.setPref(key, value); }"
@@ -45,8 +41,6 @@ _ENDS = 20.0
 """Seconds until a browser that was asked to end has written its tabs and is gone."""
 _STARTS = 60.0
 """Seconds until a new one answers; an emulated, busy machine takes most of them."""
-_EPOCH = 11_644_473_600
-"""Seconds from 1601, from which Chromium counts, to 1970."""
 
 
 def bookmarks() -> Any:
@@ -88,57 +82,6 @@ def bookmark(address: str, title: str, folder: str) -> Any:
         if not kept:
             raise Refused("the bookmark is not among the bookmarks afterwards")
         return _told(*kept[0])
-
-
-def unbookmark(address: str) -> Any:
-    """Removes the bookmarks of an address, and returns how many are left of it and in all."""
-    with own_page(*_BOOKMARKS) as page:
-        meant = [n for n, _ in _walked(page.built_in(_TREE)) if n.get("url") == address]
-        if not meant:
-            raise Refused(f"no bookmark has the address {address!r}")
-        for node in meant:
-            page.built_in(_REMOVE, node["id"])
-        left = [n for n, _ in _walked(page.built_in(_TREE)) if "url" in n]
-        return {"removed": len(meant), "left": len(left)}
-
-
-def history(query: str, most: int) -> Any:
-    """Returns the addresses that were visited last, from a copy of the browser's own file."""
-    file = next((p for p in _profiles() if (p / "History").is_file()), None)
-    if file is None:
-        raise Refused("the browser has written no history yet")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "History")
-        shutil.copyfile(file / "History", copy)
-        for ending in ("-journal", "-wal"):
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(file / f"History{ending}", f"{copy}{ending}")
-        with contextlib.closing(sqlite3.connect(copy)) as base:
-            rows = base.execute(
-                "select url, title, visit_count, last_visit_time from urls"
-                " where hidden = 0 and (instr(lower(url), ?) or instr(lower(title), ?))"
-                " order by last_visit_time desc limit ?",
-                (query.lower(), query.lower(), most),
-            ).fetchall()
-    return [
-        {"url": url, "title": title, "visits": visits, "last": last / 1e6 - _EPOCH}
-        for url, title, visits, last in rows
-    ]
-
-
-def _profiles() -> list[Path]:
-    """Folders of profiles, that of the running browser first."""
-    running = [process.profile for process in processes()]
-    names = ("chromium", "google-chrome")
-    roots = [*running, *(Path.home() / ".config" / name for name in names)]
-    return [root / "Default" for root in roots]
-
-
-def cookies(site: str) -> Any:
-    """Returns which cookies are kept; their values stay where they are."""
-    with browser() as whole:
-        kept = whole.call("Storage.getCookies")["cookies"]
-    return [{"site": c["domain"], "name": c["name"]} for c in kept if _is_of(c["domain"], site)]
 
 
 def _is_of(domain: str, site: str) -> bool:
@@ -250,8 +193,8 @@ def _answers(port: int) -> bool:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "bookmarks": bookmarks, "bookmark": bookmark, "unbookmark": unbookmark, "history": history,
-    "cookies": cookies, "clear_cookies": clear_cookies, "settings": settings, "setting": setting,
+    "bookmarks": bookmarks, "bookmark": bookmark, "clear_cookies": clear_cookies,
+    "settings": settings, "setting": setting,
     "restart": restart,
 }  # fmt: skip
 

@@ -129,7 +129,7 @@ def go(to: str) -> Any:
 
 def look(function: str, **given: Any) -> Any:
     """Returns what a function of our script answers that only reads."""
-    if function not in ("outline", "fields", "find", "table"):
+    if function not in ("outline", "fields", "table"):
         raise Refused(f"no function {function!r}")
     with front() as tab:
         return tab.page(function, **given)
@@ -197,16 +197,6 @@ def _usable(held: dict[str, Any]) -> None:
         raise Refused(f"{held['what']} is disabled")
     if held["read_only"]:
         raise Refused(f"{held['what']} is read-only")
-
-
-def choose(field: str, option: str) -> Any:
-    """Chooses an option of a list, and returns what the list says then."""
-    with front(acts=True) as tab:
-        held = tab.page("hold", pools=["field"], target=field, nth=0)
-        _usable(held)
-        tab.page("choose", option=option)
-        time.sleep(_STARTS)
-        return {"what": held["what"], "says": tab.page("value"), "page": tab.settled()}
 
 
 def check(field: str, on: bool, nth: int) -> Any:
@@ -303,26 +293,6 @@ def scroll(to: str, nth: int) -> Any:
         return tab.page("scroll", place=place)
 
 
-def screenshot(path: str, whole: bool) -> Any:
-    """Writes a picture of the page, and returns where it is and its size."""
-    file = _new(path, ".png")
-    with front() as tab:
-        given: dict[str, Any] = {"clip": _whole(tab)} if whole else {}
-        data = tab.call(
-            "Page.captureScreenshot",
-            format="png",
-            captureBeyondViewport=whole,
-            seconds=60.0,
-            **given,
-        )
-    return _written(file, data["data"])
-
-
-def _whole(tab: Tab) -> dict[str, float]:
-    size = tab.call("Page.getLayoutMetrics")["cssContentSize"]
-    return {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-
-
 def pdf(path: str, landscape: bool) -> Any:
     """Writes the page as a PDF, and returns where it is and its size."""
     file = _new(path, ".pdf")
@@ -394,12 +364,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "look": look,
     "wait_for": wait_for,
     "fill": fill,
-    "choose": choose,
     "check": check,
     "click": click,
     "press": press,
     "scroll": scroll,
-    "screenshot": screenshot,
     "pdf": pdf,
     "download": download,
 }

@@ -16,7 +16,6 @@ from .calc_places import (
     filled,
     letters,
     number_format,
-    one_cell,
     reveal,
     used,
 )
@@ -286,15 +285,6 @@ def copy(desk: Desk, cells: str, to: str, values_only: bool) -> str:
     return state(target)
 
 
-@changes("calc", "Move cells")
-def move(desk: Desk, cells: str, to: str) -> str:
-    """Move a block; formulas that refer to it follow."""
-    block, target = _two(desk, cells, to)
-    target.sheet.moveRange(cell_address(target), block.range.RangeAddress)
-    reveal(desk, target)
-    return f"{state(target)}; moved from {block.label}"
-
-
 def _two(desk: Desk, cells: str, to: str) -> tuple[Area, Area]:
     block = _bounded(area(desk, cells))
     start = area(desk, to)
@@ -356,39 +346,7 @@ def split(desk: Desk, cells: str, separator: str, overwrite: bool) -> str:
     return state(target)
 
 
-@changes("calc", "Comment")
-def comment(desk: Desk, cell: str, text: str) -> str:
-    """Write the comment of a cell; an empty text takes it away."""
-    place = one_cell(desk, cell)
-    notes = place.sheet.Annotations
-    where = cell_address(place)
-    for index in range(notes.Count):
-        found = notes.getByIndex(index).Position
-        if (found.Column, found.Row) == (where.Column, where.Row):
-            notes.removeByIndex(index)
-            break
-    if text:
-        notes.insertNew(where, text)
-    reveal(desk, place)
-    now = place.first.Annotation.String if place.first.Annotation is not None else ""
-    return f"{place.label}: comment {now!r}" if now else f"{place.label} has no comment now"
-
-
-@changes("calc", "Hyperlink")
-def link(desk: Desk, cell: str, url: str, text: str) -> str:
-    """Make a cell a link."""
-    place = one_cell(desk, cell)
-    field = desk.document.createInstance("com.sun.star.text.TextField.URL")
-    field.URL, field.Representation = url, text or url
-    place.first.String = ""
-    place.first.insertTextContent(place.first.createTextCursor(), field, False)
-    reveal(desk, place)
-    now = place.first.TextFields.getByIndex(0)
-    return f"{place.label}: {now.Representation!r} links to {now.URL}"
-
-
 FUNCTIONS = {
     "read": read, "write": write, "formula": formula, "fill": fill, "clear": clear, "find": find,
-    "replace": replace, "copy": copy, "move": move, "transpose": transpose, "split": split,
-    "comment": comment, "link": link,
+    "replace": replace, "copy": copy, "transpose": transpose, "split": split,
 }  # fmt: skip

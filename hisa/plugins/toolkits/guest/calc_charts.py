@@ -7,7 +7,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .calc_places import Area, area, areas, constant, reveal, sheet_of
+from .calc_places import Area, area, areas, constant, reveal
 from .office_bridge import Desk, Refused, changes
 
 __all__ = ["FUNCTIONS"]
@@ -116,44 +116,6 @@ def _set_words(made: Any, words: dict[str, Any]) -> None:
             made.Legend.Alignment = constant(f"chart.ChartLegendPosition.{side}")
 
 
-@changes("calc", "Change chart")
-def chart_edit(desk: Desk, name: str, kind: str | None, cells: str, **words: Any) -> str:
-    """Change a chart of the document."""
-    sheet, found = _chart(desk, name)
-    if cells and hasattr(found, "PivotTableName"):
-        raise Refused(
-            f"{name!r} is a chart of pivot table {found.PivotTableName!r}, not of cells: delete it "
-            "and make another"
-        )
-    if kind:
-        _set_kind(found.EmbeddedObject, kind)
-    if cells:
-        found.Ranges = tuple(each.range.RangeAddress for each in areas(desk, cells))
-    _set_words(found.EmbeddedObject, words)
-    desk.document.setModified(True)
-    return _told(sheet, name)
-
-
-@changes("calc", "Delete chart")
-def chart_delete(desk: Desk, name: str) -> str:
-    """Delete a chart."""
-    sheet, _ = _chart(desk, name)
-    charts = sheet.PivotCharts if sheet.PivotCharts.hasByName(name) else sheet.Charts
-    charts.removeByName(name)
-    left = ", ".join(sheet.Charts.ElementNames) or "none"
-    return f"charts of {sheet.Name!r}: {left}"
-
-
-def _chart(desk: Desk, name: str) -> tuple[Any, Any]:
-    known = []
-    for sheet_name in desk.document.Sheets.ElementNames:
-        sheet = sheet_of(desk, sheet_name)
-        if name in sheet.Charts.ElementNames:
-            return sheet, _found(sheet, name)
-        known += sheet.Charts.ElementNames
-    raise Refused(f"there is no chart {name!r}; charts: {', '.join(known) or 'none'}")
-
-
 def _found(sheet: Any, name: str) -> Any:
     """A chart of a sheet; among all charts, those of pivot tables are only listed."""
     charts = sheet.PivotCharts if sheet.PivotCharts.hasByName(name) else sheet.Charts
@@ -185,4 +147,4 @@ def _told(sheet: Any, name: str) -> str:
     return f"chart {name!r} on {sheet.Name!r}: {kind} of {_source(sheet, found)}; {told}"
 
 
-FUNCTIONS = {"chart": chart, "chart_edit": chart_edit, "chart_delete": chart_delete}
+FUNCTIONS = {"chart": chart}

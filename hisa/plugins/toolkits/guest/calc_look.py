@@ -75,26 +75,6 @@ def _filled_lines(block: Area, rows: bool) -> int:
     return int(end.EndRow if rows else end.EndColumn) + 1
 
 
-@changes("calc", "Insert cells")
-def insert_cells(desk: Desk, cells: str, push: str) -> str:
-    """Insert empty cells; those that are there move down or right."""
-    block = area(desk, cells)
-    mode = constant(f"sheet.CellInsertMode.{push.upper()}")
-    block.sheet.insertCells(block.range.RangeAddress, mode)
-    reveal(desk, block)
-    return f"{block.label}: inserted; its first cell shows {block.first.String!r} now"
-
-
-@changes("calc", "Delete cells")
-def delete_cells(desk: Desk, cells: str, pull: str) -> str:
-    """Take cells away; those below or at the right move into their place."""
-    block = area(desk, cells)
-    mode = constant(f"sheet.CellDeleteMode.{pull.upper()}")
-    block.sheet.removeRange(block.range.RangeAddress, mode)
-    reveal(desk, block)
-    return f"{block.label}: deleted; its first cell shows {block.first.String!r} now"
-
-
 @changes("calc", "Size")
 def size(desk: Desk, lines_: str, millimetres: float) -> str:
     """Set the height of rows or the width of columns; 0: as the contents need."""
@@ -119,19 +99,6 @@ def visible(desk: Desk, lines_: str, on: bool) -> str:
     now = "shown" if found.getByIndex(0).IsVisible else "hidden"
     reveal(desk, block)
     return f"{_line_label(block, rows)} of {block.sheet.Name}: {now} now"
-
-
-@changes("calc", "Group")
-def group(desk: Desk, lines_: str, on: bool) -> str:
-    """Group rows or columns, so that they can be folded."""
-    block, rows = lines(desk, lines_)
-    way = constant(f"table.TableOrientation.{'ROWS' if rows else 'COLUMNS'}")
-    if on:
-        block.sheet.group(block.range.RangeAddress, way)
-    else:
-        block.sheet.ungroup(block.range.RangeAddress, way)
-    reveal(desk, block)
-    return f"{_line_label(block, rows)} of {block.sheet.Name} {'' if on else 'un'}grouped"
 
 
 @changes("calc", "Merge")
@@ -319,8 +286,7 @@ def select(desk: Desk, cells: str) -> str:
 
 
 FUNCTIONS = {
-    "insert": insert, "delete": delete, "insert_cells": insert_cells, "delete_cells": delete_cells,
-    "size": size, "visible": visible, "group": group, "merge": merge,
+    "insert": insert, "delete": delete, "size": size, "visible": visible, "merge": merge,
     "format_numbers": format_numbers, "style": style, "look": look, "border": border,
     "freeze": freeze, "select": select,
 }  # fmt: skip

@@ -11,7 +11,7 @@ import uno  # type: ignore[import-not-found]
 
 from .office_bridge import Desk, Refused, UnoError
 
-__all__ = ["Area", "area", "areas", "lines", "one_cell", "reveal", "sheet_of", "used"]
+__all__ = ["Area", "area", "areas", "lines", "reveal", "sheet_of", "used"]
 
 _PLACE = re.compile(
     r"(?:\$?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>.+))[.!])?"
@@ -201,18 +201,6 @@ def areas(desk: Desk, text: str) -> list[Area]:
     """The blocks of a text that names several, with commas or semicolons between."""
     pattern = r"(?:'(?:[^']|'')*'|[^,;'])+"
     return [area(desk, each) for each in re.findall(pattern, text)] or [area(desk, text)]
-
-
-def one_cell(desk: Desk, text: str) -> Area:
-    """The one cell that a text names.
-
-    Raises:
-        Refused: it names several.
-    """
-    found = area(desk, text)
-    if found.count > 1:
-        raise Refused(f"{text!r} are {found.count} cells; wanted is one, such as 'B2'")
-    return found
 
 
 def lines(desk: Desk, text: str) -> tuple[Area, bool]:

@@ -7,8 +7,8 @@ from typing import Any
 import uno  # type: ignore[import-not-found]
 
 from . import office_files
-from .calc_places import area, cell_address, color_of, of_address, sheet_of, used
-from .calc_text import errors_in, sheet_text
+from .calc_places import area, color_of, of_address, sheet_of, used
+from .calc_text import sheet_text
 from .office_bridge import Desk, Refused, changes, looks, setting, works
 from .office_files import target_file, write_copy, written
 
@@ -118,13 +118,6 @@ def sheet_move(desk: Desk, sheet: str, position: int) -> str:
     return f"sheets: {_order(desk)}"
 
 
-@works("calc")
-def sheet_show(desk: Desk, sheet: str) -> str:
-    """Show a sheet."""
-    desk.controller.ActiveSheet = sheet_of(desk, sheet)
-    return f"{desk.controller.ActiveSheet.Name!r} is shown; sheets: {_order(desk)}"
-
-
 @changes("calc", "Sheet tab")
 def sheet_tab(desk: Desk, sheet: str, color: str | None, visible: bool | None) -> str:
     """Color a sheet's tab, or hide or show the sheet."""
@@ -141,41 +134,6 @@ def sheet_tab(desk: Desk, sheet: str, color: str | None, visible: bool | None) -
         found.IsVisible = visible
     tab = "no color" if found.TabColor < 0 else f"#{found.TabColor:06x}"
     return f"{found.Name!r}: tab {tab}, {'visible' if found.IsVisible else 'hidden'}"
-
-
-@changes("calc", "Range name")
-def name_range(desk: Desk, name: str, cells: str) -> str:
-    """Give cells a name, or take the name away where no cells are given."""
-    names = desk.document.NamedRanges
-    there = names.hasByName(name)
-    if not cells:
-        if not there:
-            raise Refused(f"no range is named {name!r}; there are: {_list(names)}")
-        names.removeByName(name)
-        return f"names: {_list(names)}"
-    block = area(desk, cells)
-    if there:
-        names.getByName(name).Content = block.absolute
-    else:
-        names.addNewByName(name, block.absolute, cell_address(block), 0)
-    return f"{name} is {names.getByName(name).Content}; names: {_list(names)}"
-
-
-def _list(names: Any) -> str:
-    return ", ".join(names.ElementNames) or "none"
-
-
-@changes("calc", "Protect sheet")
-def protect(desk: Desk, sheet: str, on: bool) -> str:
-    """Protect a sheet without a password, or end that."""
-    found = sheet_of(desk, sheet)
-    if on:
-        found.protect("")
-    else:
-        found.unprotect("")
-    state = "protected" if found.isProtected() else "not protected"
-    asks = "; it has a password" if not on and found.isProtected() else ""
-    return f"{found.Name!r} is {state} now{asks}"
 
 
 _PAPERS = {"A3": (29700, 42000), "A4": (21000, 29700), "A5": (14800, 21000)}
@@ -296,23 +254,10 @@ def export(desk: Desk, path: str, cells: str, overwrite: bool) -> str:
     return written(target)
 
 
-@works("calc")
-def recalculate(desk: Desk) -> str:
-    """Calculate every formula anew."""
-    desk.document.calculateAll()
-    wrong = []
-    for name in desk.document.Sheets.ElementNames:
-        sheet = desk.document.Sheets.getByName(name)
-        block = used(sheet)
-        wrong += [] if block is None else errors_in(block)
-    told = f"{len(wrong)} cells with an error: {', '.join(wrong[:5])}" if wrong else "no errors"
-    return f"calculated; {told}"
-
-
 FUNCTIONS = {
     "overview": overview, "sheet_add": sheet_add, "sheet_rename": sheet_rename,
     "sheet_delete": sheet_delete, "sheet_copy": sheet_copy, "sheet_move": sheet_move,
-    "sheet_show": sheet_show, "sheet_tab": sheet_tab, "name_range": name_range, "protect": protect,
-    "page": page, "save": save, "export": export, "recalculate": recalculate,
-    **office_files.walks("calc"),
+    "sheet_tab": sheet_tab,
+    "page": page, "save": save, "export": export,
+    "undo": office_files.undo("calc"),
 }  # fmt: skip

@@ -410,40 +410,8 @@ def _function(name: str) -> Any:
     return constant(f"sheet.GeneralFunction.{name.upper()}")
 
 
-@changes("calc", "Refresh pivot table")
-def pivot_refresh(desk: Desk, name: str) -> str:
-    """Calculate a pivot table anew."""
-    tables = _tables_with(desk, name)
-    tables.getByName(name).refresh()
-    out = of_address(desk, tables.getByName(name).OutputRange)
-    reveal(desk, out)
-    return f"pivot table {name!r} at {out.label}: {_head(out, 6)}"
-
-
-@changes("calc", "Delete pivot table")
-def pivot_delete(desk: Desk, name: str) -> str:
-    """Take a pivot table away; its source stays."""
-    tables = _tables_with(desk, name)
-    out = of_address(desk, tables.getByName(name).OutputRange)
-    tables.removeByName(name)
-    reveal(desk, out)
-    there = "still there" if tables.hasByName(name) else "gone"
-    return f"pivot table {name!r} at {out.label} is {there}"
-
-
-def _tables_with(desk: Desk, name: str) -> Any:
-    """The pivot tables of the sheet that has the one of that name."""
-    known: list[str] = []
-    for sheet_name in desk.document.Sheets.ElementNames:
-        tables = desk.document.Sheets.getByName(sheet_name).DataPilotTables
-        if tables.hasByName(name):
-            return tables
-        known += tables.ElementNames
-    raise Refused(f"there is no pivot table {name!r}; there are: {', '.join(known) or 'none'}")
-
-
 FUNCTIONS = {
     "sort": sort, "filter": filter_rows, "filter_buttons": filter_buttons,
     "remove_duplicates": remove_duplicates, "highlight": highlight, "validate": validate,
-    "pivot": pivot, "pivot_refresh": pivot_refresh, "pivot_delete": pivot_delete,
+    "pivot": pivot,
 }  # fmt: skip

@@ -5,12 +5,10 @@ Each function takes and answers plain JSON data; see `files_common.serve`.
 
 from __future__ import annotations
 
-import fnmatch
-import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +19,6 @@ _COMMANDS = {"code": "Code", "codium": "VSCodium", "code-oss": "Code - OSS"}
 """Command to the folder of its settings under ~/.config."""
 _SECONDS = 100.0
 """Of the command line: its first call starts the open build's server."""
-_PASSED = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
-"""Folders that searches pass over, as the editor's own does or people set it to."""
-_LARGEST = 4 << 20
-"""Bytes of the largest file that is searched; sources are smaller."""
-_HITS = 200
-_SAID = 400
-"""Characters of an answer of the command line."""
 
 
 def _command() -> str:
@@ -59,7 +50,7 @@ def _run(*words: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise Refused(f"{Path(line[0]).name} did not end within {_SECONDS:g} s") from error
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip())[-_SAID:]
+        said = (done.stderr.strip() or done.stdout.strip())[-400:]
         raise Refused(f"{Path(line[0]).name} refuses (exit status {done.returncode}): {said}")
     return done.stdout
 
@@ -86,16 +77,6 @@ def show(path: str, line: int, column: int, window: str) -> Any:
     return {"path": str(there), "name": there.name}
 
 
-def compare(left: str, right: str) -> Any:
-    """Shows two files side by side."""
-    files = [_there(left), _there(right)]
-    for file in files:
-        if not file.is_file():
-            raise Refused(f"{str(file)!r} is no file")
-    _run("-d", *map(str, files))
-    return [file.name for file in files]
-
-
 def extensions() -> Any:
     """Returns the installed extensions with their versions."""
     lines = _run("--list-extensions", "--show-versions").splitlines()
@@ -116,7 +97,7 @@ def install(which: str) -> Any:
     new = {name: version for name, version in after.items() if before.get(name) != version}
     asked = which.partition("@")[0].lower()
     if not new and not (asked in after or "already installed" in said):
-        raise Refused(f"{which!r} is not among the extensions afterwards: {said[-_SAID:]}")
+        raise Refused(f"{which!r} is not among the extensions afterwards: {said[-400:]}")
     return {"new": new, "count": len(after)}
 
 
@@ -212,13 +193,6 @@ _PLACES = {
 _NAMED = {"tasks": "label", "launch": "name"}
 
 
-def entries(kind: str, folder: str) -> Any:
-    """Returns the tasks or launch configurations of a folder."""
-    name, key, _ = _PLACES[kind]
-    path = _file(name, folder)
-    return {"path": str(path), "entries": load(path, dict)[1].get(key, [])}
-
-
 def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
     """Adds a task or launch configuration, in place of one of the same name."""
     name, key, version = _PLACES[kind]
@@ -231,11 +205,6 @@ def entry(kind: str, folder: str, new: dict[str, Any]) -> Any:
         text = with_value(text, "version", version)
     write(path, with_value(text, key, wanted[key]), wanted)
     return {"path": str(path), "names": [e.get(named) for e in load(path, dict)[1][key]]}
-
-
-def snippets(language: str) -> Any:
-    """Returns the user's snippets of a language."""
-    return load(_snippets(language), dict)[1]
 
 
 def _snippets(language: str) -> Path:
@@ -252,69 +221,11 @@ def snippet(language: str, name: str, new: dict[str, Any]) -> Any:
     return {"path": str(path), "names": list(load(path, dict)[1])}
 
 
-def _pattern(text: str, regex: bool, case: bool) -> re.Pattern[str]:
-    try:
-        return re.compile(text if regex else re.escape(text), 0 if case else re.IGNORECASE)
-    except re.error as error:
-        raise Refused(f"{text!r} is no regular expression: {error}") from error
-
-
-def _texts(folder: str, files: str) -> Iterator[tuple[Path, str, str]]:
-    """The text files under a folder: path, name from the folder on, and text."""
-    root = _there(folder)
-    if not root.is_dir():
-        raise Refused(f"{str(root)!r} is no folder")
-    for place, folders, names in os.walk(root):
-        folders[:] = sorted(set(folders) - _PASSED)
-        for name in sorted(names):
-            path = Path(place, name)
-            inside = str(path.relative_to(root))
-            if files and not (fnmatch.fnmatch(inside, files) or fnmatch.fnmatch(name, files)):
-                continue
-            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
-                continue
-            try:
-                yield path, inside, path.read_bytes().decode("utf-8")
-            except (UnicodeDecodeError, PermissionError):
-                continue
-
-
-def search(text: str, folder: str, files: str, regex: bool, case: bool) -> Any:
-    """Returns the lines that have a text, in the files of a folder."""
-    pattern, count, looked = _pattern(text, regex, case), 0, 0
-    found: list[tuple[str, int, str]] = []
-    for _, inside, body in _texts(folder, files):
-        looked += 1
-        for number, line in enumerate(body.splitlines(), 1):
-            if pattern.search(line):
-                count += 1
-                if len(found) < _HITS:
-                    found.append((inside, number, line.strip()[:200]))
-    return {"lines": found, "count": count, "files": looked}
-
-
-def replace(text: str, by: str, folder: str, files: str, regex: bool, case: bool) -> Any:
-    """Replaces a text in the files of a folder, and returns how often in each."""
-    pattern = _pattern(text, regex, case)
-    changed: dict[str, int] = {}
-    for path, inside, body in _texts(folder, files):
-        try:
-            fresh, count = pattern.subn(by if regex else (lambda _: by), body)
-        except re.error as error:
-            raise Refused(f"{by!r} does not fit the expression: {error}") from error
-        if count and fresh != body:
-            path.write_bytes(fresh.encode("utf-8"))
-            if path.read_bytes() != fresh.encode("utf-8"):
-                raise Refused(f"{inside} is not as it was written; changed before: {changed}")
-            changed[inside] = count
-    return changed
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        *(show, compare, extensions, install, uninstall, settings, setting, unset),
-        *(keys, bind, unbind, entries, entry, snippets, snippet, search, replace),
+        *(show, extensions, install, uninstall, settings, setting, unset),
+        *(keys, bind, unbind, entry, snippet),
     )
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Refused", "owner_of", "path_of", "serve", "to_bin", "wait_until"]
+__all__ = ["Refused", "path_of", "serve", "to_bin", "wait_until"]
 
 _BIN_SECONDS = 30.0
 """A large folder is copied into the bin where that is on another disk."""
@@ -31,14 +30,6 @@ def path_of(text: str) -> Path:
     if not text.strip() or "\0" in text:
         raise Refused(f"{text!r} is no path")
     return Path(os.path.normpath(Path.home() / Path(text).expanduser()))
-
-
-def owner_of(number: int) -> str:
-    """Returns the name of a user, or the number where it has none."""
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def to_bin(path: Path) -> None:

@@ -131,18 +131,7 @@ def write(path: str, text: str, encoding: str, overwrite: bool) -> dict[str, Any
     return {**_store(there, text, used), "note": note}
 
 
-def append(path: str, text: str) -> dict[str, Any]:
-    """Adds lines at the end of a text file, in its encoding and with its line ends."""
-    there = path_of(path)
-    before, used = _load(there, "") if os.path.lexists(there) else ("", "utf-8")
-    end = "\r\n" if "\r\n" in before else "\n"
-    between = end if before and not before.endswith(("\n", "\r")) else ""
-    there.parent.mkdir(parents=True, exist_ok=True)
-    added = text.replace("\r\n", "\n").replace("\n", end)
-    return _store(there, before + between + added, used)
-
-
-def replace(path: str, find: str, replacement: str, *, regex: bool, count: int) -> dict[str, Any]:
+def replace(path: str, find: str, replacement: str, *, regex: bool) -> dict[str, Any]:
     """Replaces text in a file; its encoding and line ends stay."""
     there = path_of(path)
     before, used = _load(there, "")
@@ -151,7 +140,7 @@ def replace(path: str, find: str, replacement: str, *, regex: bool, count: int) 
     try:
         pattern = re.compile(find if regex else re.escape(find), re.MULTILINE)
         new = replacement if regex else replacement.replace("\\", r"\\")
-        after, made = pattern.subn(new, before, count=count)
+        after, made = pattern.subn(new, before)
     except (re.error, IndexError) as error:
         raise Refused(f"{find!r} with {replacement!r}: {error}") from error
     if not find or not made:
@@ -170,7 +159,6 @@ def _changed(before: str, after: str) -> list[str]:
 FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "read": read,
     "write": write,
-    "append": append,
     "replace": replace,
 }
 

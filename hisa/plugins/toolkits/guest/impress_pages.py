@@ -183,16 +183,6 @@ def layout(desk: Desk, slides_: str, name: str) -> str:
     return f"{note_of(len(picked), 'slide')}; slide {number_of(desk, picked[0])}{_marks(picked[0])}"
 
 
-@changes("impress", "Hide slide")
-def hide(desk: Desk, slides_: str, hidden: bool) -> str:
-    """Hides slides from the show, or no longer."""
-    picked = chosen_slides(desk, slides_)
-    for each in picked:
-        each.Visible = not hidden
-    now = [number_of(desk, each) for each in slides(desk) if not each.Visible]
-    return f"hidden slides now: {', '.join(map(str, now)) or 'none'}"
-
-
 @works("impress")
 def show(desk: Desk, slide: str) -> str:
     """Brings a slide to the front of the window."""
@@ -265,19 +255,6 @@ def size(desk: Desk, format_: str, width_cm: float | None, height_cm: float | No
     return f"slides are now {first.Width / 1000:.2f} x {first.Height / 1000:.2f} cm"
 
 
-@changes("impress", "Master slide")
-def master(desk: Desk, slides_: str, name: str) -> str:
-    """Gives slides another master."""
-    pages = desk.document.MasterPages
-    masters = {pages.getByIndex(at).Name: pages.getByIndex(at) for at in range(pages.Count)}
-    if name not in masters:
-        raise Refused(f"there is no master {name!r}; there are {', '.join(masters)}")
-    picked = chosen_slides(desk, slides_)
-    for each in picked:
-        each.MasterPage = masters[name]
-    return f"{note_of(len(picked), 'slide')}; the master is {picked[0].MasterPage.Name}"
-
-
 @changes("impress", "Change style")
 def style(desk: Desk, name: str, master: str, **given: Any) -> str:
     """Changes a style of a master, such as its titles, and so all slides that have it."""
@@ -329,7 +306,7 @@ def _on_off(value: bool) -> str:
 
 FUNCTIONS = {
     "overview": overview, "read": read, "add": add, "duplicate": duplicate, "delete": delete,
-    "move": move, "layout": layout, "hide": hide, "show": show, "background": background,
-    "transition": transition, "size": size, "master": master, "style": style, "notes": notes,
+    "move": move, "layout": layout, "show": show, "background": background,
+    "transition": transition, "size": size, "style": style, "notes": notes,
     "footer": footer,
 }  # fmt: skip

@@ -53,5 +53,5 @@ def _draw(desk: Desk, url: str, number: str, kind: str, width: int) -> None:
 
 
 if __name__ == "__main__":
-    own = {"save": save, "export": export, **office_files.walks("impress")}
+    own = {"save": save, "export": export, "undo": office_files.undo("impress")}
     serve(impress_pages.FUNCTIONS | impress_objects.FUNCTIONS | own)

@@ -1,4 +1,4 @@
-"""Saves documents, writes copies of them, and walks through their undo lists."""
+"""Saves documents, writes copies of them, and takes their steps back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import uno  # type: ignore[import-not-found]
 
 from .office_bridge import Desk, Refused, setting, works
 
-__all__ = ["save", "target_file", "walks", "write_copy", "written"]
+__all__ = ["save", "target_file", "undo", "write_copy", "written"]
 
 
 def target_file(path: str, endings: Mapping[str, str], *, overwrite: bool) -> Path:
@@ -70,25 +70,18 @@ def written(path: Path) -> str:
     return f"{path}: {status.st_size} bytes, written {age:.0f} s ago"
 
 
-def walks(kind: str) -> dict[str, Callable[..., Any]]:
-    """The functions that take steps of a kind of document back, and do them again."""
-    return {
-        "undo": works(kind)(lambda desk, steps: _walk(desk, steps, "Undo")),
-        "redo": works(kind)(lambda desk, steps: _walk(desk, steps, "Redo")),
-    }
+def undo(kind: str) -> Callable[..., str]:
+    """Returns the function that takes steps of a kind of document back."""
 
-
-def _walk(desk: Desk, steps: int, way: str) -> str:
-    manager = desk.document.UndoManager
-    made = []
-    for _ in range(steps):
-        titles = getattr(manager, f"getAll{way}ActionTitles")()
+    @works(kind)
+    def walk(desk: Desk, steps: int) -> str:
+        manager = desk.document.UndoManager
+        titles = list(manager.getAllUndoActionTitles())[:steps]
         if not titles:
-            break
-        getattr(manager, way.lower())()
-        made.append(titles[0])
-    past = {"Undo": "taken back", "Redo": "done again"}[way]
-    if not made:
-        raise Refused(f"nothing can be {past}")
-    left = len(getattr(manager, f"getAll{way}ActionTitles")())
-    return f"{past}: {', '.join(made)}; {left} more can be"
+            raise Refused("nothing can be taken back")
+        for _ in titles:
+            manager.undo()
+        left = len(manager.getAllUndoActionTitles())
+        return f"taken back: {', '.join(titles)}; {left} more can be"
+
+    return walk

@@ -199,16 +199,6 @@ def stop() -> Any:
     return status()
 
 
-def step(to: str) -> Any:
-    """Goes to the next or the previous entry."""
-    before = ask(running())["currentplid"]
-    order("pl_next" if to == "next" else "pl_previous")
-    told = until(lambda s: s["currentplid"] != before or s["state"] == "stopped", 3.0)
-    if told["currentplid"] == before:
-        raise Refused(f"there is no {to} entry; VLC is {told['state']}")
-    return status()
-
-
 def select(entry: str) -> Any:
     """Plays an entry of the playlist."""
     wanted = _entry(entry)
@@ -244,18 +234,6 @@ def add(items: list[str]) -> Any:
             raise Refused(f"the playlist has {len(told)} entries, not {count + len(uris)}")
         time.sleep(0.1)
     return told
-
-
-def remove(entry: str) -> Any:
-    """Takes an entry off the playlist."""
-    gone = _entry(entry)
-    order("pl_delete", id=gone["id"])
-    deadline = time.monotonic() + _HAPPENS
-    while any(each["id"] == gone["id"] for each in playlist()):
-        if time.monotonic() > deadline:
-            raise Refused(f"{gone['name']!r} is still on the playlist")
-        time.sleep(0.1)
-    return playlist()
 
 
 def clear() -> Any:
@@ -353,38 +331,9 @@ def aspect(ratio: str) -> Any:
     return status()
 
 
-def track(kind: str, number: int) -> Any:
-    """Chooses a track; VLC does not tell which one plays."""
-    streams = _streams(ask(running()))
-    wanted = "Audio" if kind == "audio" else "Subtitle"
-    known = [int(name.split()[1]) for name, told in streams.items() if told.get("Type") == wanted]
-    if number != -1 and number not in known:
-        raise Refused(f"no {kind} track {number}; there are {', '.join(map(str, known)) or 'none'}")
-    order(f"{kind}_track", val=str(number))
-    return known
-
-
 def _streams(told: dict[str, Any]) -> dict[str, Any]:
     every = told.get("information", {}).get("category", {})
     return {name: each for name, each in every.items() if re.fullmatch(r"Stream \d+", name)}
-
-
-def subtitles(file: str) -> Any:
-    """Adds a file of subtitles to what plays, and chooses it."""
-    path = path_of(file)
-    if not path.is_file():
-        raise Refused(f"there is no file {str(path)!r}")
-    before = _streams(ask(running()))
-    for _ in range(3):  # what has only begun to play takes none
-        order("addsubtitle", val=str(path))
-        told = _streams(until(lambda s: len(_streams(s)) > len(before), 3.0))
-        if len(told) > len(before):
-            break
-    if len(told) == len(before):
-        raise Refused(f"no track came of {str(path)!r}")
-    new = max(int(name.split()[1]) for name in set(told) - set(before))
-    order("subtitle_track", val=str(new))
-    return new
 
 
 def snapshot() -> Any:
@@ -591,8 +540,8 @@ def _answers() -> bool:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        *(status, playlist, play, pause, stop, step, select, add, remove, clear, seek, volume),
-        *(switch, repeat, number, aspect, track, subtitles, snapshot, settings, setting, restart),
+        *(status, playlist, play, pause, stop, select, add, clear, seek, volume),
+        *(switch, repeat, number, aspect, snapshot, settings, setting, restart),
     )
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import uno  # type: ignore[import-not-found]
 
-from .office_bridge import Desk, Refused, changes, looks
+from .office_bridge import Desk, Refused, changes
 from .writer_looks import (
     character,
     hundredths,
@@ -42,16 +42,6 @@ def format_text(
     return f"{note_of(len(found), 'place')}; {excerpt(first.String)} is now {said}{named}"
 
 
-@changes("writer", "Clear formatting")
-def clear_format(desk: Desk, paragraphs: str, text: str) -> str:
-    """Takes away what was set by hand, so that the styles show."""
-    found = places(desk, paragraphs, text)
-    for each in found:
-        each.setAllPropertiesToDefault()
-    first = f"{excerpt(found[0].String)} is now {told_character(found[0])}"
-    return f"{note_of(len(found), 'place')}; {first}"
-
-
 @changes("writer", "Format paragraphs")
 def format_paragraphs(desk: Desk, paragraphs: str, **given: Any) -> str:
     """Sets alignment, spacing and indents."""
@@ -73,21 +63,6 @@ def style(desk: Desk, paragraphs: str, name: str) -> str:
     number, first = picked[0]
     count = note_of(len(picked), "paragraph")
     return f"{count}; {number} {excerpt(first.String)} has the style {first.ParaStyleName}"
-
-
-@looks("writer")
-def styles(desk: Desk, family: str, used: bool) -> str:
-    """Tells the styles of a family, and how they look."""
-    collection = desk.document.StyleFamilies.getByName(_FAMILIES[family])
-    lines = []
-    for inner in collection.ElementNames:
-        each = collection.getByName(inner)
-        if used and not each.isInUse():
-            continue
-        shown = f" ({each.DisplayName})" if each.DisplayName != inner else ""
-        look = f": {told_character(each)}" if family in ("paragraph", "character") else ""
-        lines.append(f"{inner}{shown}{look}")
-    return "\n".join(lines) or "none"
 
 
 _FAMILIES = {
@@ -170,7 +145,7 @@ def tab_stops(desk: Desk, paragraphs: str, stops: Sequence[Mapping[str, Any]]) -
 
 
 FUNCTIONS = {
-    "format_text": format_text, "clear_format": clear_format,
-    "format_paragraphs": format_paragraphs, "style": style, "styles": styles,
+    "format_text": format_text,
+    "format_paragraphs": format_paragraphs, "style": style,
     "change_style": change_style, "make_list": make_list, "tab_stops": tab_stops,
 }  # fmt: skip

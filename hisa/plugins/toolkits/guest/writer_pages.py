@@ -7,7 +7,7 @@ from typing import Any
 
 from .office_bridge import Desk, Refused, changes, works
 from .writer_looks import color, hundredths, put, shown_color
-from .writer_ranges import body, chosen, enum, excerpt, note_of, place_of_its_own, style_called
+from .writer_ranges import chosen, enum, excerpt, note_of, place_of_its_own, style_called
 
 __all__ = ["FUNCTIONS", "PAPER", "insert_with_fields"]
 
@@ -173,16 +173,6 @@ def insert_with_fields(document: Any, cursor: Any, template: str) -> None:
     cursor.Text.insertString(cursor, template[at:], False)
 
 
-@changes("writer", "Insert field")
-def field(desk: Desk, text: str, paragraph: str, place: str) -> str:
-    """Inserts text with fields at the beginning or end of a paragraph."""
-    picked = chosen(desk, paragraph)
-    number, target = picked[0]
-    cursor = target.Text.createTextCursorByRange(target.Start if place == "start" else target.End)
-    insert_with_fields(desk.document, cursor, text)
-    return f"paragraph {number} is now {excerpt(body(desk.document)[number - 1].String)}"
-
-
 @changes("writer", "Page break")
 def page_break(desk: Desk, paragraph: str, style: str, number_from: int, remove: bool) -> str:
     """Begins a page with a paragraph, of a page style where one is given; or no longer."""
@@ -220,6 +210,6 @@ def contents(desk: Desk, title: str, levels: int, before: int) -> str:
 
 
 FUNCTIONS = {
-    "page": page, "header_footer": header_footer, "field": field, "page_break": page_break,
+    "page": page, "header_footer": header_footer, "page_break": page_break,
     "contents": contents,
 }  # fmt: skip

@@ -9,10 +9,10 @@ from typing import Any
 import uno  # type: ignore[import-not-found]
 
 from .files_common import path_of
-from .office_bridge import Desk, Refused, Unchanged, changes, setting, works
+from .office_bridge import Desk, Refused, changes, setting
 from .writer_looks import hundredths
-from .writer_ranges import enum, excerpt, named, note_of, place_of_its_own, places
-from .writer_text import comment_fields, tracked
+from .writer_ranges import enum, excerpt, note_of, place_of_its_own, places
+from .writer_text import comment_fields
 
 __all__ = ["FUNCTIONS", "graphic", "size_of"]
 
@@ -93,35 +93,6 @@ def image_insert(
     return f"picture {shape.Name} is there, {shape.Width / 1000:.2f} x {shape.Height / 1000:.2f} cm"
 
 
-@changes("writer", "Change picture")
-def image_change(
-    desk: Desk,
-    picture: str,
-    *,
-    width_cm: float | None,
-    height_cm: float | None,
-    align: str,
-    wrap: str,
-    delete: bool,
-) -> str:
-    """Changes size and place of a picture, or deletes it."""
-    shape = named(desk.document.GraphicObjects, picture, "picture")
-    if delete:
-        shape.Anchor.Text.removeTextContent(shape)
-        left = desk.document.GraphicObjects.ElementNames
-        return f"the picture is gone; there are {', '.join(left) or 'none'}"
-    if width_cm or height_cm:
-        now = shape.Width / shape.Height
-        wide = hundredths(width_cm) if width_cm else round(hundredths(height_cm or 0) * now)
-        high = hundredths(height_cm) if height_cm else round(wide / now)
-        shape.Size = _size(wide, high)
-    if align:
-        shape.HoriOrient = _SIDES[align]
-    if wrap:
-        shape.Surround = enum("text.WrapTextMode", _WRAPS[wrap])
-    return f"{shape.Name} is now {shape.Width / 1000:.2f} x {shape.Height / 1000:.2f} cm"
-
-
 @changes("writer", "Hyperlink")
 def hyperlink(desk: Desk, text: str, url: str, paragraphs: str, occurrence: int) -> str:
     """Makes a text that is there a link; without an address it is none any more."""
@@ -161,68 +132,7 @@ def comment(desk: Desk, text: str, comment: str, author: str, paragraphs: str) -
     return f"comment on {excerpt(text)}: {excerpt(made.Content)}; {note_of(count, 'comment')} now"
 
 
-@changes("writer", "Delete comments")
-def delete_comments(desk: Desk, number: int) -> str:
-    """Deletes a comment by the number that the overview tells, or all."""
-    found = comment_fields(desk.document)
-    if not found:
-        return Unchanged("there is no comment")
-    if number > len(found):
-        raise Refused(f"there are {note_of(len(found), 'comment')}, no number {number}")
-    for each in found if not number else [found[number - 1]]:
-        each.Anchor.Text.removeTextContent(each)
-    return f"{note_of(len(comment_fields(desk.document)), 'comment')} left of {len(found)}"
-
-
-@changes("writer", "Bookmark")
-def bookmark(desk: Desk, name: str, text: str, paragraphs: str, delete: bool) -> str:
-    """Sets a bookmark on a text, or deletes one."""
-    marks = desk.document.Bookmarks
-    if delete:
-        mark = named(marks, name, "bookmark")
-        mark.Anchor.Text.removeTextContent(mark)
-        return f"bookmark {name} is gone"
-    if marks.hasByName(name):
-        raise Refused(f"there is a bookmark {name!r} already")
-    (place, *_) = places(desk, paragraphs, text)
-    mark = desk.document.createInstance("com.sun.star.text.Bookmark")
-    mark.Name = name
-    place.Text.insertTextContent(place, mark, True)
-    return f"bookmark {mark.Name} is on {excerpt(mark.Anchor.String)}"
-
-
-_RECORDING = {"on": True, "off": False}
-
-
-@works("writer")
-def track_changes(desk: Desk, action: str) -> str:
-    """Turns tracking on or off, lists what was tracked, accepts or rejects all of it."""
-    document = desk.document
-    if action in _RECORDING:
-        document.RecordChanges = _RECORDING[action]
-        return f"changes are {'' if document.RecordChanges else 'not '}being tracked"
-    found = list(tracked(document))
-    if action == "list":
-        lines = (
-            f"{each.RedlineType} by {each.RedlineAuthor}: {excerpt(_changed(each))}"
-            for each in found
-        )
-        return "\n".join([note_of(len(found), "tracked change"), *lines])
-    verb = action.partition("_")[0].capitalize()
-    desk.dispatch(f".uno:{verb}AllTrackedChanges")
-    left = len(list(tracked(document)))
-    return f"{note_of(len(found) - left, 'tracked change')} {verb.lower()}ed, {left} left"
-
-
-def _changed(redline: Any) -> str:
-    start, end = redline.RedlineStart, redline.RedlineEnd
-    cursor = start.Text.createTextCursorByRange(start)
-    cursor.gotoRange(end, True)
-    return str(cursor.String)
-
-
 FUNCTIONS = {
-    "image_insert": image_insert, "image_change": image_change, "hyperlink": hyperlink,
-    "footnote": footnote, "comment": comment, "delete_comments": delete_comments,
-    "bookmark": bookmark, "track_changes": track_changes,
+    "image_insert": image_insert, "hyperlink": hyperlink,
+    "footnote": footnote, "comment": comment,
 }  # fmt: skip

@@ -40,7 +40,7 @@ def export(desk: Desk, path: str, pages: str, overwrite: bool) -> str:
 
 
 if __name__ == "__main__":
-    own = {"save": save, "export": export, **office_files.walks("writer")}
+    own = {"save": save, "export": export, "undo": office_files.undo("writer")}
     serve(
         own
         | writer_text.FUNCTIONS

@@ -6,11 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import uno  # type: ignore[import-not-found]
-
 from .office_bridge import Desk, Refused, changes, looks
-from .writer_looks import character, hundredths, paragraph, put
-from .writer_looks import color as shade
+from .writer_looks import character, put
 from .writer_ranges import named, note_of, place_of_its_own
 from .writer_text import size_of
 
@@ -19,7 +16,6 @@ __all__ = ["FUNCTIONS"]
 _CELL = re.compile(r"([A-Za-z]+)(\d+)")
 _MOST = 20_000
 """Cells of a table that is made; LibreOffice needs about 1 ms for each."""
-_VERTICAL = {"top": 1, "middle": 2, "bottom": 3}
 
 
 def _table(desk: Desk, name: str) -> Any:
@@ -118,86 +114,6 @@ def _range(target: Any, cells: str) -> tuple[Any, str]:
     return target.getCellRangeByName(f"{first}:{last or first}".upper()), cells
 
 
-@changes("writer", "Format table")
-def format_cells(
-    desk: Desk,
-    table: str,
-    cells: str,
-    *,
-    bold: bool | None,
-    align: str,
-    background: str,
-    color: str,
-    vertical: str,
-    border_pt: float | None,
-    border_color: str,
-    column_widths: Sequence[float],
-    width_cm: float | None,
-) -> str:
-    """Sets the look of cells, the borders and the widths of a table."""
-    target = _table(desk, table)
-    area, said = _range(target, cells)
-    properties = character({"bold": bold, "color": color}) | paragraph({"align": align})
-    if background:
-        properties["BackColor"] = shade(background)
-    names = _cells_of(area, said, target)
-    for name in names if vertical else ():
-        target.getCellByName(name).VertOrient = _VERTICAL[vertical]
-    if properties:
-        put([area], properties)
-    if border_pt is not None:
-        for name in names:
-            _border(target.getCellByName(name), border_pt, border_color or "black")
-    if width_cm is not None:
-        target.HoriOrient = 0  # its own width, not that of the page
-        target.Width = hundredths(width_cm)
-    if column_widths:
-        _widths(target, column_widths)
-    if not (properties or vertical or border_pt is not None or width_cm or column_widths):
-        raise Refused("nothing to set was given")
-    back = target.getCellByName(names[0]).BackColor
-    width = f"{target.Width / 1000:.2f} cm wide"
-    return f"{said} of {target.Name} formatted; background {_shown(back)}; the table is {width}"
-
-
-def _shown(number: int) -> str:
-    return "none" if number == -1 else f"#{number & 0xFFFFFF:06x}"
-
-
-def _cells_of(area: Any, said: str, target: Any) -> list[str]:
-    first, _, last = said.partition(":")
-    left, top = _position(first)
-    right, bottom = _position(last or first)
-    names = set(target.CellNames)
-    inside = (
-        _name(column, row)
-        for row in range(min(top, bottom), max(top, bottom) + 1)
-        for column in range(min(left, right), max(left, right) + 1)
-    )
-    return [name for name in inside if name in names]
-
-
-def _border(cell: Any, points: float, border_color: str) -> None:
-    line = uno.createUnoStruct("com.sun.star.table.BorderLine2")
-    line.OuterLineWidth = line.LineWidth = hundredths(points * 2.54 / 72)
-    line.Color = shade(border_color)
-    for side in ("Top", "Bottom", "Left", "Right"):
-        setattr(cell, f"{side}Border", line)
-
-
-def _widths(target: Any, widths: Sequence[float]) -> None:
-    """Sets the widths of columns in proportion to one another."""
-    count = target.Columns.Count
-    if len(widths) != count:
-        raise Refused(f"{len(widths)} widths for {count} columns")
-    whole, total, at = target.TableColumnRelativeSum, sum(widths), 0.0
-    separators = target.TableColumnSeparators
-    for separator, width in zip(separators, widths, strict=False):
-        at += width
-        separator.Position = round(whole * at / total)
-    target.TableColumnSeparators = separators
-
-
 @changes("writer", "Change table")
 def change(desk: Desk, table: str, action: str, at: int, count: int, cells: str) -> str:
     """Inserts or deletes rows and columns, merges cells, or deletes the table."""
@@ -227,6 +143,6 @@ def change(desk: Desk, table: str, action: str, at: int, count: int, cells: str)
 
 
 FUNCTIONS = {
-    "table_insert": insert, "table_read": read, "table_write": write, "table_format": format_cells,
+    "table_insert": insert, "table_read": read, "table_write": write,
     "table_change": change,
 }  # fmt: skip

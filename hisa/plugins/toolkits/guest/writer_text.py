@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .office_bridge import Desk, Refused, Unchanged, changes, looks, works
+from .office_bridge import Desk, Refused, Unchanged, changes, looks
 from .writer_ranges import (
     PARAGRAPH_BREAK,
     body,
@@ -253,17 +253,7 @@ def change_case(desk: Desk, to: str, paragraphs: str, text: str) -> str:
     return f"{note_of(len(found), 'place')} in {to} case; the last is now {excerpt(now)}"
 
 
-@works("writer")
-def show(desk: Desk, paragraphs: str, text: str, occurrence: int) -> str:
-    """Selects text or paragraphs and scrolls there."""
-    found = places(desk, paragraphs, text, occurrence=occurrence if text else 0)
-    cursor = desk.controller.ViewCursor
-    cursor.gotoRange(found[0].Start, False)
-    cursor.gotoRange(found[-1].End if not text else found[0].End, True)
-    return f"selected on page {cursor.Page}: {excerpt(cursor.String)}"
-
-
 FUNCTIONS = {
     "overview": overview, "read": read, "insert": insert, "write": write, "delete": delete,
-    "replace": replace, "find": find, "change_case": change_case, "show": show,
+    "replace": replace, "find": find, "change_case": change_case,
 }  # fmt: skip

@@ -1,1 +1,0 @@
-"""Runs inside the machine, under the system's Python; imports nothing of ours."""
