@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from hisa.environments.transport.base import GuestClient, Transport, guest_failure
+from hisa.environments.transport.base import GuestClient, HttpResponse, Transport, guest_failure
 from hisa.environments.transport.typed_client import HisaTransport
-from hisa.environments.transport.base import HttpResponse
 
 __all__ = ["Connect", "ask_capabilities", "connect", "typed_transport"]
 
