@@ -33,12 +33,12 @@ class Effect(_Record):
 
 
 class Instruction(_Record):
-    """What one writer made of one triple, or of a chain (OS-Genesis, 3.2)."""
+    """What one writer made of one triple (OS-Genesis, 3.2)."""
 
     triples: tuple[int, ...]
     writer: str
     """"rules", or the name of a model."""
-    way: Literal["reverse", "chain", "task_driven", "self_instruct", "broad"] = "reverse"
+    way: Literal["reverse", "task_driven", "self_instruct", "broad"] = "reverse"
     sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
     high: str  # the task: High-Level-Instruction

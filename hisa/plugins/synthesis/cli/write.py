@@ -21,12 +21,10 @@ __all__ = ["model_options", "model_settings", "write"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _EXAMPLES = examples(
     "hisa synth write pads",
-    "hisa synth write pads --chains 10",
     "hisa synth write pads --model gpt-5 --budget-usd 2",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
     "hisa synth write pads --goal broad --model gpt-5 --limit 20",
 )
-_COUNT = click.IntRange(0, 10_000)
 
 
 def model_options(use: str) -> Callable[[_Command], _Command]:
@@ -48,7 +46,6 @@ def model_options(use: str) -> Callable[[_Command], _Command]:
 @click.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @model_options("Writes the instructions; without one, rules do.")
-@click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option(
     "--goal",
@@ -57,22 +54,14 @@ def model_options(use: str) -> Callable[[_Command], _Command]:
     show_default=True,
     help="What each act shows it can do, or a wider task that it is a step of (takes a model).",
 )
-@click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")
 @click.option(
     "--references",
-    type=_COUNT,
+    type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
     help="The paper's two references, N each: tasks that a model thinks of on first screens (0).",
 )
-@click.option(
-    "--most-per-menu",
-    type=click.FloatRange(1, 100),
-    default=15.0,
-    metavar="PERCENT",
-    help="Of the tasks, from one menu or dialog (15).",
-)
-@click.option("--seed", type=int, default=0, help="Of what is drawn: chains, examples (0).")
+@click.option("--seed", type=int, default=0, help="Of the examples that are drawn (0).")
 @json_option
 @click.pass_context
 def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> None:
@@ -113,7 +102,7 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
     ways = Counter(one.way for one in written.instructions)
     if as_json:
         counts = {"candidates": len(written.candidates), "instructions": ways, "refused": reasons}
-        names = ("writer", "effects", "menus", "stopped", "spent")
+        names = ("writer", "effects", "stopped", "spent")
         report = {name: getattr(written, name) for name in names}
         print_json({"folder": str(folder)} | counts | report)
         return
@@ -123,8 +112,6 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
         say(f"{len(written.of_way('broad'))} broader goals in {folder / 'goals'}")
     else:
         say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
-    for menu, count in written.menus.most_common(1):
-        say(f"most are from one menu or dialog: {count / written.menus.total():.0%}, {menu}")
     for reason, count in reasons.most_common():
         say(f"  {count:4} refused: {reason}")
     if written.stopped:
