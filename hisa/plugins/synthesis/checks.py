@@ -12,13 +12,12 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from hisa.plugins.synthesis import guest_documents
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
-from hisa.plugins.synthesis.guest_documents import Cut, parsed
-from hisa.plugins.synthesis.guest_facts import content, ini, plain, quoted, registry, rows
+from hisa.plugins.synthesis.guest_documents import Cut
+from hisa.plugins.synthesis.guest_facts import content, ini, plain
 from hisa.plugins.synthesis.machine_facts import guest_source
 from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.rewrite import here
@@ -31,13 +30,11 @@ _MOST_ELEMENTS = 4
 _CHECKED = ("checked", "pressed", "expanded", "selected")
 _READERS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ini": ("ini(content(path).decode('utf-8', 'replace'))", (Cut, ini)),
-    "xcu": ("dict(registry(parsed(content(path))))", (Cut, parsed, registry)),
-    "row": ("dict(rows(path))", (Cut, quoted, rows)),
     "document": ("dict(document(content(path)))", (guest_documents,)),
 }
 """By the kind of fact: an expression for all items of a file, and the parts that it needs."""
 _SHOW = """
-import contextlib, json, os, re, sqlite3, sys, tempfile
+import json, os, re, sys
 from xml.etree import ElementTree
 path, items = os.path.expanduser(sys.argv[1]), sys.argv[2:]
 facts = {}
@@ -89,9 +86,6 @@ def in_words(check: Mapping[str, Any]) -> str:
 def _item_in_words(item: str) -> str:
     if cell := re.fullmatch(r"(.+\.[A-Z]+[0-9]+)/(\S+)", item):
         return f"cell {cell[1]}: {cell[2]}"
-    with suppress(ValueError):
-        table, keys, column = json.loads(item)
-        return f"row {', '.join(keys)} of {table}: {column}"
     return item
 
 
@@ -130,7 +124,7 @@ def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]
 def _plain(kind: str, value: str | None) -> str:
     """A value as the programs of checks print it."""
     if value is None:
-        return {"row": "(no row)", "text": "(no file)"}.get(kind, "")
+        return "(no file)" if kind == "text" else ""
     return plain(value)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms
+from hisa.plugins.synthesis.offers import ESCAPE, confirms
 from hisa.plugins.synthesis.records import Act, Change
 from hisa.screen.observation import Element, Observation
 
@@ -86,9 +86,6 @@ class Frontier:
         self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if key[0] == "double_click" and key[1] in TEXTS:  # there is a word to format now
-            for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
-                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""

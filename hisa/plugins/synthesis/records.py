@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 __all__ = ["Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts"]
 __all__ += ["State", "Triple"]
 
-FactKind = Literal["file", "text", "gsettings", "ini", "xcu", "json", "document", "row"]
+FactKind = Literal["file", "text", "gsettings", "ini", "document"]
 """How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
 
 
 class Fact(NamedTuple):
-    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/bold``."""
+    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/value``."""
 
     kind: FactKind
     place: str  # a path below ``~``, or a schema

@@ -87,7 +87,7 @@ class OtherWay(_Record):
     """The same end reached otherwise, and whether the check took it."""
 
     kind: str
-    """"keyboard", "toolkit", "shell", "other place"."""
+    """"keyboard", "paste", "other place", "shell"."""
     passed: bool
     detail: str = ""
 

@@ -57,7 +57,7 @@ def explore(
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
-    APP is mousepad, calc, writer, files, orders (a shop's pages) or miniwob:PAGE, ADDRESS a page
+    APP is mousepad, calc, writer or files, ADDRESS a page
     for Chromium (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject of your
     own (subject.yaml). A private desktop reaches no network beyond itself.
 
