@@ -76,9 +76,7 @@ def explore(
 
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.explorer import Session
-    from hisa.plugins.synthesis.graph_page import write_graph
     from hisa.plugins.synthesis.subject import load_subject
 
     machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
@@ -94,8 +92,7 @@ def explore(
         stopped = True
     finally:
         exploration.close()
-    numbers = report(exploration) | {"session": session.numbers()}
-    write_graph(exploration, numbers)
+    numbers = exploration.numbers() | {"session": session.numbers()}
     if as_json:
         print_json(numbers)
     else:
@@ -131,8 +128,8 @@ async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
 
 
 def _say_numbers(numbers: dict[str, Any]) -> None:
-    """One line for each number, and for each menu."""
-    lines = {key.replace("_", " "): value for key, value in numbers.items() if key != "menus"}
-    for name, value in (lines | numbers["menus"]).items():
+    """One line for each number."""
+    for name, value in numbers.items():
         parts = value.items() if isinstance(value, dict) else ()
-        say(f"{name:<24} {', '.join(f'{part} {count}' for part, count in parts) or value}")
+        words = ", ".join(f"{part} {count}" for part, count in parts) or value
+        say(f"{name.replace('_', ' '):<24} {words}")
