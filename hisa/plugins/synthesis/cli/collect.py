@@ -16,7 +16,7 @@ import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
-from hisa.machine.storage import PRIVATE_FOLDER, replace_file
+from hisa.machine.storage import PRIVATE_FOLDER
 
 __all__ = ["collect"]
 
@@ -30,9 +30,6 @@ __all__ = ["collect"]
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
 @click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
 @click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
-@click.option("--sample", type=click.Choice(["reward", "all", "complete"]), help="Draw.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="Draws; as many as grades.")
-@click.option("--seed", type=int, default=0, help="Of the draws (0).")
 @json_option
 @click.pass_context
 def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> int:
@@ -48,10 +45,9 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
     hisa data collect --from benches/miniwob -o collected
     hisa data collect own:pads/goals --unproved --model gpt-5 -o collected
     hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
-    hisa data collect -o collected --sample reward --count 200
 
     The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, calls.jsonl
-    (a judge's turns), benches/, and sample.jsonl: runs drawn with replacement.
+    (a judge's turns) and benches/.
 
     Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """
@@ -95,9 +91,8 @@ def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> in
 
 
 def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
-    """Add finished runs, grade, draw and print; the exit status."""
+    """Add finished runs, grade and print; the exit status."""
     from hisa.plugins.synthesis.data.collecting import Collection
-    from hisa.plugins.synthesis.data.trajectory_rewards import sample
     from hisa.plugins.synthesis.writing import WriterSettings
 
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
@@ -112,10 +107,6 @@ def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
         roles = models.model_copy(update={"planner": judge, "judge": judge, "state": judge})
         settings = WriterSettings(roles, ctx.obj.planner, ctx.obj.run)
     grades = asyncio.run(collection.grade(settings, say_error, how["limit"]))
-    if how["sample"]:
-        drawn = sample(grades, how["count"] or len(grades), how["sample"], seed=how["seed"])
-        lines = [json.dumps({"run": run}) + "\n" for run in drawn]
-        replace_file(out / "sample.jsonl", "".join(lines).encode())
     marks = Counter(grade.reward for grade in grades)
     if how["as_json"]:
         counts = {"runs": len(collection.runs), "graded": len(grades), "rewards": marks}

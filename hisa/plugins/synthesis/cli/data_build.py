@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hisa.cli.out import json_option, print_json, say, say_error
+from hisa.cli.out import json_option, print_json, say
 from hisa.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-_LEVELS = click.Choice(("application", "family", "template"))
 _DRAWS = click.Choice(("reward", "all", "complete"))
 
 
@@ -24,14 +23,10 @@ _DRAWS = click.Choice(("reward", "all", "complete"))
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("-o", "out", required=True, metavar="SET", type=Path)
 @click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
-@click.option("--by", type=_LEVELS, default="template", help="No two splits share it (template).")
 @click.option("--test", type=click.FloatRange(0, 1), default=0.1, help="Share to test on (0.1).")
-@click.option("--seen", type=click.FloatRange(0, 1), default=0.0, help="Share of other seeds (0).")
-@click.option("--hold-out", multiple=True, metavar="KEY", help="Test on this application, …")
 @click.option("--sample", "how", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
 @click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
 @click.option("--seed", type=int, default=0, help="Of splits and draws (0).")
-@click.option("--ocr", is_flag=True, help="Read pictures to check them; seconds for each.")
 @json_option
 def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) -> None:
     """Build a data set of the runs in DIR...: folders of runs, benches, collections.
@@ -42,21 +37,20 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     that hold a secret or disagree with themselves are left out, and counted.
 
     \b
-    hisa data build bench/miniwob -o set --licence MIT --by family --test 0.2
+    hisa data build bench/miniwob -o set --licence MIT --test 0.2
     hisa data build collected -o set --licence MIT --sample reward
 
     Exit status: 0 written; 2 there is nothing to build of, or splits would leak.
     """
     from hisa.plugins.synthesis.data.building import Builder
     from hisa.plugins.synthesis.data.compression import SequenceRecord
-    from hisa.plugins.synthesis.data.sample_checks import check, picture_reader
+    from hisa.plugins.synthesis.data.sample_checks import check
     from hisa.plugins.synthesis.data.set_folder import SetRecord, write_set
-    from hisa.plugins.synthesis.data.splits import Policy, assign, leaks
+    from hisa.plugins.synthesis.data.splits import assign, leaks
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
     from hisa.plugins.synthesis.exploration import read_records
     from hisa.version import __version__
 
-    policy = Policy(**{name: how[name] for name in Policy.model_fields})
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
         raise UsageError(f"no finished run: {dict(left_out) or 'empty'}", fix="hisa runs ls")
@@ -66,19 +60,23 @@ def build(folders: tuple[Path, ...], out: Path, *, as_json: bool, **how: Any) ->
     copies = _copies(folders, [trajectory.id for trajectory in trajectories], how)
     left_out.update("its run was not drawn" for t in trajectories if not copies[t.id])
     samples = [s for t in trajectories if copies[t.id] for s in builder.samples(t, copies[t.id])]
-    read = picture_reader(builder.images, how["ocr"], say_error)
-    problems = reversed([*check(samples, read)])  # the first of a sample counts
+    problems = reversed([*check(samples)])  # the first of a sample counts
     bad = {problem.sample: f"{problem.kind}: {problem.detail}" for problem in problems}
     left_out.update(bad.values())
     good = [sample for sample in samples if sample.id not in bad]
     if not good:
         raise UsageError(f"no sample is left: {dict(left_out)}", fix="hisa runs ls")
-    split = assign(good, policy)
-    shared = {id_ for level, _, ids in leaks(split, policy) if level == "step" for id_ in ids}
+    split = assign(good, how["test"], how["seed"])
+    shared = {id_ for level, _, ids in leaks(split) if level == "step" for id_ in ids}
     kept = [sample for sample in split if sample.split == "train" or sample.id not in shared]
     left_out += Counter({"its step is in training too": len(split) - len(kept)})
-    sampling = how["how"] or ""
-    record = SetRecord(hisa=__version__, policy=policy, sampling=sampling, left_out=left_out)
+    record = SetRecord(
+        hisa=__version__,
+        test=how["test"],
+        seed=how["seed"],
+        sampling=how["how"] or "",
+        left_out=left_out,
+    )
     written = write_set(out, record, kept, builder.images)
     _say(written, as_json=as_json)
 
@@ -108,5 +106,5 @@ def _say(data: DataSet, *, as_json: bool) -> None:
     for reason, count in Counter(left_out).most_common():
         say(f"  {count:4} left out: {reason}")
     if "test" not in splits:
-        say("nothing is tested on: a larger --test, or --hold-out KEY")
+        say("nothing is tested on: a larger --test, or another --seed")
     say(f"next:\n  hisa data show {data.folder}")

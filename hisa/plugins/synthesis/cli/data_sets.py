@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.synthesis.cli.collect import collect
 from hisa.plugins.synthesis.cli.compress import compress
 from hisa.plugins.synthesis.cli.data_build import build
-from hisa.plugins.synthesis.cli.write import model_options, model_settings
+from hisa.plugins.synthesis.cli.write import model_option, model_settings
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["data"]
 
 _FOLDER = click.argument("folder", metavar="SET", type=Path)
-_FORMATS = click.Choice(("parquet", "sharegpt", "osworld"))
-_OBJECTIVES = click.Choice(("planning", "action", "sequence", "grounding"))
 _STEPS = click.Choice(("planning", "action", "sequence"))
-_SPLITS = click.Choice(("test", "seen", "train"))
+_SPLITS = click.Choice(("test", "train"))
 
 
 @click.group()
@@ -98,21 +96,19 @@ def stats(ctx: click.Context, /, folders: tuple[Path, ...], *, as_json: bool) ->
 
 @data.command()
 @_FOLDER
-@click.option("--format", "form", required=True, type=_FORMATS)
 @click.option("-o", "out", required=True, metavar="DIR", type=Path)
-@click.option("--objective", "only", multiple=True, type=_OBJECTIVES, help="All by default.")
-def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
-    """Write SET for a trainer: a file a split, with licence and provenance in each row.
+@click.option("--objective", "only", multiple=True, type=_STEPS, help="All by default.")
+def export(folder: Path, out: Path, only: tuple[str, ...]) -> None:
+    """Write SET as parquet: a file a split, with licence and provenance in each row.
 
     \b
-    hisa data export set --format parquet -o rows --objective planning --objective action
+    hisa data export set -o rows --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
-    hisa data export set --format sharegpt -o chats
     """
     from hisa.plugins.synthesis.data.data_formats import export_set
     from hisa.plugins.synthesis.data.set_folder import read_set
 
-    for path in export_set(read_set(folder), out, form, only):
+    for path in export_set(read_set(folder), out, only):
         say(path)
 
 
@@ -120,11 +116,9 @@ def export(folder: Path, form: Any, out: Path, only: tuple[str, ...]) -> None:
 @_FOLDER
 @click.argument("predictions", required=False, metavar="[PREDICTIONS.jsonl]", type=Path)
 @click.option("--split", type=_SPLITS, default="test", help="Which (test).")
-@model_options("Asked for each step; without one, PREDICTIONS.jsonl has the answers.")
+@model_option("Asked for each step; without one, PREDICTIONS.jsonl has the answers.")
 @click.option("--objective", type=_STEPS, default="planning", help="What is asked (planning).")
-@click.option("--bare", is_flag=True, help="Ask as exported, for a model tuned on such rows.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps, drawn; all.")
-@click.option("--seed", type=int, default=0, help="Of the draw (0).")
 @json_option
 @click.pass_context
 def evaluate(
@@ -141,7 +135,7 @@ def evaluate(
 
     With --model they are asked for first, one by one, and appended to PREDICTIONS.jsonl
     (SET/predictions-MODEL-OBJECTIVE.jsonl); the same command goes on where it was stopped. The
-    model gets the step as it is exported, and how an answer looks; --bare leaves that out.
+    model gets the step as it is exported, and how an answer looks.
 
     A line is {"id": a sample's, "action": source or a reply that ends in "Action: …"}, in pixels of
     the picture. A point is right inside the box of the element, without one within 14% of the
@@ -150,7 +144,7 @@ def evaluate(
     \b
     hisa data eval set predictions.jsonl
     hisa data eval set --model gguf:coder-0.5b --limit 20
-    hisa data eval set --model gpt-5 --objective sequence --budget-usd 2
+    hisa data eval set --model gpt-5 --objective sequence
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
@@ -161,9 +155,11 @@ def evaluate(
     samples = [sample for sample in built.samples if sample.split == split]
     if not samples:
         raise UsageError(f"{folder}: no sample in {split!r}", fix="--split train")
-    chosen = random.Random(how["seed"]).sample(samples, len(samples))[: how["limit"]]
+    chosen = random.Random(0).sample(samples, len(samples))[: how["limit"]]
     if how["model"]:
-        predictions = _predicted(model_settings(ctx.obj, how), built, chosen, predictions, how)
+        predictions = _predicted(
+            model_settings(ctx.obj, how["model"]), built, chosen, predictions, how
+        )
     if predictions is None:
         raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
     actions = read_predictions(predictions)
@@ -193,9 +189,7 @@ def _predicted(
     name = re.sub(r"[^\w.]+", "-", f"predictions-{how['model']}-{how['objective']}")
     path = path or built.folder / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = partial(
-        predict, built, chosen, how["objective"], model, path, say_error, bare=how["bare"]
-    )
+    work = partial(predict, built, chosen, how["objective"], model, path, say_error)
     if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
         raise click.Abort
     say_error(f"predictions: {path}")

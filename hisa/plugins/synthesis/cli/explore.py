@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say
-from hisa.plugins.synthesis.cli.write import model_options, model_settings
+from hisa.plugins.synthesis.cli.write import model_option, model_settings
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.explorer import Session
@@ -39,7 +39,7 @@ _SECONDS = 10.0
     metavar="DIR",
     help="Where to write; goes on with what is there.",
 )
-@model_options("Thinks of what is typed into fields; without one, the subject's words are.")
+@model_option("Thinks of what is typed into fields; without one, the subject's words are.")
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @json_option
 @click.pass_context
@@ -83,7 +83,7 @@ def explore(
     if not machine.throw_away:
         reason = f"{machine.kind!r} keeps what exploring does to it"
         raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
-    own = model_settings(ctx.obj, how) if how["model"] else None
+    own = model_settings(ctx.obj, how["model"]) if how["model"] else None
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:

@@ -16,36 +16,25 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import WriterSettings, Written
 
-__all__ = ["model_options", "model_settings", "write"]
+__all__ = ["model_option", "model_settings", "write"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _EXAMPLES = examples(
     "hisa synth write pads",
-    "hisa synth write pads --model gpt-5 --budget-usd 2",
+    "hisa --set run.budget_usd=2 synth write pads --model gpt-5",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
     "hisa synth write pads --goal broad --model gpt-5 --limit 20",
 )
 
 
-def model_options(use: str) -> Callable[[_Command], _Command]:
-    """Returns a decorator that adds ``--model``, whose use is told, and what goes with it."""
-
-    def add(command: _Command) -> _Command:
-        for name, kind, metavar, text in (
-            ("--budget-tokens", int, "N", "Likewise, by tokens in and out."),
-            ("--budget-usd", float, "X", "End before a call that costs more."),
-            ("--profile", str, "NAME", "What the model takes; by default by its name."),
-            ("--model", str, "NAME", use),
-        ):
-            command = click.option(name, type=kind, metavar=metavar, help=text)(command)
-        return command
-
-    return add
+def model_option(use: str) -> Callable[[_Command], _Command]:
+    """Returns a decorator that adds ``--model``, whose use is told."""
+    return click.option("--model", metavar="NAME", help=use)
 
 
 @click.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@model_options("Writes the instructions; without one, rules do.")
+@model_option("Writes the instructions; without one, rules do.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option(
     "--goal",
@@ -79,22 +68,19 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
-    settings = model_settings(ctx.obj, how) if how["model"] else None
+    settings = model_settings(ctx.obj, how["model"]) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
     tell = (lambda _: None) if as_json else say_error
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def model_settings(settings: Settings, how: dict[str, Any]) -> WriterSettings:
-    """The settings of a model that writes, with those of the command line over them."""
+def model_settings(settings: Settings, model: str) -> WriterSettings:
+    """The settings of a model that writes."""
     from hisa.plugins.synthesis.writing import WriterSettings
 
-    planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
-    limits = {key: how[key] for key in ("budget_usd", "budget_tokens") if how[key] is not None}
-    own = settings.models.planner.model_copy(update=planner)
+    own = settings.models.planner.model_copy(update={"model": model})
     models = settings.models.model_copy(update={"planner": own})
-    run = settings.run.model_copy(update=limits)
-    return WriterSettings(models, settings.planner, run)
+    return WriterSettings(models, settings.planner, settings.run)
 
 
 def _say(written: Written, folder: Path, *, as_json: bool) -> None:

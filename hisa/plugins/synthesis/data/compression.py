@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,6 @@ from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFai
 from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
-from hisa.plugins.synthesis.data.same_element import ask_about_pairs, require_eyes
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
 from hisa.plugins.synthesis.data.thoughts import write_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
@@ -76,8 +75,6 @@ class CompressedRun(BaseModel, frozen=True):
     steps: int = 0
     sequences: tuple[SequenceRecord, ...] = ()
     pairs: Sequence[Pair] = ()
-    replayed_by_rules: Mapping[str, int] = {}
-    """With check 2 by a model: what became of the sequences that the rules alone would merge."""
     plays: int = 0
 
 
@@ -92,14 +89,12 @@ async def compress_all(
     """Compress runs one after the other; how many were left because a machine broke.
 
     Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
-    writes the thoughts (None: rules), ``how`` is ``without``, ``most`` and ``by_model``, as for
+    writes the thoughts (None: rules), ``how`` is ``without`` and ``most``, as for
     `compress`.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
     opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
     async with opened as writer:
-        if how.get("by_model"):
-            require_eyes(writer)
         with closing(file):
             for number, trajectory in enumerate(left, 1):
                 try:
@@ -122,12 +117,9 @@ async def compress(
     *,
     without: Collection[Refusal] = (),
     most: int = 5,
-    by_model: bool = False,
     environment: Environment | None = None,
 ) -> CompressedRun:
     """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
-
-    ``by_model`` lets the writer decide check 2; what the rules merge is played beside it.
 
     Raises:
         EnvironmentFailed: a machine broke.
@@ -138,13 +130,7 @@ async def compress(
         async with Player(run, trajectory.steps[-1].after, environment) as player:
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
             pairs = check_pairs(atoms)
-            by_rules: dict[str, int] = {}
-            if by_model:
-                pairs = await ask_about_pairs(require_eyes(writer), atoms, pairs)
-                merged = merge(atoms, pairs, most, without)
-                judged = zip(merged, await player.verdicts(merged), strict=True)
-                by_rules = Counter(verdict[0] for part, verdict in judged if len(part) > 1)
-            parts = merge(atoms, pairs, most, without, by_model=by_model)
+            parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
         sequences = await _sequences(trajectory, parts, verdicts, writer)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
@@ -157,7 +143,6 @@ async def compress(
         sequences=acting,
         pairs=pairs,
         plays=plays,
-        replayed_by_rules=by_rules,
     )
 
 
@@ -231,8 +216,6 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
     merged = [sequence for sequence in sequences if sequence.count > 1]
     lengths = [n for s in sequences for n in ([s.count] if s.kept else [1] * s.count)]
     refused = [check for run in runs for pair in run.pairs for check in pair.refusals]
-    asked = [pair for run in runs for pair in run.pairs if pair.same_by_model is not None]
-    by_rules = sum((Counter(run.replayed_by_rules) for run in runs), Counter())
     return {
         "trajectories": sum(bool(run.sequences) for run in runs),
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
@@ -247,8 +230,4 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "merged": len(merged),
         "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),
-        "asked_of_the_model": len(asked),
-        "model_says_same": sum(bool(pair.same_by_model) for pair in asked),
-        "model_as_the_rules": sum(p.same_by_model == ("region" not in p.refusals) for p in asked),
-        "replayed_by_rules": dict(by_rules),
     }

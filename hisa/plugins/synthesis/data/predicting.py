@@ -36,19 +36,18 @@ async def predict(
     settings: WriterSettings,
     path: Path,
     say: Callable[[str], object],
-    *,
-    bare: bool = False,
 ) -> bool:
     """Ask the settings' model for the steps chosen of a set; True once all are in the file.
 
-    Each is written as it comes, and what is there is not asked for again. ``bare`` leaves out the
-    prompt that tells how an answer looks. Raises:
+    Each is written as it comes, and what is there is not asked for again.
+
+    Raises:
         UsageError: the file has answers to other questions.
         BudgetExceeded, ConfigError, ModelUnavailable: from the model.
     """
     prompts = {row.sample: row for row in rows(data.samples, [objective])}
     async with open_writer(settings, path.parent, Ledger()) as writer:
-        system = "" if bare else render("step_prediction", pictures=writer.sees)
+        system = render("step_prediction", pictures=writer.sees)
         asked = {name: _hash(writer, system, row) for name, row in prompts.items()}
         done = {one.id: one.asked for one in read_records(path, Prediction)}
         if other := [name for name, how in done.items() if asked.get(name) != how]:
@@ -76,6 +75,5 @@ def _request(data: DataSet, writer: Writer, system: str, row: Row) -> ModelReque
         parts += [TextPart(text)] if text.strip() else []
         if name and writer.sees:
             parts.append(ImagePart(Screenshot.from_png(data.image_bytes(name))))
-    first = [Message("system", (TextPart(system),))] if system else []
-    messages = (*first, Message("user", tuple(parts)))
+    messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
     return ModelRequest(writer.role, messages, max_tokens=_TOKENS, may_be_empty=True)

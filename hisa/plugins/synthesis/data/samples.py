@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from hisa.actions import Action, parse, points
 from hisa.errors import ActionRefused
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.text.words import tokens
 
 __all__ = [
     "Provenance",
@@ -26,13 +24,12 @@ __all__ = [
     "Split",
     "Target",
     "by_run",
-    "pairs",
     "rows",
 ]
 
 LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
-Objective = Literal["planning", "action", "sequence", "grounding"]
-Split = Literal["train", "seen", "test"]
+Objective = Literal["planning", "action", "sequence"]
+Split = Literal["train", "test"]
 _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
 Text = Annotated[str, Field(max_length=20_000)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
@@ -103,7 +100,7 @@ class Sample(_Frozen):
     step: Annotated[int, Field(ge=0)]
     last: Annotated[int, Field(ge=0)]  # of the steps that were merged into this one
     ends: bool = False
-    keys: dict[str, Text]  # application, family, template; instance: the template with its seed
+    template: Text  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
     copies: Annotated[int, Field(ge=1, le=10_000)] = 1  # times that its trajectory was drawn
     split: Split = "train"
     provenance: Provenance
@@ -132,7 +129,6 @@ class Row(_Frozen):
     prompt: str
     completion: str
     images: tuple[str, ...]
-    box: Sides | None = None
     provenance: Provenance
 
 
@@ -149,34 +145,13 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
-    looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4). grounding: `pairs`.
+    looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4).
     """
     for steps in by_run(samples).values():
         for index, sample in enumerate(steps):
             for row in _rows(sample, steps[:index]):
                 for copy in range(sample.copies if not only or row.objective in only else 0):
                     yield row.model_copy(update={"id": f"{row.id}+{copy}"})
-
-
-def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
-    """Yield descriptions with the box of the element meant, in pixels of the picture.
-
-    Role and name of each element that has a name of its own on this look, and the planner's words
-    for what it hit, where they share one with that. Boxes of half the picture are left out.
-    """
-    named = defaultdict(list)
-    for element in sample.elements:
-        if element.name.strip() and len(element.name) <= 100:
-            named[f"{element.role} {json.dumps(element.name, ensure_ascii=False)}"].append(element)
-    meant = [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
-    for target in sample.targets:
-        hit, words = target.element, tokens(target.description)
-        if hit is not None and words & tokens(f"{hit.role} {hit.name}"):
-            meant.append((target.description, hit))
-    half = sample.size[0] * sample.size[1] / 2
-    for description, element in meant:
-        if element.lies_on(sample.size) and BoundingBox(*element.box).area < half:
-            yield description, element.box
 
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
@@ -198,9 +173,6 @@ def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     for step in before[-LAST:]:
         looks += f"<image>\nThought: {_plain(step.thought)}\nAction: {_plain(step.action)}\n"
     yield row("sequence", f"{task}\n{looks}{state}\n{ask}", both, images=images)
-    for number, (words, box) in enumerate(pairs(sample)):
-        prompt, name = f"<image>\nSay the box of: {_plain(words)}", f"{sample.id}#grounding{number}"
-        yield row("grounding", prompt, json.dumps([*map(round, box)]), box=box, id=name)
 
 
 def _plain(text: str) -> str:

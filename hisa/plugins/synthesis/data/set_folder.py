@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from hisa.errors import UsageError
 from hisa.machine.storage import PRIVATE_FOLDER, replace_file
 from hisa.plugins.synthesis.data.samples import Sample
-from hisa.plugins.synthesis.data.splits import Policy, refuse_leaks
+from hisa.plugins.synthesis.data.splits import refuse_leaks
 from hisa.plugins.synthesis.exploration import read_records
 
 __all__ = ["DataSet", "SetRecord", "read_set", "write_set"]
@@ -27,7 +27,8 @@ class SetRecord(BaseModel):
 
     v: int = 1
     hisa: str
-    policy: Policy
+    test: float
+    seed: int
     sampling: str = ""
     left_out: dict[str, int] = {}
 
@@ -60,7 +61,7 @@ def write_set(
 
     Raises: UsageError where splits leak, or the folder cannot be written, or holds what is no set.
     """
-    refuse_leaks(samples, record.policy, fix="another --by, or another --seed")
+    refuse_leaks(samples, fix="another --seed")
     data = DataSet(folder, record, tuple(samples))
     used = {data.image(name) for sample in samples for name in (sample.image, sample.after) if name}
     lines = folder / "samples.jsonl"
@@ -94,5 +95,5 @@ def read_set(folder: Path) -> DataSet:
     if large:
         raise UsageError(f"{lines}: more than {_LARGEST} bytes")
     data = DataSet(folder, record, tuple(read_records(lines, Sample)))
-    refuse_leaks(data.samples, record.policy, fix=fix)
+    refuse_leaks(data.samples, fix=fix)
     return data

@@ -22,7 +22,7 @@ from hisa.screen.roles import FIELDS
 from hisa.text.prompt_text import one_line, short, untrusted
 from hisa.text.prompts import render
 
-__all__ = ["names_target", "rule_thought", "seen_in_between", "write_thought"]
+__all__ = ["rule_thought", "seen_in_between", "write_thought"]
 
 _TOLD = 4
 """Characters of the shortest name that only a picture can have told; shorter ones are anywhere."""
@@ -51,28 +51,13 @@ def seen_in_between(thought: str, instruction: str, atoms: Sequence[Atom]) -> li
     return sorted(name for name in between if name in thought.casefold() and name not in known)
 
 
-def names_target(thought: str, atom: Atom) -> bool:
-    """Whether the name of an atom's target, if it has one, stands there by itself.
-
-    "Incremental Search", of an item on the looks around, does not name the menu "Search".
-    """
-    quoted = re.search(r'"(.+)"', _words(atom.target))
-    if quoted is None:
-        return True
-    looks = [look for look in (atom.before, atom.after) if look]
-    for name in {one_line(element.name) for look in looks for element in look.elements}:
-        if quoted[1] in name and quoted[1] != name:
-            thought = thought.replace(name, " ")
-    return bool(re.search(rf"(?<!\w){re.escape(quoted[1])}(?!\w)", thought))
-
-
 async def write_thought(
     writer: Writer | None, instruction: str, thoughts: Sequence[str], atoms: Sequence[Atom]
 ) -> tuple[str, str]:
     """The thought of an atom or a merged sequence, and who wrote it: "rules" or the model's name.
 
     ``thoughts`` are those before a single atom, or those of the sequence's atoms. A model's that
-    tells what only a look in between showed, or does not name its target, is refused.
+    tells what only a look in between showed is refused.
     `BudgetExceeded` and `ModelUnavailable` come from the model; OSError, ValueError: a look is
     gone or damaged.
     """
@@ -95,8 +80,6 @@ async def write_thought(
         thought = one_line(reply.thought)
         if _NO_SENTENCE.search(thought) or not _FUTURE.search(thought):
             raise InvalidReply('thought: write one sentence without code: "I will …"')
-        if len(atoms) == 1 and not names_target(thought, atoms[0]):
-            raise InvalidReply(f"thought: it does not name what is acted on, {_words(target)}")
         if names := seen_in_between(thought, instruction, atoms):
             raise InvalidReply(f"{names[0][:80]!r} is only seen after a part of the actions")
 
