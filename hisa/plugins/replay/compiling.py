@@ -5,18 +5,17 @@ What two runs of the same steps agree on stays: an effect that came but once was
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hisa.actions import Sleep, Write, parse, points, to_source
+from hisa.actions import Sleep, points, to_source
 from hisa.errors import UsageError
 from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
 from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_player import holds
-from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
 from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
@@ -31,8 +30,7 @@ from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["compile_run", "effects_between", "free_name", "label_of"]
-__all__ += ["proposals", "target_at", "typed_text"]
+__all__ = ["compile_run", "effects_between", "target_at"]
 
 _BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
@@ -91,7 +89,6 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
         steps=tuple(steps),
         screen=(size.width, size.height),
         task=task.model_dump(mode="json", exclude_defaults=True),
-        proposed=proposals(steps),
     )
 
 
@@ -253,46 +250,3 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
         yield Effect(what="states", role=change.role, name=change.name, value=change.after)
     elif change.name:
         yield Effect(what=change.what, role=change.role, name=change.name)
-
-
-# ---------------------------------------------------------------- parameters
-
-
-def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:
-    """Typed texts as parameters, by the labels of the fields that they went to."""
-    names: dict[str, Parameter] = {}
-    for number, step in enumerate(steps):
-        text = typed_text(step)
-        if len(text) > 1 and not any(known.value == text for known in names.values()):
-            label = label_of(steps, number)
-            names[free_name(label, names)] = Parameter(
-                value=text, origin=f"typed into {label or 'a field without a label'}"
-            )
-    return names
-
-
-def typed_text(step: ProgramStep) -> str:
-    """All that a step types; empty where it types nothing."""
-    if step.tool != "gui_action" or not isinstance(step.action, str):
-        return ""
-    return "".join(action.text for action in parse(step.action) if isinstance(action, Write))
-
-
-def label_of(steps: Sequence[ProgramStep], number: int) -> str:
-    """The name of the field that a text goes to: that of the keyboard, or of the click before."""
-    for step in (steps[number], *reversed(steps[max(0, number - 3) : number])):
-        for target in (*([step.focus] if step.focus else []), *reversed(step.targets)):
-            if target.role != WINDOW and (target.label or target.name):
-                return target.label or target.name
-    return ""
-
-
-def free_name(label: str, names: Collection[str]) -> str:
-    """A name for a parameter by its label, which none has yet."""
-    word = re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:30] or "text"
-    word = word if word[0].isalpha() else f"text_{word}"
-    number = 2
-    name = word
-    while name in names:
-        name, number = f"{word}_{number}", number + 1
-    return name

@@ -22,8 +22,8 @@ from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted
 from hisa.plugins.replay import program_records as records
-from hisa.plugins.replay.program_player import HALTED, REFUSED, program_name
-from hisa.plugins.replay.program_records import Program, filled
+from hisa.plugins.replay.program_player import HALTED, REFUSED
+from hisa.plugins.replay.program_records import Program
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
@@ -60,14 +60,12 @@ class Played:
     score: float | None = None
 
 
-def settings_for(
-    settings: Settings, program: Program, place: Path, values: Mapping[str, str], mends: str = ""
-) -> Settings:
+def settings_for(settings: Settings, program: Program, place: Path, mends: str = "") -> Settings:
     """The settings of a run that plays it: no model is asked, and nothing is learned.
 
     With ``mends``, "ask:FOLDER" or "auto:FOLDER", one is asked for a step that cannot go on.
     """
-    model = program_name(place.resolve(), values)
+    model = f"program:{place.resolve()}"
     tree = settings.model_dump(mode="json")
     tree["models"] |= {role: {"model": "offline"} for role in ("state", "judge")}
     tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#{mends}" * bool(mends)}
@@ -81,9 +79,9 @@ def settings_for(
     return Settings.model_validate(tree)
 
 
-def task_of_program(program: Program, values: Mapping[str, str]) -> Task:
-    """The task that a program does, with its values in instruction, setup and check."""
-    return TaskRecord.model_validate(dict(filled(program, values).task)).task()
+def task_of_program(program: Program) -> Task:
+    """The task that a program does."""
+    return TaskRecord.model_validate(dict(program.task)).task()
 
 
 async def play(
@@ -91,7 +89,6 @@ async def play(
     place: Path,
     settings: Settings,
     *,
-    values: Mapping[str, str] | None = None,
     environment: Environment | None = None,
     tell: Callable[[str], object] = lambda _: None,
     mends: str = "",
@@ -104,7 +101,6 @@ async def play(
         program: what is played, as it lies in ``place``.
         place: its folder.
         settings: as for a run; models are replaced.
-        values: of its parameters; those left out stay as they were.
         environment: a started one, which is left open; None: a fresh one by the settings.
         tell: gets a line for each step.
         mends: see `settings_for`.
@@ -114,7 +110,6 @@ async def play(
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.
     """
-    values = values or {}
     refused: list[str] = []
 
     def listen(event: Event) -> None:
@@ -125,12 +120,12 @@ async def play(
 
     agent = hisa.Agent(
         models,
-        settings=settings_for(settings, program, place, values, mends),
+        settings=settings_for(settings, program, place, mends),
         environment=environment,
         ask=ask,
         on_event=listen,
     )
-    result = await agent.run(task_of_program(program, values))
+    result = await agent.run(task_of_program(program))
     return Played(
         _outcome(result, refused),
         _reason(result, refused),
@@ -165,7 +160,6 @@ async def play_and_mend(
     place: Path,
     settings: Settings,
     *,
-    values: Mapping[str, str],
     tell: Callable[[str], object],
     ask: Ask | None = None,
     **parts: Any,
@@ -189,9 +183,7 @@ async def play_and_mend(
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
         rest(place, part)
         mends = f"{'ask' if ask else 'auto'}:{part}"
-        played = await play(
-            program, place, settings, values=values, tell=tell, mends=mends, ask=ask, **parts
-        )
+        played = await play(program, place, settings, tell=tell, mends=mends, ask=ask, **parts)
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
         mended = records.read_program(part)
@@ -202,7 +194,7 @@ async def play_and_mend(
         if ask and not (await ask(question)).allows:
             tell("not kept: a person refused it")
             return played, False
-        again = await play(mended, part, settings, values=values, tell=tell)
+        again = await play(mended, part, settings, tell=tell)
         if again.outcome != "verified":
             tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")
             return played, False

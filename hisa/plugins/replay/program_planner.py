@@ -20,7 +20,7 @@ class ProgramModel:
     """The name that asks for `ProgramPlayer`; it answers nothing itself.
 
     Raises:
-        UsageError: there is no such program, or it has no such parameter.
+        UsageError: there is no such program.
     """
 
     by_rules = True

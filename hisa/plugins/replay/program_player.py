@@ -8,11 +8,9 @@ longer than 20 seconds, the run ends and says which.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
 
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
@@ -22,18 +20,9 @@ from hisa.grounder.pointing import take_pixels
 from hisa.hooks import Hook, Run, Step
 from hisa.planner.planner import planned
 from hisa.plugins.replay.own_figures import numberless
-from hisa.plugins.replay.program_records import (
-    FORMS,
-    Effect,
-    Program,
-    ProgramStep,
-    Target,
-    filled,
-    mark,
-    read_program,
-)
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, read_program
 from hisa.plugins.replay.scrolling import Search
-from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
+from hisa.plugins.replay.surroundings import FIGURES, is_shown
 from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
@@ -44,16 +33,8 @@ from hisa.state.held_regions import letters
 from hisa.text.counts import all_of
 from hisa.text.prompt_text import one_line
 
-__all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
-__all__ += [
-    "give_places",
-    "holds",
-    "lacking",
-    "loosened",
-    "open_program",
-    "program_name",
-    "values_of",
-]
+__all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer", "give_places", "holds", "lacking"]
+__all__ += ["open_program"]
 
 HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
@@ -69,47 +50,10 @@ _AGAIN = 2  # times that a step is done again of which the guard says that nothi
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
 
-def program_name(place: Path, values: Mapping[str, str]) -> str:
-    """The model that plays the program of a folder with these values."""
-    return f"program:{place}" + (f"?{urlencode(values)}" if values else "")
-
-
 def open_program(model: str) -> tuple[Program, Path]:
-    """The program with its values, and its folder."""
-    folder = Path(model.removeprefix("program:").partition("?")[0]).expanduser()
-    program, values = read_program(folder), values_of(model)
-    return filled(loosened(program, values), values), folder
-
-
-def values_of(model: str) -> dict[str, str]:
-    """The values in the name of a model that plays a program."""
-    return dict(parse_qsl(model.partition("?")[2], keep_blank_values=True))
-
-
-def loosened(program: Program, values: Mapping[str, str]) -> Program:
-    """The program without the other texts of rows that are chosen by another value by now."""
-    other = [
-        n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
-    ]
-    marks = [mark(name, form) for name in other for form in FORMS]
-
-    def loose(target: Target) -> Target:
-        telling = [text for text in target.beside if any(known in text for known in marks)]
-        own = any(known in target.name + target.label for known in marks)
-        if not target.beside or not (telling or own):
-            return target
-        return target.model_copy(update={"beside": (*telling, OTHERS)})
-
-    steps = [
-        step.model_copy(
-            update={
-                "targets": tuple(map(loose, step.targets)),
-                "focus": loose(step.focus) if step.focus else None,
-            }
-        )
-        for step in program.steps
-    ]
-    return program.model_copy(update={"steps": tuple(steps)})
+    """The program that a model plays, and its folder."""
+    folder = Path(model.removeprefix("program:")).expanduser()
+    return read_program(folder), folder
 
 
 class ProgramPlayer(Hook):

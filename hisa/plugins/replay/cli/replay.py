@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,30 +15,9 @@ from hisa.text.counts import counted
 if TYPE_CHECKING:
     from hisa.environments.confirm import Ask
 
-__all__ = ["places_of", "replay", "split_assignments"]
+__all__ = ["places_of", "replay"]
 
 _FOLDER = Path("programs")
-
-
-def split_assignments(assignments: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
-    """Values of parameters, and settings: those have a dot in their name.
-
-    Raises:
-        UsageError: one is no NAME=VALUE.
-    """
-    from hisa.errors import UsageError
-
-    values: dict[str, str] = {}
-    settings = []
-    for text in assignments:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {text!r} is no NAME=VALUE", fix="--set name=value")
-        if "." in name:
-            settings.append(text)
-        else:
-            values[name] = value
-    return values, settings
 
 
 def places_of(folder: Path) -> list[Path]:
@@ -51,18 +29,11 @@ def places_of(folder: Path) -> list[Path]:
     epilog=examples(
         "hisa replay --list",
         "hisa replay save-a-note",
-        'hisa replay save-a-note --set text="Buy milk" --json',
+        "hisa replay save-a-note --json",
         "hisa replay save-a-note --repair ask --model gpt-5",
     )
 )
 @click.argument("name", required=False)
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the program; with a dot in its name, one setting.",
-)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
 @click.option(
     "--programs",
@@ -87,7 +58,6 @@ def places_of(folder: Path) -> list[Path]:
 def replay(
     ctx: click.Context,
     name: str | None,
-    assignments: tuple[str, ...],
     env: str | None,
     folder: Path,
     repair: str,
@@ -131,20 +101,19 @@ def replay(
             f"no program {name!r}; in {folder} there are: {known}", fix="hisa compile RUN"
         )
     program = read_program(place)
-    values, chosen = split_assignments(assignments)
     file, options = ctx.meta["hisa.settings"]
     overrides: dict[str, object] = {"environment": {"kind": env}} if env else {}
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
-    settings = load(file, [*options, *chosen], overrides=overrides)
+    settings = load(file, options, overrides=overrides)
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
     if model and repair == "never":
         raise UsageError("--model is for --repair ask or auto", fix="leave --model out")
     kept = False
     if repair == "never":
-        played = asyncio.run(play(program, place, settings, values=values, tell=tell))
+        played = asyncio.run(play(program, place, settings, tell=tell))
     else:
         ask = _asked(repair, settings.models.planner.model)
-        work = play_and_mend(place, settings, values=values, tell=tell, ask=ask)
+        work = play_and_mend(place, settings, tell=tell, ask=ask)
         played, kept = asyncio.run(work)
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
@@ -184,7 +153,6 @@ def _say_list(folder: Path, *, as_json: bool) -> None:
                     "name": name,
                     "instruction": program.instruction,
                     "steps": len(program.steps),
-                    "parameters": {key: value.value for key, value in program.parameters.items()},
                     "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk},
                 }
                 for name, program in programs.items()
@@ -192,10 +160,7 @@ def _say_list(folder: Path, *, as_json: bool) -> None:
         )
         return
     for name, program in programs.items():
-        values = " ".join(
-            f"--set {key}={shlex.quote(value.value)}" for key, value in program.parameters.items()
-        )
         words = program.instruction.splitlines()[0][:80]
-        say(f"{name}  {counted(len(program.steps), 'step')}  {words}  {values}".rstrip())
+        say(f"{name}  {counted(len(program.steps), 'step')}  {words}")
     if not programs:
         say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)

@@ -28,28 +28,21 @@ def skill() -> None:
     """Agent Skills: folders with a SKILL.md that any agent can read."""
 
 
-@skill.command("export", epilog=examples(_EXAMPLES[0], f"{_EXAMPLES[0]} --as script"))
+@skill.command("export", epilog=examples(_EXAMPLES[0]))
 @click.argument("name")
 @click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Gets a folder.")
-@click.option("--as", "kind", type=click.Choice(["skill", "script", "task"]), default="skill")
-@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="For a script or task.")
 @click.option("--license", "terms", default="", metavar="TEXT", help="The license of a skill.")
 @click.option("--programs", default="programs", type=_PATH, metavar="DIR", help="Their folder.")
-def export_one(
-    name: str, out: Path, kind: str, values: tuple[str, ...], terms: str, programs: Path
-) -> None:
-    """Write program NAME as a skill, a Python script or a task file.
+def export_one(name: str, out: Path, terms: str, programs: Path) -> None:
+    """Write program NAME as a skill: a text for any agent, and a script that replays the program.
 
-    A skill has the program with it, and a script that replays it. Secrets stay names, and what
-    `hisa skill lint` would refuse is not written.
+    Secrets stay names, and what `hisa skill lint` would refuse is not written.
     """
-    from hisa.plugins.replay.cli.replay import split_assignments
     from hisa.plugins.replay.program_records import read_program
     from hisa.plugins.replay.skill_export import export_program
 
     place = Path(name) if (Path(name) / "program.yaml").is_file() else programs / name
-    chosen = split_assignments(values)[0]
-    written = export_program(read_program(place), place, out, kind, values=chosen, terms=terms)
+    written = export_program(read_program(place), place, out, terms=terms)
     say("\n".join(str(file) for file in sorted(written.rglob("*")) if file.is_file()))
 
 
