@@ -5,15 +5,14 @@ What two runs of the same steps agree on stays: an effect that came but once was
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from hisa.actions import Sleep, points, to_source
+from hisa.actions import Sleep, Write, parse, points, to_source
 from hisa.errors import UsageError
 from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
-from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_player import holds
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
@@ -25,7 +24,7 @@ from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import Point
 from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
@@ -34,7 +33,7 @@ __all__ = ["compile_run", "effects_between", "target_at"]
 
 _BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
-_CUT = (48, 32)  # image pixels of the picture of what has no name
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NO_ACT = frozenset({"wait", "termination", "infeasible"})
 
 
@@ -49,8 +48,8 @@ class _Part:
     words: tuple[str, ...]
 
 
-def compile_run(run: Run, name: str, folder: Path) -> Program:
-    """The program of what a run did; pictures of what has no name go to ``folder``.
+def compile_run(run: Run, name: str) -> Program:
+    """The program of what a run did.
 
     Raises:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
@@ -59,14 +58,12 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
     parts = [part for part in found if part.atom.kind not in _NO_ACT]
     steps: list[ProgramStep] = []
-    looks: list[Collection[Element]] = []
     known: set[tuple[str, str]] = set()  # what was on a look before
     for number, part in enumerate(parts):
         elements = part.before.elements if part.before else ()
         known |= {(element.role, called(element)) for element in elements}
-        if step := _step(part, number, folder, known):
+        if step := _step(part, number, known):
             steps.append(step)
-            looks.append(elements or ())
     if not steps:
         raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
     if not any(part.before and part.before.elements for part in parts):
@@ -81,7 +78,7 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
             f"{run.id}: a secret was taken out of its task",
             fix="write {{secret:NAME}} in the task, and run it again",
         )
-    steps = without_own_figures(steps, looks, task.model_dump_json())
+    steps = _without_own_figures(steps, task.model_dump_json())
     return Program(
         name=name,
         instruction=_instruction(run)[:4000],
@@ -116,9 +113,7 @@ def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
         yield _Part(atom, before, atom.after, step.thought, step.descriptions)
 
 
-def _step(
-    part: _Part, number: int, folder: Path, known: Collection[tuple[str, str]]
-) -> ProgramStep | None:
+def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> ProgramStep | None:
     atom = part.atom
     look = _observed(part.before)
     effects = _effects(part, known) if part.after is not None else ()
@@ -135,14 +130,12 @@ def _step(
         return None
     places = points(actions)
     words = part.words[0] if part.words else ""
-    targets = (
-        tuple(
-            target_at(point, look, words, f"{number}-{at}", folder)
-            for at, point in enumerate(places)
+    targets = [target_at(point, look, words) for point in places] if look else []
+    if None in targets:
+        raise UsageError(
+            f"act {number + 1} is on a place of which no element is known",
+            fix="show it again, on something that has a name",
         )
-        if look
-        else ()
-    )
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
     if own and look is not None and not places:
@@ -154,7 +147,7 @@ def _step(
             focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
         action=to_source(actions),
-        targets=targets,
+        targets=tuple(target for target in targets if target),
         focus=focus,
         purpose=part.thought[:4000],
         effects=effects,
@@ -162,15 +155,10 @@ def _step(
     )
 
 
-def target_at(point: Point, look: Observation, words: str, name: str, folder: Path) -> Target:
-    """The target at a place of a look, in screen space; its picture goes to ``folder``."""
+def target_at(point: Point, look: Observation, words: str) -> Target | None:
+    """The target at a place of a look, in screen space; None: no element is known there."""
     element = _met(point, look)
-    named = element is not None and (element.name or element.label or element.text)
-    picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")
-    if element is None:
-        spot = (round(point.x), round(point.y))
-        return Target(role="picture", words=words[:4000], picture=picture, box=spot + spot)
-    return target_of(element, look, words=words, picture=picture)
+    return target_of(element, look, words=words) if element else None
 
 
 def _met(point: Point, look: Observation) -> Element | None:
@@ -181,17 +169,6 @@ def _met(point: Point, look: Observation) -> Element | None:
     same = (e for e in look.elements or () if e.role in ("static", "link"))
     held = (e for e in same if e.window == met.window and e.box.contains(at))
     return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
-
-
-def _picture(point: Point, look: Observation, file: Path) -> str:
-    """Keep what lies around a point; returns its name in the program's folder."""
-    at, (wide, high) = look.convert(point, "image"), _CUT
-    left = min(max(0, int(at.x - wide / 2)), look.image.width - wide)
-    top = min(max(0, int(at.y - high / 2)), look.image.height - high)
-    cut = look.screenshot.crop(BoundingBox(left, top, left + wide, top + high))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(cut.png)
-    return f"{file.parent.name}/{file.name}"
 
 
 def _observed(look: Look | None) -> Observation | None:
@@ -250,3 +227,32 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
         yield Effect(what="states", role=change.role, name=change.name, value=change.after)
     elif change.name:
         yield Effect(what=change.what, role=change.role, name=change.name)
+
+
+def _without_own_figures(steps: Sequence[ProgramStep], words: str) -> list[ProgramStep]:
+    """The steps without effects whose figures neither the task's words nor an act has.
+
+    Such are counts and sizes, which are others the next time.
+    """
+    known = set(_NUMBER.findall("\n".join([words, *map(_words, steps)])))
+    return [
+        step.model_copy(
+            update={
+                "effects": tuple(
+                    effect
+                    for effect in step.effects
+                    if effect.what == "window"
+                    or set(_NUMBER.findall(f"{effect.name}\n{effect.value}")) <= known
+                )
+            }
+        )
+        for step in steps
+    ]
+
+
+def _words(step: ProgramStep) -> str:
+    """The texts that a step types or runs, and those of its targets; no pixels."""
+    acts = parse(step.action) if step.tool == "gui_action" else ()
+    texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
+    named = {"name", "label", "within", "window", "beside"}
+    return f"{texts} {step.model_dump(include={'targets': {'__all__': named}, 'focus': named})}"

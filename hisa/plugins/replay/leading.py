@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import Write, parse, points, to_source, to_space
-from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
 from hisa.hooks import Hook, Run, Step, StepAction
@@ -131,16 +130,13 @@ class _Mend:
 class Mender(player.ProgramPlayer):
     """Plays the program of ``model``, and asks the run's own planner for what cannot go on.
 
-    With ``ask`` a person is asked before each act of it. The mended program goes to ``part`` once
-    all of its steps were done.
+    The mended program goes to ``part`` once all of its steps were done.
     """
 
-    def __init__(
-        self, model: str, planner: Planner, *, part: Path, emit: Emit, ask: Ask | None = None
-    ) -> None:
+    def __init__(self, model: str, planner: Planner, *, part: Path, emit: Emit) -> None:
         program, folder = player.open_program(model)
         super().__init__(emit, program, folder)
-        self._planner, self._part, self._ask = planner, part, ask
+        self._planner, self._part = planner, part
         self._mend: _Mend | None = None
         self._refusal = ""
 
@@ -187,7 +183,7 @@ class Mender(player.ProgramPlayer):
         return self.announced(self._halt(mend, self._refusal))
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """See `Hook`: the planner's act meets no look-alike, and nothing that a person refuses.
+        """See `Hook`: the planner's act meets no look-alike.
 
         The whole call is judged, before its first press.
 
@@ -201,29 +197,26 @@ class Mender(player.ProgramPlayer):
         mend = self._mend
         if mend is None or call.call.tool != "gui_action":
             return
-        new, old = self._made(call, look, mend), self._program.steps[mend.at]
+        old = self._program.steps[mend.at]
         try:
-            another, stands = meets_another(old, new, look, self._part)
+            new = self._made(call, look)
+            another, stands = meets_another(old, new, look)
             if another:
                 raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
-            if self._ask is not None:
-                things = ", ".join(f"{target.role} “{target.name}”" for target in new.targets)
-                why = f"step {mend.at + 1} of {self._program.name} cannot go on: {mend.reason}"
-                question = Question("acts", f"{call.input}\non {things or 'what has keys'}\n{why}")
-                await ask_person(self._ask, question, emit=self._emit)
         except ActionRefused as error:
             self._refusal = str(error)
             raise
         mend.pending, mend.stands = new, mend.stands and stands
 
-    def _made(self, call: GroundedCall, look: Observation, mend: _Mend) -> ProgramStep:
+    def _made(self, call: GroundedCall, look: Observation) -> ProgramStep:
         actions = to_space(call.actions, "screen", screen=look.screen, image=look.image)
-        words, name = call.call.description, f"mended-{mend.at}-{mend.calls}"
-        places = enumerate(points(actions))
-        targets = [target_at(p, look, words, f"{name}-{n}", self._part) for n, p in places]
+        targets = [target_at(place, look, call.call.description) for place in points(actions)]
+        if None in targets:
+            raise ActionRefused("no element is known at the place that the planner acts on")
         focused = None if targets else focused_element(look)
         focus = target_of(focused, look) if focused else None
-        return ProgramStep(action=to_source(actions), targets=tuple(targets), focus=focus)
+        known = tuple(target for target in targets if target)
+        return ProgramStep(action=to_source(actions), targets=known, focus=focus)
 
     def _judged(self, look: Observation, view: StateView) -> ToolCall | None:
         """A wait or an end that a mend still needs; None: the program goes on."""
@@ -288,9 +281,7 @@ class Mender(player.ProgramPlayer):
         self._emit(Noted(where="repair", text=text))
 
 
-def meets_another(
-    old: ProgramStep, new: ProgramStep, look: Observation, folder: Path
-) -> tuple[str, bool]:
+def meets_another(old: ProgramStep, new: ProgramStep, look: Observation) -> tuple[str, bool]:
     """Returns why an act must not be done for a step, or "", and if it may stand in its place.
 
     One that may not may come before the step, such as the click that closes a banner.
@@ -302,12 +293,12 @@ def meets_another(
     if beside and not new.targets:
         return f"keys alone do not tell that it is what stands beside {beside}", False
     for target in new.targets:
-        seen = find_target(target, look, None, folder)
+        seen = find_target(target, look, None)
         if isinstance(seen, Missing):
             return seen.reason, False
         same = says(_row(meant), _row(target)) and bool(beside or target.alike == meant.alike)
         entry = bool(target.beside or target.alike > 1) and target.dialog == meant.dialog
-        if not same and (entry or target.name == meant.name or target.role == "picture"):
+        if not same and (entry or target.name == meant.name):
             texts = ", ".join(target.beside[:3]) or "nothing"
             thing = f"{target.role} “{target.name}” beside {texts}"
             return f"{thing} is not what stood beside {beside or 'nothing'}", False

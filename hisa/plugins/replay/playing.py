@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import hisa
 from hisa.config import Settings
-from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted
 from hisa.plugins.replay import program_records as records
@@ -63,12 +62,12 @@ class Played:
 def settings_for(settings: Settings, program: Program, place: Path, mends: str = "") -> Settings:
     """The settings of a run that plays it: no model is asked, and nothing is learned.
 
-    With ``mends``, "ask:FOLDER" or "auto:FOLDER", one is asked for a step that cannot go on.
+    With ``mends``, a folder for the mended program, one is asked for a step that cannot go on.
     """
     model = f"program:{place.resolve()}"
     tree = settings.model_dump(mode="json")
     tree["models"] |= {role: {"model": "offline"} for role in ("state", "judge")}
-    tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#{mends}" * bool(mends)}
+    tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#mend:{mends}" * bool(mends)}
     if not mends:
         tree["models"] |= {"planner": {"model": model}, "grounder": None}
         tree["grounder"]["kind"] = "elements"
@@ -93,7 +92,6 @@ async def play(
     tell: Callable[[str], object] = lambda _: None,
     mends: str = "",
     models: Mapping[Role, Model] | None = None,
-    ask: Ask | None = None,
 ) -> Played:
     """Play the program of a folder on a fresh machine.
 
@@ -105,7 +103,6 @@ async def play(
         tell: gets a line for each step.
         mends: see `settings_for`.
         models: own ones in place of those of the settings, where a step is to be mended.
-        ask: asks a person before a planner's act, where ``mends`` wants that.
 
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.
@@ -122,7 +119,6 @@ async def play(
         models,
         settings=settings_for(settings, program, place, mends),
         environment=environment,
-        ask=ask,
         on_event=listen,
     )
     result = await agent.run(task_of_program(program))
@@ -161,13 +157,12 @@ async def play_and_mend(
     settings: Settings,
     *,
     tell: Callable[[str], object],
-    ask: Ask | None = None,
     **parts: Any,
 ) -> tuple[Played, bool]:
     """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
 
-    The program as it was stays beside it. ``ask`` asks a person before each act of the planner, and
-    before it is kept; ``parts`` are ``models`` and ``environment`` of the first play alone.
+    The program as it was stays beside it. ``parts`` are ``models`` and ``environment`` of the first
+    play alone.
 
     Returns:
         What came of the first play, and whether a mended program was kept.
@@ -182,18 +177,13 @@ async def play_and_mend(
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
         rest(place, part)
-        mends = f"{'ask' if ask else 'auto'}:{part}"
-        played = await play(program, place, settings, tell=tell, mends=mends, ask=ask, **parts)
+        played = await play(program, place, settings, tell=tell, mends=str(part), **parts)
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
         mended = records.read_program(part)
         was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
         difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
         tell(difference)
-        question = Question("files", f"keep {old} as mended\n{difference}")
-        if ask and not (await ask(question)).allows:
-            tell("not kept: a person refused it")
-            return played, False
         again = await play(mended, part, settings, tell=tell)
         if again.outcome != "verified":
             tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")

@@ -19,10 +19,7 @@ from hisa.events import Noted
 from hisa.grounder.pointing import take_pixels
 from hisa.hooks import Hook, Run, Step
 from hisa.planner.planner import planned
-from hisa.plugins.replay.own_figures import numberless
 from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, read_program
-from hisa.plugins.replay.scrolling import Search
-from hisa.plugins.replay.surroundings import FIGURES, is_shown
 from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
@@ -73,8 +70,6 @@ class ProgramPlayer(Hook):
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
         self._unseen = ""  # the result of the step before, where nothing tells that it happened
-        self._search = Search()
-        self._before: Observation | None = None  # the look that it was decided on
 
     @property
     def name_of_program(self) -> str:
@@ -113,7 +108,7 @@ class ProgramPlayer(Hook):
         """The next act, a wait, or the end, which nobody is told of yet."""
         call = self._settle(look, view)
         if call is None:
-            self._before, call = look, self._next(look)
+            call = self._next(look)
         return call
 
     def announced(self, call: ToolCall) -> ToolCall:
@@ -138,7 +133,7 @@ class ProgramPlayer(Hook):
             return None
         if not self._waits:
             self._unseen = result if result.startswith(_NOTHING) and not step.effects else ""
-        reason = lacking(step, look, self._before)
+        reason = lacking(step, look)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
         if reason and self._program.proof:
@@ -159,9 +154,6 @@ class ProgramPlayer(Hook):
             return ToolCall(thought, step.tool, step.action)
         places = self._places(step, look)
         if isinstance(places, Missing):
-            lost = places.unseen if self._waits else None
-            if lost and (turn := self._search.turn(lost, look)):
-                return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
             if self._unseen:
@@ -169,7 +161,7 @@ class ProgramPlayer(Hook):
                 return self._end(UNKNOWN, self.at, reason)
             return self._end(HALTED, self.at + 1, places.reason)
         if any(_is_so_already(step, target.element) for target in places):
-            self.at, self._waits, self._search = self.at + 1, 0, Search()
+            self.at, self._waits = self.at + 1, 0
             self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
             return self._next(look)
         self._go(step)
@@ -185,7 +177,7 @@ class ProgramPlayer(Hook):
             return Missing(reason)
         places: list[Found] = []
         for target, point in zip(step.targets, recorded, strict=True):
-            found = find_target(target, look, point, self._folder, lax=lax)
+            found = find_target(target, look, point, lax=lax)
             if isinstance(found, Missing):
                 return found
             if step.risk and found.rung not in ("element", "text"):
@@ -196,7 +188,7 @@ class ProgramPlayer(Hook):
         return places
 
     def _go(self, step: ProgramStep) -> None:
-        self.at, self._done, self._waits, self._search = self.at + 1, step, 0, Search()
+        self.at, self._done, self._waits = self.at + 1, step, 0
         progress = f"step {self.at} of {len(self._program.steps)}"
         self._emit(Noted(where="replay", text=progress))
 
@@ -245,10 +237,8 @@ def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
 # ---------------------------------------------------------------- what a step came to
 
 
-def holds(effect: Effect, look: Observation, before: Observation | None = None) -> bool:
-    """Whether a look shows what a step was to change since the look ``before`` it."""
-    if FIGURES in effect.name + effect.value:
-        return _counted(effect, look) - (_counted(effect, before) if before else set()) != set()
+def holds(effect: Effect, look: Observation) -> bool:
+    """Whether a look shows what a step was to change."""
     if effect.what == "window":
         title = look.active.title if look.active is not None else ""
         return letters(title) == letters(effect.value)
@@ -271,21 +261,12 @@ def _is_meant(effect: Effect, element: Element) -> bool:
     return (element.role, called(element)) == (effect.role, effect.name)
 
 
-def _counted(effect: Effect, look: Observation) -> set[str]:
-    """The texts of a look in the words of an effect, with numbers of their own."""
-    same = [e for e in look.elements or () if e.role == effect.role and is_shown(e)]
-    if effect.what == "came":
-        return {e.name for e in same if numberless(called(e)) == effect.name}
-    texts = {e.text.strip() for e in same if called(e) == effect.name}
-    return {text for text in texts if numberless(text) == effect.value.strip()}
-
-
-def lacking(step: ProgramStep, look: Observation, before: Observation | None = None) -> str:
-    """Returns what a step was to change since the look ``before`` it and did not; empty: nothing.
+def lacking(step: ProgramStep, look: Observation) -> str:
+    """Returns what a step was to change and did not; empty: nothing.
 
     It tells only what the look tells.
     """
-    missing = next((effect for effect in step.effects if not holds(effect, look, before)), None)
+    missing = next((effect for effect in step.effects if not holds(effect, look)), None)
     return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
 
 

@@ -58,7 +58,7 @@ async def prove(
         by = "check"
         if played.outcome != "verified":
             raise _unproved(played)
-    second = compile_run(load_run(played.folder), program.name, place / ".again")
+    second = compile_run(load_run(played.folder), program.name)
     program = agreed(program, second)
     proof = Proof.model_validate(
         {"run": played.folder.name, "by": by, "at": datetime.now(UTC).isoformat(timespec="seconds")}

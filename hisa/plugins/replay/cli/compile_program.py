@@ -70,7 +70,7 @@ def compile_program(
         raise UsageError(f"{place} is there already", fix=f"rm -r {place}, or -o NAME")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        program = compile_run(first, name, part)
+        program = compile_run(first, name)
         write_program(program, part)
         say(f"{counted(len(program.steps), 'step')}; a second run on a clean machine", err=True)
         agree = (lambda _: True) if yes else _ask

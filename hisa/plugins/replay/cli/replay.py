@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.text.counts import counted
-
-if TYPE_CHECKING:
-    from hisa.environments.confirm import Ask
 
 __all__ = ["places_of", "replay"]
 
@@ -30,7 +25,7 @@ def places_of(folder: Path) -> list[Path]:
         "hisa replay --list",
         "hisa replay save-a-note",
         "hisa replay save-a-note --json",
-        "hisa replay save-a-note --repair ask --model gpt-5",
+        "hisa replay save-a-note --repair --model gpt-5",
     )
 )
 @click.argument("name", required=False)
@@ -44,13 +39,7 @@ def places_of(folder: Path) -> list[Path]:
     type=click.Path(path_type=Path),
     help="Where programs are.",
 )
-@click.option(
-    "--repair",
-    type=click.Choice(["never", "ask", "auto"]),
-    default="never",
-    show_default=True,
-    help="Ask a model for a step that cannot go on.",
-)
+@click.option("--repair", is_flag=True, help="Ask a model for a step that cannot go on.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
 @json_option
@@ -60,7 +49,7 @@ def replay(
     name: str | None,
     env: str | None,
     folder: Path,
-    repair: str,
+    repair: bool,
     model: str | None,
     listed: bool,
     as_json: bool,
@@ -81,7 +70,7 @@ def replay(
     stopped               by Ctrl-C
 
     With --repair a model is asked for the step that cannot go on, twice at most, and for nothing
-    else; "ask" asks you before each act of it. What is mended is shown as a difference, played once
+    else. What is mended is shown as a difference, played once
     more on a fresh machine without a model, and kept where that is verified.
 
     Exit status: 0 verified; 1 any other; 3 the machine failed.
@@ -106,15 +95,15 @@ def replay(
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
     settings = load(file, options, overrides=overrides)
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
-    if model and repair == "never":
-        raise UsageError("--model is for --repair ask or auto", fix="leave --model out")
+    if model and not repair:
+        raise UsageError("--model is for --repair", fix="leave --model out")
     kept = False
-    if repair == "never":
-        played = asyncio.run(play(program, place, settings, tell=tell))
-    else:
-        ask = _asked(repair, settings.models.planner.model)
-        work = play_and_mend(place, settings, tell=tell, ask=ask)
+    if repair:
+        _require_model(settings.models.planner.model)
+        work = play_and_mend(place, settings, tell=tell)
         played, kept = asyncio.run(work)
+    else:
+        played = asyncio.run(play(program, place, settings, tell=tell))
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
         plain |= {"mended": kept}
@@ -125,21 +114,15 @@ def replay(
     ctx.exit(OUTCOMES[played.outcome])
 
 
-def _asked(repair: str, model: str) -> Ask | None:
-    """Whom `--repair` asks; refuses a model that follows rules, and where nobody is to be asked."""
-    from hisa.cli.ask import terminal_ask
+def _require_model(model: str) -> None:
+    """Refuses a model that follows rules, for `--repair`."""
     from hisa.errors import UsageError
     from hisa.models.announced import announced
 
     brought = announced(model)
-    ask = terminal_ask if repair == "ask" and sys.stdin.isatty() else None
     if brought is not None and brought.by_rules:
-        reason = f"--repair {repair} asks a model, and {model!r} follows rules"
-        raise UsageError(reason, fix=f"--repair {repair} --model NAME")
-    if repair == "ask" and ask is None:
-        reason = "--repair ask asks a person, and standard input is no terminal"
-        raise UsageError(reason, fix="--repair auto")
-    return ask
+        reason = f"--repair asks a model, and {model!r} follows rules"
+        raise UsageError(reason, fix="--repair --model NAME")
 
 
 def _say_list(folder: Path, *, as_json: bool) -> None:

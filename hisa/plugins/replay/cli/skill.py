@@ -10,7 +10,6 @@ import click
 from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
     from hisa.plugins.replay.skill_lint import Skill
 
 __all__ = ["skill"]
@@ -71,37 +70,25 @@ def _read(folder: Path, *, quiet: bool = False) -> Skill:
     return read
 
 
-@skill.command("import", epilog=examples(_EXAMPLES[2], f'{_EXAMPLES[2]} --when "note, list"'))
+@skill.command("import", epilog=examples(_EXAMPLES[2]))
 @click.argument("folder", type=_PATH)
-@click.option(
-    "--when", default="", metavar="WORDS", help="What rules wait for: beginnings of words."
-)
 @click.option("--programs", default="programs", type=_PATH, metavar="DIR", help="Their folder.")
 @click.option("--yes", is_flag=True, help="Take it without a question.")
-@click.pass_obj
-def import_one(settings: Settings, folder: Path, when: str, programs: Path, yes: bool) -> None:
-    """Take in the skill in FOLDER, after a look at it and a yes.
+def import_one(folder: Path, programs: Path, yes: bool) -> None:
+    """Take in the program of the skill in FOLDER, for `hisa replay`, after a look and a yes.
 
-    Its text becomes rules in the folder of patterns.sops, by default rules/: a planner gets them
-    once a word of the task or the screen begins as one of --when. A skill with a program of HiSA
-    brings the program instead, for `hisa replay`. Scripts are listed, and never run.
+    Scripts of the skill are listed, and never run.
     """
     from hisa.errors import UsageError
-    from hisa.models.tokens import estimate_tokens
-    from hisa.plugins.replay.skill_export import copy_program, rules_of, words_of, write_rules
+    from hisa.plugins.replay.skill_export import copy_program
 
-    read, place = _read(folder), (settings.patterns.sops or Path("rules")).expanduser()
+    read = _read(folder)
     if read.errors or read.fields is None:
         raise UsageError(f"{folder}: {len(read.errors)} errors; not taken in", fix="edit it")
-    rules, words = rules_of(read.body), when or ", ".join(words_of(read.fields))
-    say(read.body)
     if read.program is None:
-        size, room = estimate_tokens("\n".join(rules)), settings.state.advice_tokens
-        say(f"{len(rules)} rules, {size} tokens (state.advice_tokens is {room}), wait for: {words}")
+        reason = f"{folder}: no program of HiSA is in it"
+        raise UsageError(reason, fix="read it; rules of your own: --set patterns.sops=DIR")
+    say(read.body)
     if not yes and not click.confirm("Take it in?", err=True):
         raise UsageError("nobody said yes; nothing was taken in", fix="--yes")
-    if read.program is not None:
-        say(f"{copy_program(read.program, folder, programs)}\nhisa replay {read.program.name}")
-    else:
-        files = "\n".join(map(str, write_rules(read.fields, rules, words, place)))
-        say(f"{files}\nhisa run TASK --set patterns.sops={place}")
+    say(f"{copy_program(read.program, folder, programs)}\nhisa replay {read.program.name}")
