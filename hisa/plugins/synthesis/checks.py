@@ -8,10 +8,9 @@ by parts of the program that reads facts, which tests hold to what real programs
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hisa.plugins.synthesis import guest_documents
@@ -23,7 +22,7 @@ from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.rewrite import here
 from hisa.plugins.synthesis.task_records import Effect
 
-__all__ = ["check_of", "in_words"]
+__all__ = ["check_of"]
 
 _MOST = 60  # changes beyond which an effect is no one thing that a person asks for
 _MOST_ELEMENTS = 4
@@ -67,26 +66,6 @@ def check_of(effect: Effect) -> tuple[dict[str, Any], ...] | str:
         )
     except _Uncheckable as reason:
         return str(reason)
-
-
-def in_words(check: Mapping[str, Any]) -> str:
-    """A program of a check for people: ``cell Sales.A1: italic = true in ~/a.ods``, or nothing."""
-    line, program, _ = check.get("command", "").partition(" <<'END'\n")
-    if not program:
-        return ""
-    _, _, _, _, place, *items = shlex.split(line)
-    values = [check["equals"]]
-    if len(items) > 1:
-        values = [json.loads(value) for value in check["equals"].splitlines()]
-    shown = [value if value and "\n" not in value else repr(value) for value in values]
-    pairs = zip(map(_item_in_words, items), shown, strict=True)
-    return "\n".join(f"{item} = {value} in {place}" for item, value in pairs)
-
-
-def _item_in_words(item: str) -> str:
-    if cell := re.fullmatch(r"(.+\.[A-Z]+[0-9]+)/(\S+)", item):
-        return f"cell {cell[1]}: {cell[2]}"
-    return item
 
 
 def _of_place(

@@ -24,13 +24,12 @@ from hisa.plugins.synthesis.records import State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
 from hisa.plugins.synthesis.task_records import Instruction
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
-from hisa.screen.geometry import convert_box
-from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
 __all__ = ["REFERENCES", "Writer", "ask_writer", "boxed", "element_lines", "model_instruction"]
-__all__ += ["field_text", "reference_batch"]
+__all__ += ["reference_batch"]
 
 _REPLY = 20_000  # characters of the longest reply that is read
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
@@ -62,39 +61,8 @@ class _Written(BaseModel):
     sort: str
 
 
-class _Text(BaseModel):
-    text: str = Field(min_length=1, max_length=80)
-
-
 class _Ideas(BaseModel):
     instructions: list[_Line] = Field(min_length=1, max_length=50)
-
-
-async def field_text(writer: Writer, title: str, look: Observation, element: Element) -> str:
-    """A text of one line that fits a field (OS-Genesis, 3.1), by what stands around it.
-
-    Raises:
-        InvalidReply: no usable reply, also when asked again.
-        BudgetExceeded, ModelUnavailable: from the model.
-    """
-
-    def fits(reply: _Text) -> None:
-        if not one_line(reply.text).strip():
-            raise InvalidReply("text: it is empty")
-
-    name = called(element) or element.label
-    texts = {
-        "task": f"The application: {title}.",
-        "action": f"type into the {element.role} {name!r}",
-    }
-    if not writer.sees:
-        texts[untrusted("elements")] = element_lines(look.elements or (), element)
-    system = render("field_text", pictures=writer.sees)
-    fields: dict[str, Any] = {"text": {"type": "string", "maxLength": 80}}
-    at = convert_box(element.box, "image", screen=look.screen, image=look.image)
-    pictures = [boxed(look.screenshot, at.left, at.top, at.right, at.bottom)]
-    reply, _ = await ask_writer(writer, system, texts, pictures, fields, _Text, fits)
-    return one_line(reply.text).strip()
 
 
 async def model_instruction(

@@ -142,8 +142,6 @@ def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None
 
 
 def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) -> dict[str, Any]:
-    main = main_triple(exploration, candidate)
-    route = exploration.route(main.before) if main is not None else None
     written = read_records(exploration.folder / "instructions.jsonl", Instruction)
     key = (candidate.triples, candidate.writer)
     return {
@@ -152,11 +150,6 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
         "triples": [one.model_dump(mode="json") for one in _triples(exploration, candidate)],
         "turns": [one.turn for one in written if one.turn and (one.triples, one.writer) == key],
         "proof": proof.model_dump(mode="json"),
-        "difficulty": {
-            "acts": len(candidate.acts),
-            "windows": len({act.window for act in candidate.acts if act.window}),
-            "depth": None if route is None else len(route),
-        },
         "versions": {"hisa": __version__},
     }
 

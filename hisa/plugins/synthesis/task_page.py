@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hisa.plugins.synthesis.cards_page import Card, Mark, Page, Section, Shot, write_page
-from hisa.plugins.synthesis.checks import in_words
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.records import Change, Triple
 from hisa.plugins.synthesis.task_files import act_in_words, main_triple
@@ -95,7 +94,7 @@ def write_tasks(
 def _task_card(exploration: Exploration, one: Shown) -> Card:
     candidate, proof = one.candidate, one.proof
     parts = {
-        "Check": [in_words(check) or json.dumps(check) for check in candidate.check],
+        "Check": [*map(_in_words, candidate.changes)] or [*map(json.dumps, candidate.check)],
         "Reference": [act_in_words(act) for act in candidate.acts],
     }
     note = f"{candidate.id}, written by {candidate.writer}"

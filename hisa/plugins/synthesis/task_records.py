@@ -77,7 +77,7 @@ class Mutant(_Record):
     """A near miss, and whether the check told it from the right end."""
 
     kind: str
-    """"other value", "other cell", "neighbour control", "other file" and the like."""
+    """"other value", "other cell", "neighbour control" and the like."""
     acts: tuple[Act, ...]
     killed: bool
     detail: str = ""
@@ -115,6 +115,6 @@ class Proof(_Record):
     not_done: int = 0  # mutants whose acts could not be done
     other_ways: tuple[OtherWay, ...] = ()
     undone_by: str = ""
-    """"the same act", "ctrl z", "shell"."""
+    """"the same act", "the former value", "shell" and the like."""
     seconds: float = 0.0
     desktops: int = 0  # fresh ones that it took

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
-from hisa.plugins.synthesis.cli.write import model_option, model_settings
 
 __all__ = ["compress"]
 
@@ -19,7 +18,6 @@ _FOLDER = click.Path(path_type=Path)
 @click.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
-@model_option("Writes the thoughts; without one, rules do.")
 @click.option("--without", type=_CHECK, multiple=True, help="Switch a check off; more than one.")
 @click.option("--most", type=click.IntRange(1, 20), default=5, help="Actions of a sequence (5).")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
@@ -38,7 +36,6 @@ def compress(
 
     \b
     hisa data compress collected
-    hisa data compress collected --model gpt-5
     hisa data compress bench -o loose --without region
 
     Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
@@ -48,7 +45,6 @@ def compress(
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
     from hisa.plugins.synthesis.exploration import read_records, run_alone
 
-    settings = model_settings(ctx.obj, how["model"]) if how["model"] else None
     trajectories, unusable = read_trajectories([folder])
     if not trajectories:
         raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
@@ -61,7 +57,7 @@ def compress(
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
         checks = {"without": how["without"], "most": how["most"]}
-        return await compress_all(left, runs, settings, out, say_error, **checks) > 0
+        return await compress_all(left, runs, out, say_error, **checks) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")

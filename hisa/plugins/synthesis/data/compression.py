@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,11 @@ from pydantic import BaseModel
 
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
-from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
-from hisa.plugins.synthesis.data.thoughts import write_thought
+from hisa.plugins.synthesis.data.thoughts import rule_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
-from hisa.plugins.synthesis.model_instructions import Writer
-from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
@@ -30,20 +27,19 @@ __all__ += ["summary", "with_looks"]
 
 
 class AtomRecord(BaseModel, frozen=True):
-    """One action: its step of the run, its source in screen pixels, its thought and writer."""
+    """One action: its step of the run, its source in screen pixels, its thought."""
 
     step: int
     kind: str
     source: str
     thought: str
-    writer: str
 
 
 class SequenceRecord(BaseModel, frozen=True):
     """A step of a compressed run: one action, or several (``count``) decided on one look.
 
     ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
-    ``writer`` is "rules" or a model's name; ``detail`` tells why ``replayed`` is not "same".
+    ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
@@ -51,7 +47,6 @@ class SequenceRecord(BaseModel, frozen=True):
     last_step: int
     count: int
     thought: str
-    writer: str
     image: str
     elements: str
     atoms: tuple[AtomRecord, ...]
@@ -81,39 +76,34 @@ class CompressedRun(BaseModel, frozen=True):
 async def compress_all(
     left: Sequence[Trajectory],
     runs: list[CompressedRun],
-    settings: WriterSettings | None,
     out: Path,
     tell: Callable[[str], None],
     **how: Any,
 ) -> int:
     """Compress runs one after the other; how many were left because a machine broke.
 
-    Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
-    writes the thoughts (None: rules), ``how`` is ``without`` and ``most``, as for
-    `compress`.
+    Each that is done goes to ``runs`` and to the folder ``out``. ``how`` is ``without`` and
+    ``most``, as for `compress`.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
-    opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
-    async with opened as writer:
-        with closing(file):
-            for number, trajectory in enumerate(left, 1):
-                try:
-                    run = await compress(trajectory, out, writer, **how)
-                    outcome = run.left_out or f"{len(run.sequences)} steps"
-                    append_record(file, run)
-                    runs.append(run)
-                except EnvironmentFailed as error:
-                    broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
-                lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
-                replace_file(out / "sequences.jsonl", "".join(lines).encode())
-                tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
+    with closing(file):
+        for number, trajectory in enumerate(left, 1):
+            try:
+                run = await compress(trajectory, out, **how)
+                outcome = run.left_out or f"{len(run.sequences)} steps"
+                append_record(file, run)
+                runs.append(run)
+            except EnvironmentFailed as error:
+                broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
+            lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
+            replace_file(out / "sequences.jsonl", "".join(lines).encode())
+            tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return broken
 
 
 async def compress(
     trajectory: Trajectory,
     folder: Path,
-    writer: Writer | None = None,
     *,
     without: Collection[Refusal] = (),
     most: int = 5,
@@ -123,7 +113,6 @@ async def compress(
 
     Raises:
         EnvironmentFailed: a machine broke.
-        BudgetExceeded, ModelUnavailable: from the model.
     """
     run = load_run(trajectory.folder)
     try:
@@ -132,7 +121,7 @@ async def compress(
             pairs = check_pairs(atoms)
             parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
-        sequences = await _sequences(trajectory, parts, verdicts, writer)
+        sequences = _sequences(trajectory, parts, verdicts)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
     acting = tuple(one for one in sequences if one.atoms[0].source)
@@ -168,24 +157,19 @@ def _kept(look: Observation, folder: Path) -> Look:
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
-async def _sequences(
+def _sequences(
     trajectory: Trajectory,
     parts: Sequence[tuple[Atom, ...]],
     verdicts: Sequence[Verdict],
-    writer: Writer | None,
 ) -> list[SequenceRecord]:
     records: list[SequenceRecord] = []
-    thoughts: list[str] = []
     for part, (replayed, detail) in zip(parts, verdicts, strict=True):
-        atoms: list[AtomRecord] = []
-        for atom in part:
-            thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
-            plain: dict[str, Any] = {"step": atom.step, "kind": atom.kind, "source": atom.source}
-            atoms.append(AtomRecord(**plain, thought=thought, writer=by))
-            thoughts.append(thought)
-        if len(part) > 1:
-            own = thoughts[-len(part) :]
-            thought, by = await write_thought(writer, trajectory.instruction, own, part)
+        atoms = [
+            AtomRecord(
+                step=atom.step, kind=atom.kind, source=atom.source, thought=rule_thought([atom])
+            )
+            for atom in part
+        ]
         look = part[0].before
         files = (look.image, look.elements_path) if look else (None, None)
         image, elements = (file.stem if file else "" for file in files)
@@ -195,8 +179,7 @@ async def _sequences(
                 first_step=part[0].step,
                 last_step=part[-1].step,
                 count=len(part),
-                thought=thought,
-                writer=by,
+                thought=rule_thought(part),
                 image=image,
                 elements=elements,
                 atoms=tuple(atoms),
