@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from click.testing import CliRunner
 import hisa
 from hisa.cli import cli
 from hisa.config import Settings
-from hisa.environments.confirm import Answer, Question
 from hisa.errors import ConfigError, UsageError
 from hisa.events import ModelCalled, Noted, Planned
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -119,9 +117,9 @@ async def _stored(folder: Path) -> Path:
         model={"planner": FunctionModel(lambda _: next(answers)), "state": _RULES},
     )
     assert shown.success, shown.message
-    write_program(compile_run(load_run(shown.folder), "note", place), place)
+    write_program(compile_run(load_run(shown.folder), "note"), place)
     program = read_program(place)
-    program = await prove(program, place, settings, agree=lambda _: False, take=True)
+    program = await prove(program, place, settings, agree=lambda _: False)
     write_program(program, place)
     return place
 
@@ -157,7 +155,6 @@ async def _mended(
     played, kept = await play_and_mend(
         place,
         _settings(place.parent),
-        values={},
         tell=lambda line: lines.append(str(line)),
         models={"planner": FunctionModel(answered), "state": _RULES},
         **more,
@@ -176,10 +173,8 @@ async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
     assert "-    name: Save\n+    name: Store" in lines
     program = read_program(place)
     assert played.folder.name in program.repaired[0]
-    (name,) = program.parameters
-    assert f"{{{{{name}}}}}" in str(program.steps), "a mended program still takes other values"
     assert (place / "program.yaml.1").read_text() == before, "nothing is lost"
-    other = await play(program, place, _settings(tmp_path), values={name: "Ring twice"})
+    other = await play(program, place, _settings(tmp_path))
     assert (other.outcome, _calls(load_run(other.folder))) == ("verified", 0), other.reason
 
 
@@ -192,20 +187,6 @@ async def test_a_wrong_mend_is_not_kept(stored: Path, tmp_path: Path) -> None:
     assert len(requests) <= 2
     assert _names(place.parent) == ["note", "runs"]
     assert (place / "program.yaml").read_text() == before
-
-
-async def test_a_person_who_refuses_ends_it_with_nothing_done(stored: Path, tmp_path: Path) -> None:
-    place, questions = _renamed(stored, tmp_path), list[Question]()
-
-    async def ask(question: Question) -> Answer:
-        questions.append(question)
-        return Answer("refuse")
-
-    played, kept, _, requests = await _mended(place, lambda _: _click("Store"), ask=ask)
-    assert (played.outcome, kept, len(requests)) == ("halted before effect", False, 1)
-    assert "push button “Save” is not there" in questions[0].what
-    assert "Store" in questions[0].what
-    assert len(questions) == 1
 
 
 async def test_a_planner_that_finds_nothing_halts_it(stored: Path, tmp_path: Path) -> None:
@@ -239,8 +220,7 @@ async def _led(
 async def test_a_program_that_fits_does_a_task_without_any_call(
     stored: Path, tmp_path: Path
 ) -> None:
-    task = json.loads(json.dumps(_tree()).replace(_TEXT, "Ring twice"))
-    result, run, requests = await _led(task, stored.parent, tmp_path, lambda _: "")
+    result, run, requests = await _led(_tree(), stored.parent, tmp_path, lambda _: "")
     assert result.success, result.message
     assert not requests
     assert not [event for event in run.events if isinstance(event, ModelCalled)]
@@ -325,14 +305,11 @@ async def test_a_program_without_a_proof_goes_before_no_planner(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--repair", "auto"], "'offline' follows rules"),
+        (["--repair"], "'offline' follows rules"),
         (["--model", "gpt-5"], "--repair"),
-        (["--repair", "ask", "--model", "gpt-5"], "no terminal"),
     ],
 )
-def test_a_repair_without_a_model_or_a_person_says_so(
-    stored: Path, options: list[str], message: str
-) -> None:
+def test_a_repair_without_a_model_says_so(stored: Path, options: list[str], message: str) -> None:
     ran = CliRunner().invoke(cli, ["replay", str(stored), *options])
     assert isinstance(ran.exception, UsageError)
     assert message in str(ran.exception)

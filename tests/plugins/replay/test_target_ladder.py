@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -24,7 +23,6 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
 
-_NOWHERE = Path("/nowhere")
 _LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
     "table": orders,
     "list": lambda rows: orders(rows, kind="list item"),
@@ -36,7 +34,7 @@ _LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
 
 
 def find(target: Target, seen: Observation, *, lax: bool = False) -> Found | Missing:
-    return find_target(target, seen, None, _NOWHERE, lax=lax)
+    return find_target(target, seen, None, lax=lax)
 
 
 def element_found(target: Target, seen: Observation) -> Element | None:
@@ -190,21 +188,6 @@ def test_nameless_likes_are_told_by_row_and_else_by_order_where_as_many(moved: b
     second = target_of(sorted(bare, key=lambda e: e.box.top)[1], look(bare))
     assert element_found(second, look(bare)) == thing("push button", "", (10, 50, 80, 26))
     assert "nothing tells them apart" in reason(second, look(bare[:2]))
-
-
-def test_what_has_no_element_is_found_by_its_picture_where_that_is_there_once(
-    tmp_path: Path,
-) -> None:
-    box = BoundingBox(100, 100, 148, 132, "screen")
-    look([], drawn=[box]).screenshot.crop(box)
-    (tmp_path / "cut.png").write_bytes(look([], drawn=[box]).screenshot.crop(box).png)
-    target = Target(role="picture", picture="cut.png")
-    moved = replace(box, left=600, right=648, top=400, bottom=432)
-    known = find_target(target, look([], drawn=[moved]), None, tmp_path)
-    assert isinstance(known, Found)
-    assert (known.rung, known.point.rounded()) == ("picture", (624, 416))
-    assert isinstance(find_target(target, look([], drawn=[box, moved]), None, tmp_path), Missing)
-    assert isinstance(find_target(target, look([]), None, tmp_path), Missing)
 
 
 def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
