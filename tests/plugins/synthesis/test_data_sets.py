@@ -19,7 +19,7 @@ from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
 from hisa.plugins.synthesis.data.data_formats import export_set, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, pairs, rows
+from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
 from hisa.plugins.synthesis.data.set_folder import DataSet, SetRecord, read_set, write_set
 from hisa.plugins.synthesis.data.set_measures import (
     Share,
@@ -28,12 +28,10 @@ from hisa.plugins.synthesis.data.set_measures import (
     diversity,
     mean_distance,
 )
-from hisa.plugins.synthesis.data.splits import Policy, assign, keys_of, leaks, request
+from hisa.plugins.synthesis.data.splits import assign, leaks, template_of
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.ocr import Line, Word
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.model_server import Received
 from hisa.testing.word_embedder import WordEmbedder
@@ -62,7 +60,6 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
     """Step 1 to 3 of a run: a click on a button, on a picture of half the screen's size."""
     run, hit = f"{task}-{seed}", element(number)
     x, y = 50, 35 + 40 * number
-    keys = keys_of(page_task(task, seed), 0)
     common = {
         "source": "miniwob",
         "model": "m",
@@ -83,7 +80,7 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "elements": [element(i) for i in range(4)],
         "step": number,
         "last": number,
-        "keys": keys,
+        "template": template_of(page_task(task, seed)),
         "targets": [{"point": (x, y), "description": "the button", "element": hit}],
         "provenance": Provenance(run=run, task=task, score=1.0, **common),
     }
@@ -97,7 +94,7 @@ def page_task(name: str, seed: int) -> TaskRecord:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
-    """Twelve pages with two seeds of three steps each, a third of the pages to test on."""
+    """Nine pages with two seeds of three steps each, a third of the pages to test on."""
     folder = tmp_path_factory.mktemp("made")
     tasks = [f"{verb}-{thing}-x" for verb in ("click", "use", "find") for thing in "abc"]
     steps = [
@@ -106,11 +103,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
         for seed in (1, 2)
         for number in (1, 2, 3)
     ]
-    policy = Policy(test=0.34, seen=0.3)
+    record = SetRecord(hisa="0", test=0.34, seed=0)
     images = {path.stem: path for path in folder.glob("*.png")}
-    return write_set(
-        folder / "set", SetRecord(hisa="0", policy=policy), assign(steps, policy), images
-    )
+    return write_set(folder / "set", record, assign(steps, record.test, record.seed), images)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +145,7 @@ def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
 
 
 def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
-    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": "", "writer": "rules"}
+    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": ""}
     atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
     return SequenceRecord.model_validate(
         {
@@ -158,7 +153,6 @@ def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
             "first_step": first,
             "last_step": last,
             "count": 2,
-            "writer": "rules",
             "thought": "Click twice.",
             "image": "",
             "elements": "",
@@ -197,54 +191,18 @@ def test_history_is_of_the_last_five_steps_and_draws_repeat(tmp_path: Path) -> N
     assert len({row.id for row in made}) == len(made) == 16
 
 
-def test_pairs_lie_on_the_picture_and_have_one_element(made: DataSet) -> None:
-    sample = made.samples[0]
-    names = {f'push button "{name}"' for name in NAMES}
-    assert {words for words, _ in pairs(sample)} == names
-    outside = sample.elements[0].model_copy(update={"box": (300, 10, 400, 40)})
-    double = sample.elements[1].model_copy(update={"name": "Print"})
-    changed = sample.model_copy(update={"elements": (outside, double, *sample.elements[2:])})
-    assert {words for words, _ in pairs(changed)} == {'push button "Close"'}
-
-
-def test_sharegpt_and_osworld_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
-    export_set(made, tmp_path / "s", "sharegpt")
-    back = {}
-    for path in (tmp_path / "s").glob("*.json"):
-        for line in json.loads(path.read_text()):
-            assert all((tmp_path / "s" / name).is_file() for name in line["images"])
-            human, model = line.pop("conversations")
-            line["images"] = [Path(name).stem for name in line["images"]]
-            more = {"prompt": human["value"], "completion": model["value"]}
-            back[line["id"]] = Row.model_validate_json(json.dumps(line | more))
-    assert back == {row.id: row for row in rows(made.samples)}
-    samples = {sample.id: sample for sample in made.samples}
-    for path in export_set(made, tmp_path / "o", "osworld"):
-        for line in map(json.loads, path.read_text().splitlines()):
-            sample = samples.pop(line["info"]["sample"])
-            files = [path.parent / line["info"]["before_file"]]
-            files += [path.parent / line["screenshot_file"]]
-            for file, name in zip(files, (sample.image, sample.after), strict=True):
-                assert file.read_bytes() == made.image_bytes(name)
-            x, y = sample.points[0]
-            assert line["response"] == sample.thought
-            assert line["action"] == f"pyautogui.click({2 * x:.0f}, {2 * y:.0f})"  # screen pixels
-    assert not samples
-
-
 def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
     if "datasets" not in sys.modules:
         pytest.importorskip("datasets", reason="not installed: hisa install data")
     from datasets import load_dataset  # type: ignore[import-not-found]
 
-    files = {path.stem: str(path) for path in export_set(made, tmp_path, "parquet")}
+    files = {path.stem: str(path) for path in export_set(made, tmp_path)}
     loaded = load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "c"))
-    assert set(loaded) == {"train", "seen", "test"}
+    assert set(loaded) == {"train", "test"}
     wanted = {row.id: row for row in rows(made.samples)}
     for line in (line for split in loaded.values() for line in split):
         row = wanted.pop(line["id"])
         assert {line[name] for name in ("prompt", "completion")} == {row.prompt, row.completion}
-        assert tuple(line["box"]) == (row.box or ())
         assert (line["run"], line["score"]) == (row.provenance.run, row.provenance.score)
         pictures = [Image.open(io.BytesIO(made.image_bytes(name))) for name in row.images]
         assert [image.tobytes() for image in line["images"]] == [p.tobytes() for p in pictures]
@@ -256,7 +214,7 @@ def test_without_datasets_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(LibraryLacking) as caught:
-        export_set(made, tmp_path, "parquet")
+        export_set(made, tmp_path)
     assert "data" in caught.value.fix
 
 
@@ -273,30 +231,19 @@ def test_a_rebuilt_set_keeps_no_old_picture(made: DataSet, tmp_path: Path) -> No
 
 
 def test_splits_share_nothing_and_stay(made: DataSet) -> None:
-    assert {sample.split for sample in made.samples} == {"train", "seen", "test"}
-    again = assign(made.samples[::-1], made.record.policy)[::-1]
+    assert {sample.split for sample in made.samples} == {"train", "test"}
+    again = assign(made.samples[::-1], made.record.test, made.record.seed)[::-1]
     assert again == list(made.samples)
-    assert not list(leaks(made.samples, made.record.policy))
-    seen = {s.keys["template"] for s in made.samples if s.split == "seen"}
-    assert seen
-    assert seen <= {s.keys["template"] for s in made.samples if s.split == "train"}
-    held = assign(made.samples, Policy(by="family", test=0, hold_out=("page/click-a",)))
-    assert {s.keys["family"] for s in held if s.split == "test"} == {"page/click-a"}
-    with pytest.raises(UsageError, match="no such family"):
-        assign(made.samples, Policy(by="family", hold_out=("page/none",)))
-
-
-def test_one_application_cannot_be_on_both_sides(made: DataSet) -> None:
-    split = assign(made.samples, Policy(by="application", test=0.5))
-    assert len({sample.split for sample in split}) == 1
+    assert not list(leaks(made.samples))
 
 
 def test_another_seed_or_value_is_the_same_template() -> None:
-    first, second = keys_of(page_task("click-b", 1), 0), keys_of(page_task("click-b", 2), 0)
-    assert first["template"] == second["template"]
-    assert first["instance"] != second["instance"]
-    assert request('Type "Ana" into 3 cells') == request("type “Bo” into 12 cells")
-    assert request("Open the menu") != request("Close the menu")
+    def template(instruction: str) -> str:
+        return template_of(TaskRecord(id="t", instruction=instruction, domain=""))
+
+    assert template_of(page_task("click-b", 1)) == template_of(page_task("click-b", 2))
+    assert template('Type "Ana" into 3 cells') == template("type “Bo” into 12 cells")
+    assert template("Open the menu") != template("Close the menu")
 
 
 def test_a_set_that_leaks_is_neither_written_nor_read(made: DataSet, tmp_path: Path) -> None:
@@ -322,19 +269,14 @@ def test_a_damaged_set_is_refused(made: DataSet, tmp_path: Path, damage: str) ->
         read_set(tmp_path)
 
 
-def test_clean_samples_pass(made: DataSet) -> None:
+def test_a_box_that_moved_and_a_step_out_of_order_are_problems(made: DataSet) -> None:
     assert not list(check(made.samples))
-
-
-def test_words_of_another_screen_are_a_problem_of_the_picture(made: DataSet) -> None:
-    def line(text: str, box: tuple[float, float, float, float]) -> Line:
-        return Line((Word(text, BoundingBox(*box), 1.0),))
-
-    assert not list(
-        check(made.samples, lambda _: [line(e.name, e.box) for e in made.samples[0].elements])
-    )
-    foreign = check(made.samples, lambda _: [line("Insert View Format Tools", (10, 20, 90, 50))])
-    assert {problem.kind for problem in foreign} == {"picture"}
+    first, second, third = made.samples[:3]
+    target = first.targets[0]
+    away = target.element and target.element.model_copy(update={"box": (200, 100, 260, 120)})
+    moved = first.model_copy(update={"targets": (target.model_copy(update={"element": away}),)})
+    assert [problem.kind for problem in check([moved])] == ["box"]
+    assert [problem.kind for problem in check([first, third, second])] == ["order"]
 
 
 def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) -> None:
@@ -422,8 +364,7 @@ def test_a_model_is_asked_for_each_step_once(made: DataSet, tmp_path: Path) -> N
             scores(*ask, "--objective", "action")
         assert len(server.requests) == every
         file.unlink()
-        scores(*ask, "--bare", "--objective", "action", "--limit", "1")
-        assert not server.requests[-1].job
+        scores(*ask, "--objective", "action", "--limit", "1")
         assert not any(text in server.requests[-1].text for text in tested)
 
 
