@@ -65,12 +65,12 @@ class Page:
     sections: Sequence[Section]
 
 
-def write_page(page: Page, file: Path, images: Path) -> Path:
-    """Write a page; ``images`` is the folder of its pictures. Raises: OSError."""
+def write_page(page: Page, file: Path, images: Mapping[str, Path]) -> Path:
+    """Write a page; ``images`` are the files of its pictures by name. Raises: OSError."""
     cards = [card for section in page.sections for card in section.cards]
-    names = dict.fromkeys(shot.image for card in cards for shot in card.shots if shot.image)
+    names = {s.image: images[s.image] for card in cards for s in card.shots if s.image in images}
     with ThreadPoolExecutor() as pool:
-        read = pool.map(lambda name: _picture(images / f"{name}.png"), names)
+        read = pool.map(_picture, names.values())
         pictures = {name: picture for name, picture in zip(names, read, strict=True) if picture}
     world = templates(Path(__file__).resolve().parent)
     world.filters |= {"line": one_line}

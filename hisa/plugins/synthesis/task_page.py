@@ -88,7 +88,8 @@ def write_tasks(
     }
     title = f"Tasks of {exploration.subject.title}"
     page = Page("HiSA synth", title, tiles, _NOTE, sections)
-    return write_page(page, exploration.folder / "tasks.html", exploration.folder / "images")
+    images = {state.image: exploration.picture(state) for state in exploration.states.values()}
+    return write_page(page, exploration.folder / "tasks.html", images)
 
 
 def _task_card(exploration: Exploration, one: Shown) -> Card:

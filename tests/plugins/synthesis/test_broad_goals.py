@@ -86,8 +86,8 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
     assert sum(one.truncated for one in trajectories) == 1
 
 
-def test_what_was_collected_can_be_built_and_compressed(tmp_path: Path) -> None:
-    """``data build DIR`` and ``data compress DIR`` read trajectories of the collection."""
+def test_what_was_collected_can_be_exported_and_compressed(tmp_path: Path) -> None:
+    """``data export DIR`` and ``data compress DIR`` read trajectories of the collection."""
     bench = Bench(tmp_path / "runs", ScriptedModel((click("Save button"), done())))
     asyncio.run(bench.run())
     out = tmp_path / "collected"

@@ -1,10 +1,10 @@
-"""A data set for others: parquet for trainers, a page for people."""
+"""Samples for others: parquet for trainers, a page for people."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 from hisa.plugins.synthesis.cards_page import Card, Mark, Page, Section, Shot, write_page
+from hisa.plugins.synthesis.data.sample_set import SampleSet
 from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, rows
-from hisa.plugins.synthesis.data.set_folder import DataSet
 
-__all__ = ["export_set", "write_samples"]
+__all__ = ["export_rows", "write_samples"]
 
 
-def export_set(data: DataSet, out: Path, objectives: Collection[str] = ()) -> list[Path]:
+def export_rows(
+    made: SampleSet, samples: Sequence[Sample], out: Path, objectives: Collection[str] = ()
+) -> list[Path]:
     """Write ``SPLIT.parquet``, a row an example, with ``images`` as `datasets` reads them.
 
     ``objectives`` are all by default. Returns the files.
@@ -28,14 +30,14 @@ def export_set(data: DataSet, out: Path, objectives: Collection[str] = ()) -> li
     splits: dict[str, list[Row]] = defaultdict(list)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for row in rows(data.samples, objectives):
+        for row in rows(samples, objectives):
             splits[row.split].append(row)
-        return [_write_parquet(data, examples, out / split) for split, examples in splits.items()]
+        return [_write_parquet(made, examples, out / split) for split, examples in splits.items()]
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}", fix="-o another folder") from error
 
 
-def _write_parquet(data: DataSet, examples: list[Row], path: Path) -> Path:
+def _write_parquet(made: SampleSet, examples: list[Row], path: Path) -> Path:
     try:
         import datasets as hf  # type: ignore[import-not-found]  # heavy, and an extra
     except ImportError as error:
@@ -46,7 +48,7 @@ def _write_parquet(data: DataSet, examples: list[Row], path: Path) -> Path:
     columns |= {"images": hf.Sequence(hf.Image())}
 
     def plain(row: Row) -> dict[str, Any]:
-        images = [{"bytes": data.image_bytes(name), "path": None} for name in row.images]
+        images = [{"bytes": made.image_bytes(name), "path": None} for name in row.images]
         flat = row.model_dump(exclude={"provenance"}) | row.provenance.model_dump()
         return flat | {"images": images}
 
@@ -57,21 +59,21 @@ def _write_parquet(data: DataSet, examples: list[Row], path: Path) -> Path:
     return file
 
 
-def write_samples(data: DataSet, count: int, seed: int = 0) -> Path:
+def write_samples(made: SampleSet, folder: Path, count: int, seed: int = 0) -> Path:
     """Write ``samples.html`` with up to ``count`` samples, drawn by the seed."""
-    drawn = random.Random(seed).sample(data.samples, min(count, len(data.samples)))
-    left_out = [f"{many}: {reason}" for reason, many in Counter(data.record.left_out).most_common()]
+    drawn = random.Random(seed).sample(made.samples, min(count, len(made.samples)))
+    left_out = [f"{many}: {reason}" for reason, many in made.left_out.most_common()]
     page = Page(
         "HiSA data",
-        data.folder.name,
-        {"samples": len(data.samples), **Counter(sample.split for sample in data.samples)},
+        folder.name,
+        {"samples": len(made.samples)},
         f"{len(drawn)} of them, drawn by chance. Red: the element that an act hits, and the point.",
         [
             Section("Samples", list(map(_card, drawn))),
             Section("Left out", [Card(line) for line in left_out], folded=True),
         ],
     )
-    return write_page(page, data.folder / "samples.html", data.folder / "images")
+    return write_page(page, folder / "samples.html", made.images)
 
 
 def _card(sample: Sample) -> Card:
@@ -81,10 +83,10 @@ def _card(sample: Sample) -> Card:
         marks.append(("point", target.point))
     origin = sample.provenance
     texts = {"Thought": [sample.thought], "Action": sample.action.splitlines()}
-    note = f"{sample.id}, {sample.split}; {origin.task} of {origin.source}; {origin.model}"
+    note = f"{sample.id}; {origin.task} of {origin.source}; {origin.model}"
     return Card(
         sample.instruction,
-        f"{note} on {origin.machine}; HiSA {origin.hisa}; {origin.licence}; score {origin.score}",
+        f"{note} on {origin.machine}; HiSA {origin.hisa}; score {origin.score}",
         [Shot(sample.window, sample.image, sample.size, marks)],
         texts,
     )

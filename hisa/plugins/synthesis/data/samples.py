@@ -1,4 +1,4 @@
-"""Samples of a data set, one a step, and the rows that a model is trained on.
+"""Samples of runs, one a step, and the rows that a model is trained on.
 
 A sample holds (s, h, c, l, a) of OS-Genesis, 4.2; rows are its objectives in words.
 """
