@@ -115,7 +115,7 @@ def read_program(place: Path) -> Program:
             raise ValueError(f"larger than {_LARGEST >> 20} MiB")
         return Program.model_validate(yaml.safe_load(text))
     except FileNotFoundError as error:
-        raise UsageError(f"no program at {place}", fix="hisa replay --list") from error
+        raise UsageError(f"no program at {place}", fix="hisa replay") from error
     except (OSError, ValueError, ValidationError, yaml.YAMLError) as error:
         reason = one_line(str(error))[:300]
         raise UsageError(

@@ -146,9 +146,8 @@ async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
     gone = Effect(what="value", role="push button", name="Ship", value="")
     place = _stored(tmp_path, _target("1022", "Bo Lind", "open"), gone)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
-    program, call, notes = await mended(
-        place, before, _Points(button_of(before, BO, "Dispatch")), {}
-    )
+    planner = _Points(button_of(before, BO, "Dispatch"))
+    program, call, notes = await mended(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     assert program.steps[0].effects == (gone.model_copy(update={"name": "Dispatch"}),)

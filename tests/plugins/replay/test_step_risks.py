@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -101,5 +100,5 @@ def test_a_target_that_little_tells_is_named_with_its_step(
 
 def test_the_list_of_programs_has_their_risks(tmp_path: Path) -> None:
     write_program(program("delete", Target(role="push button", name="Erase")), tmp_path / "go")
-    result = CliRunner().invoke(replay, ["--list", "--json", "--programs", str(tmp_path)])
-    assert [entry["risks"] for entry in json.loads(result.stdout)] == [{"1": "delete"}]
+    result = CliRunner().invoke(replay, ["--programs", str(tmp_path)])
+    assert result.stdout == "go  1 step  Go.; risks: delete\n"

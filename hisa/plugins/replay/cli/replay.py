@@ -22,7 +22,7 @@ def places_of(folder: Path) -> list[Path]:
 
 @click.command(
     epilog=examples(
-        "hisa replay --list",
+        "hisa replay",
         "hisa replay save-a-note",
         "hisa replay save-a-note --json",
         "hisa replay save-a-note --repair --model gpt-5",
@@ -41,7 +41,6 @@ def places_of(folder: Path) -> list[Path]:
 )
 @click.option("--repair", is_flag=True, help="Ask a model for a step that cannot go on.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
-@click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
 @json_option
 @click.pass_context
 def replay(
@@ -51,12 +50,11 @@ def replay(
     folder: Path,
     repair: bool,
     model: str | None,
-    listed: bool,
     as_json: bool,
 ) -> None:
     """Do again what `hisa compile` made of a run, and ask no model.
 
-    NAME is a program below programs/, or the folder of one. Every target is found again on the
+    NAME is a program below programs/, or the folder of one; without it they are listed. Every target is found again on the
     screen as it is now and known from its like before anything is done to it, what was typed is
     read back, and what a step changed once must change again.
 
@@ -80,8 +78,8 @@ def replay(
     from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
     from hisa.plugins.replay.program_records import read_program
 
-    if listed or name is None:
-        _say_list(folder, as_json=as_json)
+    if name is None:
+        _say_list(folder)
         return
     place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
     if not (place / "program.yaml").is_file():
@@ -125,25 +123,15 @@ def _require_model(model: str) -> None:
         raise UsageError(reason, fix="--repair --model NAME")
 
 
-def _say_list(folder: Path, *, as_json: bool) -> None:
+def _say_list(folder: Path) -> None:
     from hisa.plugins.replay.program_records import read_program
 
-    programs = {place.name: read_program(place) for place in places_of(folder)}
-    if as_json:
-        print_json(
-            [
-                {
-                    "name": name,
-                    "instruction": program.instruction,
-                    "steps": len(program.steps),
-                    "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk},
-                }
-                for name, program in programs.items()
-            ]
-        )
-        return
-    for name, program in programs.items():
+    places = places_of(folder)
+    for place in places:
+        program = read_program(place)
         words = program.instruction.splitlines()[0][:80]
-        say(f"{name}  {counted(len(program.steps), 'step')}  {words}")
-    if not programs:
+        risks = {step.risk for step in program.steps if step.risk}
+        risky = f"; risks: {', '.join(sorted(risks))}" if risks else ""
+        say(f"{place.name}  {counted(len(program.steps), 'step')}  {words}{risky}")
+    if not places:
         say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)
