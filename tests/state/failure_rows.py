@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from hisa.config import StateSettings
+from hisa.errors import HisaError, ModelFacingError
 from hisa.events import Acted, Event, HeldBack, PlannedCall
 from hisa.protocols import GroundedCall, ToolCall
+from hisa.runs.read import Run, load_run
 from hisa.runs.step_records import StepRecord, group
 from hisa.state.loops import action_key
+from hisa.state.manager import build_state
+from hisa.testing.scripted import ScriptedModel
 
 __all__ = ["failure_row", "held_back"]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.plugins.desktop.action_lists import open_with
 from hisa.planner.view import state_text
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import GroundedCall, StateView, Task, ToolCall
@@ -16,7 +17,6 @@ from hisa.tools.base import Tool
 from hisa.tools.offer import in_front
 from hisa.tools.registry import ToolRegistry
 from hisa.tools.window_switch import switch_window
-from tests.plugins.desktop.action_lists import open_with
 
 
 async def switched(environment: object, look: Observation, number: str) -> tuple[bool, str]:

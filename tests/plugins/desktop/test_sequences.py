@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
+from tests.plugins.desktop.action_lists import APPS, CHROMIUM, open_with, window
 from hisa.actions import Click, Drag, Hotkey, Move, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when
-from tests.plugins.desktop.action_lists import APPS, CHROMIUM, open_with, window
 
 pytestmark = pytest.mark.desktop
 

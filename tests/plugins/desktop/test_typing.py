@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.plugins.desktop.action_lists import CHROMIUM, open_with
 from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
 from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
 from tests.environments.conformance import seen_when
-from tests.plugins.desktop.action_lists import CHROMIUM, open_with
 from tests.plugins.desktop.bare_display import bare_display
 
 pytestmark = pytest.mark.desktop

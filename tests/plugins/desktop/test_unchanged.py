@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.plugins.desktop.action_lists import open_with
 from hisa.actions import Write
 from hisa.errors import EnvironmentFailed, ScreenChanged
 from hisa.machine.patience import Deadline
@@ -16,7 +17,6 @@ from hisa.protocols import ActsWhereUnchanged, Held, TellsWhatLies
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import element_at, focused_element
 from hisa.screen.observation import Observation
-from tests.plugins.desktop.action_lists import open_with
 
 pytestmark = pytest.mark.desktop
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 
+from tests.plugins.training import trl_agreement
 from hisa.errors import UsageError
 from hisa.plugins.training.advantages import grouped, step_advantages, step_rewards, z_scores
 from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
 from hisa.plugins.training.losses import Loss, click_grpo_loss, cloning_loss, step_grpo_loss
-from tests.plugins.training import trl_agreement
 
 GOLDEN = json.loads(Path(__file__).with_name("trl_golden.json").read_text("utf-8"))
 

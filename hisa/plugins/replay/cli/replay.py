@@ -54,9 +54,9 @@ def replay(
 ) -> None:
     """Do again what `hisa compile` made of a run, and ask no model.
 
-    NAME is a program below programs/, or the folder of one; without it they are listed. Every target is found again on the
-    screen as it is now and known from its like before anything is done to it, what was typed is
-    read back, and what a step changed once must change again.
+    NAME is a program below programs/, or the folder of one; without it they are listed. Every
+    target is found again on the screen as it is now and known from its like before anything is done
+    to it, what was typed is read back, and what a step changed once must change again.
 
     \b
     verified              the task's check says that it is done
@@ -68,8 +68,8 @@ def replay(
     stopped               by Ctrl-C
 
     With --repair a model is asked for the step that cannot go on, twice at most, and for nothing
-    else. What is mended is shown as a difference, played once
-    more on a fresh machine without a model, and kept where that is verified.
+    else. What is mended is shown as a difference, played once more on a fresh machine without a
+    model, and kept where that is verified.
 
     Exit status: 0 verified; 1 any other; 3 the machine failed.
     """
