@@ -10,7 +10,7 @@ import pytest
 
 import hisa
 from hisa.actions import Click, parse
-from hisa.errors import ActionRefused, NotFound, UsageError
+from hisa.errors import ActionRefused, UsageError
 from hisa.events import Event, Grounded, Noted
 from hisa.hooks import Hooks, Run, Step, StepAction
 from hisa.plugins.replay.fitting import fitting_program
@@ -149,31 +149,11 @@ async def test_a_run_that_goes_on_begins_no_program(tmp_path: Path) -> None:
     assert call is other.call, "what a program did is not done twice"
 
 
-async def test_a_planner_plays_its_program_in_each_of_two_runs(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    planner = FirstProgram(stored(tmp_path, ship(seen)) / "ship", other := Other())
-    for _ in range(2):
-        run, _, hooks = await begun(planner)
-        step = await planned(planner, run, seen, hooks)
-        assert step.grounded is not None
-    assert not other.views
-
-
 def test_a_program_without_a_proof_goes_before_no_planner(tmp_path: Path) -> None:
     seen = look(orders([ANN, BO, CY]))
     place = stored(tmp_path, ship(seen), proved=False) / "ship"
     with pytest.raises(UsageError, match="no second run proved it"):
         FirstProgram(place, Other())
-
-
-async def test_a_place_outside_the_picture_is_refused(tmp_path: Path) -> None:
-    seen = look(orders([ANN, BO, CY]))
-    planner = FirstProgram(stored(tmp_path, ship(seen)) / "ship", Other())
-    run, _, hooks = await begun(planner)
-    source = "pyautogui.click(5000, 10)"
-    call = ToolCall("", "gui_action", source, actions=parse(source), by_program=True)
-    with pytest.raises(NotFound, match="outside"):
-        await hooks.call("after_plan", Step(1, run, seen, StateView(), call=call))
 
 
 async def test_a_planners_click_for_a_programs_step_meets_no_look_alike(tmp_path: Path) -> None:

@@ -15,18 +15,15 @@ import hisa
 from hisa.cli import cli
 from hisa.config import Settings
 from hisa.errors import ConfigError, UsageError
-from hisa.events import ModelCalled, Noted, Planned
+from hisa.events import ModelCalled, Planned
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay.compiling import compile_run
-from hisa.plugins.replay.fitting import fitting_program
 from hisa.plugins.replay.playing import Played, play, play_and_mend
 from hisa.plugins.replay.program_records import read_program, write_program
 from hisa.plugins.replay.proving import prove
-from hisa.protocols import Model, ModelRequest, Role
-from hisa.runs.log import RunLog
+from hisa.protocols import ModelRequest
 from hisa.runs.read import Run, load_run
 from hisa.runs.report import render_report
-from hisa.runs.resume import resume_point
 from hisa.tasks.hisa_format import OWN
 from hisa.testing.scripted import FunctionModel, tool_call
 
@@ -242,43 +239,6 @@ async def test_a_planner_goes_on_where_a_program_ends(stored: Path, tmp_path: Pa
     assert len(typed) == 1, "by the program alone"
 
 
-async def test_a_resumed_run_goes_on_by_its_own_planner(stored: Path, tmp_path: Path) -> None:
-    answers = iter([_click("Save"), tool_call("termination", "Saved.")])
-    models: dict[Role, Model] = {"planner": FunctionModel(lambda _: next(answers)), "state": _RULES}
-    settings = _settings(tmp_path)
-    planner = settings.planner.model_copy(update={"leads": f"program:{stored.parent}"})
-    settings = settings.model_copy(update={"planner": planner})
-    short = settings.model_copy(update={"run": settings.run.model_copy(update={"max_steps": 2})})
-    async with DesktopEnvironment() as desktop:
-        begun = await hisa.run(
-            OWN.read(tmp_path / "task.yaml", _tree()),
-            settings=short,
-            model=models,
-            environment=desktop,
-        )
-        assert (begun.status, begun.steps) == ("max_steps", 2)
-        point = resume_point(load_run(begun.folder))
-        agent = hisa.Agent(models, settings=settings, environment=desktop)
-        with RunLog.reopen(begun.folder) as log:
-            async with agent.open(point.task, log, so_far=point) as loop:
-                result = await loop.run(point.task)
-    assert result.success, result.message
-    typed = [e for e in load_run(begun.folder).events if isinstance(e, Planned)]
-    assert sum(_TEXT in str(event.input) for event in typed) == 1
-    assert next(answers, None) is None
-
-
-async def test_where_no_program_fits_a_line_says_so_and_the_planner_does_it(
-    stored: Path, tmp_path: Path
-) -> None:
-    task = {**_tree(), "instruction": "Do something else."}
-    answer = tool_call("termination", "Something else was done.")
-    _, run, requests = await _led(task, stored.parent, tmp_path, lambda _: answer)
-    assert len(requests) == 1
-    notes = [event.text for event in run.events if isinstance(event, Noted)]
-    assert any("no program of" in text and "fits" in text for text in notes)
-
-
 @pytest.mark.parametrize(
     ("leads", "message"),
     [
@@ -290,16 +250,6 @@ async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: 
     with pytest.raises(ConfigError, match=message):
         await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
     assert not _names(tmp_path), "nothing was begun"
-
-
-async def test_a_program_without_a_proof_goes_before_no_planner(
-    stored: Path, tmp_path: Path
-) -> None:
-    program = read_program(stored).model_copy(update={"proof": None})
-    write_program(program, tmp_path / "note")
-    with pytest.raises(UsageError, match="no second run proved it"):
-        await _led(_tree(), tmp_path, tmp_path, lambda _: "", leads=f"program:{tmp_path / 'note'}")
-    assert isinstance(fitting_program(OWN.read(tmp_path / "task.yaml", _tree()), tmp_path), str)
 
 
 @pytest.mark.parametrize(

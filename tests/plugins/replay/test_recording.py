@@ -19,7 +19,6 @@ from hisa.plugins.replay.demonstration import demonstrated
 from hisa.plugins.replay.program_records import write_program
 from hisa.plugins.replay.skill_export import export_program
 from hisa.runs.read import load_run
-from hisa.runs.report import render_report
 from hisa.screen.observation import Screenshot
 from hisa.screen.ocr import available, read_text
 from hisa.testing import FakeEnvironment
@@ -98,18 +97,6 @@ async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
         "text",
         "push button",
     ]
-
-
-async def test_the_step_in_which_it_was_shown_reads_as_a_wait(tmp_path: Path) -> None:
-    result = await shown(tmp_path / "runs", FakeEnvironment(), ENTER)
-    run = load_run(result.folder)
-    first, last = (step for step in run.steps if step.number)
-    assert first.planned is not None
-    assert (first.planned.tool, first.planned.thought) == ("wait", "A person shows how it is done.")
-    assert (first.verdict, last.verdict) == ("no_change", "succeeded")
-    page = render_report(run)
-    assert "nothing was done" not in page
-    assert "A person shows how it is done." in page
 
 
 async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> None:

@@ -78,12 +78,6 @@ def test_a_row_that_is_gone_or_there_twice_is_not_acted_on(kind: str, rows: list
     assert isinstance(find(ship([ANN, BO, CY], BO, kind), look(_LISTS[kind](rows))), Missing)
 
 
-def test_the_one_row_of_a_list_is_not_any_row() -> None:
-    target = ship([BO], BO)
-    assert element_found(target, look(orders([ANN]))) is None
-    assert "another row has one" in reason(target, look(orders([ANN])))
-
-
 def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
     alone = look([thing("push button", "Ship", (10, 10, 80, 26))])
     assert isinstance(find(target_of(alone.elements[0], alone), look(orders([ANN]))), Missing)  # type: ignore[index]
@@ -220,20 +214,6 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     second = target_of((nameless.elements or ())[1], nameless)
     assert focus_is(second, nameless) == ""
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
-
-
-def test_a_file_in_a_folder_is_known_by_its_own_name() -> None:
-    def folder(*names: str) -> Observation:
-        pane = thing("layered pane", "", (10, 10, 400, 300))
-        icons = [
-            thing("icon", name, (20 + 90 * at, 20, 80, 80), 0) for at, name in enumerate(names)
-        ]
-        return look([pane, *icons])
-
-    seen, later = folder("may.txt", "june.txt"), folder("april.txt", "may.txt", "july.txt")
-    target = target_of((seen.elements or ())[1], seen)
-    assert element_found(target, later) is (later.elements or ())[2]
-    assert element_found(target, folder("april.txt", "june.txt")) is None
 
 
 def test_a_field_is_known_by_the_form_that_holds_it() -> None:

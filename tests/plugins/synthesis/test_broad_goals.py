@@ -49,10 +49,11 @@ async def test_each_act_becomes_a_low_level_instruction_and_a_broader_goal(
     assert task.setup
 
 
-async def test_broader_goals_take_a_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wish", [Wish(goal="broad"), Wish(references=1)])
+async def test_goals_and_references_take_a_model(tmp_path: Path, wish: Wish) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     with pytest.raises(UsageError, match="by a model"):
-        await write_all(None, folder, Wish(goal="broad"), print)
+        await write_all(None, folder, wish, print)
 
 
 def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
-from hisa.actions.action_records import split
+from hisa.actions import Click, Scroll
 from hisa.config import Settings
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, whole_task
@@ -80,13 +79,6 @@ def click(place: str) -> str:
     return f"pyautogui.click{place}"
 
 
-def test_actions_are_split_where_nothing_is_held() -> None:
-    at = Point(1, 1, "screen")
-    actions: list[Action] = [KeyDown("shift"), Click(at), KeyUp("shift"), Move(at), Drag(at)]
-    assert [len(part) for part in split([*actions, Write("a"), Press("enter")])] == [3, 2, 1, 1]
-    assert split([]) == []
-
-
 def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
     text = (
         "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
@@ -121,15 +113,6 @@ async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Pat
     assert len(list((tmp_path / "looks").glob("*.png"))) >= 1
     numbers = summary([run])
     assert (numbers["steps"], numbers["actions"], numbers["compressed_steps"]) == (3, 4, 1)
-
-
-async def test_more_than_k_actions_are_two_sequences(tmp_path: Path) -> None:
-    form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(AGREE), click(OK))
-    run = await compress(trajectory, tmp_path, environment=form, most=2)
-    assert [one.count for one in run.sequences] == [2, 1]
-    assert run.sequences[0].replayed == "same"
-    assert not run.pairs[1].refusals
 
 
 async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:

@@ -105,18 +105,6 @@ def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
     assert check_of(effects[1]) == ({"element": {"role": "dialog", "name": "Find"}},)
 
 
-def test_a_state_that_went_is_asked_for_of_an_element_that_shows(tmp_path: Path) -> None:
-    lost = ElementChange(what="states", role="check box", name="Case", before="checked", after="")
-    (effect,) = distinct_effects(
-        explored(tmp_path, [(click("Case"), Differences(elements=(lost,)))])
-    )
-    element = {"role": "check box", "name": "Case"}
-    assert check_of(effect) == (
-        {"element": element},
-        {"element": {**element, "state": "checked", "absent": True}},
-    )
-
-
 def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
     down, right, clock = (
         ElementChange(what="states", role=role, name=name, before=before, after=after)

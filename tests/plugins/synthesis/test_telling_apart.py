@@ -118,15 +118,6 @@ async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_p
     assert set(longer) <= kept, "what a proof speaks of stays"
 
 
-async def test_a_page_called_todo_gives_tasks(tmp_path: Path) -> None:
-    folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
-    subject = json.loads((folder / "subject.json").read_text())
-    (folder / "subject.json").write_text(json.dumps(subject | {"title": "the page todo.html"}))
-    written = await write_all(None, folder, Wish(), print)
-    assert len(written.candidates) >= 3
-    assert not [one for one in written.refusals if "gap" in one.reason]
-
-
 async def test_a_control_with_a_namesake_below_it_gives_a_task(tmp_path: Path) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     for file in (folder / "elements").glob("*.json"):

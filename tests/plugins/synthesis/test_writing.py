@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from hisa.config import load
-from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.make_candidates import make_candidates
@@ -281,8 +280,3 @@ async def test_references_see_first_screens_and_three_drawn_examples(folder: Pat
     assert last.text.count("Write the number") == 3
     assert len(last.images) >= 1
     assert all(one.triples for one in written.candidates)
-
-
-async def test_references_take_a_model(folder: Path) -> None:
-    with pytest.raises(UsageError, match="written by a model"):
-        await write_all(None, folder, Wish(references=1), print)
