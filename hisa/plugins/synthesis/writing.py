@@ -33,7 +33,7 @@ from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.protocols import Role
 from hisa.text.redact import redact
 
-__all__ = ["ELSEWHERE", "Wish", "WriterSettings", "Written", "add_longer_way", "write_all"]
+__all__ = ["ELSEWHERE", "Wish", "WriterSettings", "Written", "write_all"]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
@@ -265,40 +265,6 @@ async def _refer(writer: Writer, written: Written) -> None:
                 break
             for instruction in batch[:left]:
                 written.add(instruction)
-
-
-def add_longer_way(exploration: Exploration, candidate: Candidate) -> Candidate | None:
-    """Write down the candidate of the shortest way that was not tried; None: there is none.
-
-    Rules tell the acts of the way anew; a model's instruction says what is to be in the end, so it
-    stays where it names all that is typed.
-    """
-    folder = exploration.folder
-    effects = distinct_effects(exploration)
-    before = read_records(folder / "instructions.jsonl", Instruction)
-    same = [one for one in before if one.writer == candidate.writer and one.way == "reverse"]
-    old = next((one for one in same if one.high == candidate.instruction), None)
-    tried = _failed(folder) | {candidate.acts}
-    own = [effect for effect in effects if (effect.id,) == candidate.effects]
-    numbers = {number for effect in own for number in effect.triples}
-    for way in ways_to(exploration, *(t for t in exploration.triples if t.number in numbers)):
-        if old is None or acts_of(exploration, way) in tried:
-            continue
-        steps = tuple(step.number for step in way)
-        made = old.model_copy(update={"triples": steps[-1:], "steps": steps})
-        if old.writer == "rules":
-            told = rule_instruction(exploration, way)
-            if isinstance(told, str):
-                continue
-            made = told
-        elif any(step.act.text.casefold() not in old.high.casefold() for step in way):
-            continue
-        candidates, _ = make_candidates(exploration, effects, [made])
-        if candidates:
-            _append(folder / "instructions.jsonl", made)
-            _append(folder / "candidates.jsonl", candidates[0])
-            return candidates[0]
-    return None
 
 
 def _failed(folder: Path) -> set[tuple[Act, ...]]:

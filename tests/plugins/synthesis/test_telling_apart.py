@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from hisa.actions import Scroll
 from hisa.config import Settings
 from hisa.machine.storage import AppendOnlyFile
-from hisa.plugins.synthesis import make_candidates, writing
+from hisa.plugins.synthesis import make_candidates
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records
 from hisa.plugins.synthesis.explorer import Session
@@ -94,28 +95,24 @@ def test_exploring_ends_where_nothing_new_is_left(tmp_path: Path) -> None:
     assert session.transitions == 0
 
 
-async def test_the_next_longer_way_follows_a_proof_that_it_leads_elsewhere(tmp_path: Path) -> None:
+async def test_the_next_longer_way_is_written_after_a_proof_that_one_leads_elsewhere(
+    tmp_path: Path,
+) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     written = await write_all(None, folder, Wish(), print)
-    exploration = Exploration.open(folder)
-    longer: dict[str, Candidate] = {}
-    for candidate in written.candidates:
-        proof = Proof(candidate=candidate.id, proved=False, reason="the acts cannot be repeated")
-        file = AppendOnlyFile(folder / "proofs.jsonl")
-        append_record(file, proof)
-        file.close()
-        if made := writing.add_longer_way(exploration, candidate):
-            longer[candidate.id] = made
-    assert longer
-    for candidate in written.candidates:
-        if made := longer.get(candidate.id):
-            assert len(made.acts) >= len(candidate.acts)
-            assert made.acts != candidate.acts
-            assert made.effects == candidate.effects
+    with closing(AppendOnlyFile(folder / "proofs.jsonl")) as file:
+        for one in written.candidates:
+            reason = "the acts cannot be repeated"
+            append_record(file, Proof(candidate=one.id, proved=False, reason=reason))
     again = await write_all(None, folder, Wish(), print)
-    assert {one.id for one in longer.values()} <= {one.id for one in again.candidates}
+    assert again.candidates
+    short = {one.effects: one.acts for one in written.candidates}
+    for longer in again.candidates:
+        acts = short.get(longer.effects, ())
+        assert longer.acts != acts
+        assert len(longer.acts) >= len(acts)
     kept = {one.id for one in read_records(folder / "candidates.jsonl", Candidate)}
-    assert set(longer) <= kept, "what a proof speaks of stays"
+    assert {one.id for one in written.candidates} <= kept, "what a proof speaks of stays"
 
 
 async def test_a_control_with_a_namesake_below_it_gives_a_task(tmp_path: Path) -> None:

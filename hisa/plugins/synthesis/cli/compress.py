@@ -11,15 +11,12 @@ from hisa.cli.out import json_option, print_json, say, say_error
 
 __all__ = ["compress"]
 
-_CHECK = click.Choice(["similarity", "rule", "region"])
 _FOLDER = click.Path(path_type=Path)
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
-@click.option("--without", type=_CHECK, multiple=True, help="Switch a check off; more than one.")
-@click.option("--most", type=click.IntRange(1, 20), default=5, help="Actions of a sequence (5).")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
 @json_option
 @click.pass_context
@@ -36,7 +33,7 @@ def compress(
 
     \b
     hisa data compress collected
-    hisa data compress bench -o loose --without region
+    hisa data compress benches/miniwob -o sequences
 
     Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
     """
@@ -56,8 +53,7 @@ def compress(
         runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
-        checks = {"without": how["without"], "most": how["most"]}
-        return await compress_all(left, runs, out, say_error, **checks) > 0
+        return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")

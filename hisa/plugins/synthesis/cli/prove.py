@@ -37,9 +37,9 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
     undone, fails for three near misses, passes on a fresh desktop, and passes for another right
-    way. Where the acts lead elsewhere, the next longer way is tried. Proofs go to DIR/proofs.jsonl
-    as they come, tasks to DIR/tasks/ID. The same command goes on where it was stopped; a candidate
-    whose desktop broke is tried again.
+    way. Where the acts lead elsewhere, "hisa synth write" then writes the next longer way. Proofs
+    go to DIR/proofs.jsonl as they come, tasks to DIR/tasks/ID. The same command goes on where it
+    was stopped; a candidate whose desktop broke is tried again.
 
     \b
     hisa synth prove pads
@@ -122,8 +122,6 @@ class Queue:
             while waiting:
                 candidate = waiting.popleft()
                 outcome = await self._prove(candidate, file)
-                if (longer := self._longer(candidate)) is not None:
-                    waiting.append(longer)
                 words = safe_line(candidate.instruction, 70)
                 self._say(f"{outcome}: {words}; {len(waiting)} wait")
 
@@ -158,17 +156,6 @@ class Queue:
             return f"{word} in {proof.seconds:.0f} s"
         self.left += 1
         return "left for another time"
-
-    def _longer(self, candidate: Candidate) -> Candidate | None:
-        """The candidate of the next longer way, where this one leads elsewhere."""
-        from hisa.plugins.synthesis.writing import ELSEWHERE, add_longer_way
-
-        own = [proof for proof in self.proofs if proof.candidate == candidate.id]
-        if not own or own[-1].reason not in ELSEWHERE:
-            return None
-        if (longer := add_longer_way(self._exploration, candidate)) is not None:
-            self.candidates[longer.id] = longer
-        return longer
 
     def _say(self, line: str) -> None:
         if not self._quiet:

@@ -78,18 +78,16 @@ async def compress_all(
     runs: list[CompressedRun],
     out: Path,
     tell: Callable[[str], None],
-    **how: Any,
 ) -> int:
     """Compress runs one after the other; how many were left because a machine broke.
 
-    Each that is done goes to ``runs`` and to the folder ``out``. ``how`` is ``without`` and
-    ``most``, as for `compress`.
+    Each that is done goes to ``runs`` and to the folder ``out``.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
     with closing(file):
         for number, trajectory in enumerate(left, 1):
             try:
-                run = await compress(trajectory, out, **how)
+                run = await compress(trajectory, out)
                 outcome = run.left_out or f"{len(run.sequences)} steps"
                 append_record(file, run)
                 runs.append(run)
