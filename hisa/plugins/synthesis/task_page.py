@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it is refused."""
+        """Returns why it is refused."""
         return self.proof.reason if self.proof else ""
 
 

@@ -34,7 +34,7 @@ def data() -> None:
     themselves are left out.
 
     \b
-    hisa data collect own:pads/tasks --model reference -o collected
+    hisa data collect --from benches/pads -o collected
     hisa data compress collected
     hisa data show collected
     hisa data export collected -o rows --licence MIT

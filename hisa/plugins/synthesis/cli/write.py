@@ -61,7 +61,7 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     one never sees the other. A candidate is not a task yet; "hisa synth prove" executes it.
 
     --goal broad asks a model for a wider task that each act is a step of. Such a goal has no check
-    and is never proved: it goes to DIR/goals/ID, for "hisa data collect own:DIR/goals --unproved".
+    and is never proved: it goes to DIR/goals/ID, for "hisa bench run own:DIR/goals".
 
     DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl (what became nothing, and why),
     and calls.jsonl (the model's turns).
@@ -103,6 +103,6 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
     if written.stopped:
         say(f"ended early: {written.stopped}")
     if written.wish.goal == "broad" and written.of_way("broad"):
-        say(f"next:\n  hisa data collect own:{folder}/goals --unproved --model NAME -o collected")
+        say(f"next:\n  hisa bench run own:{folder}/goals --model NAME --out benches/goals")
     elif written.candidates:
         say(f"next:\n  hisa synth prove {folder} --workers 2")
