@@ -84,7 +84,6 @@ def task_of_program(program: Program) -> Task:
 
 
 async def play(
-    program: Program,
     place: Path,
     settings: Settings,
     *,
@@ -96,7 +95,6 @@ async def play(
     """Play the program of a folder on a fresh machine.
 
     Args:
-        program: what is played, as it lies in ``place``.
         place: its folder.
         settings: as for a run; models are replaced.
         environment: a started one, which is left open; None: a fresh one by the settings.
@@ -107,7 +105,7 @@ async def play(
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.
     """
-    refused: list[str] = []
+    program, refused = records.read_program(place), list[str]()
 
     def listen(event: Event) -> None:
         if isinstance(event, Decided) and not event.allowed:
@@ -173,34 +171,37 @@ async def play_and_mend(
     if not settings.environment.throw_away:
         reason = f"{settings.environment.kind!r} keeps what is done to it"
         raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
-    program, old = records.read_program(place), place / "program.yaml"
+    old = place / "program.yaml"
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
         rest(place, part)
-        played = await play(program, place, settings, tell=tell, mends=str(part), **parts)
+        played = await play(place, settings, tell=tell, mends=str(part), **parts)
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
         mended = records.read_program(part)
         was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
         difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
         tell(difference)
-        again = await play(mended, part, settings, tell=tell)
+        again = await play(part, settings, tell=tell)
         if again.outcome != "verified":
             tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")
             return played, False
-        first = len(program.repaired)
-        lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[first:])
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        proof = records.Proof(run=again.folder.name, by="check", at=at)
-        repaired = (*program.repaired, *lines)
-        kept = old.with_suffix(f".yaml.{len(program.repaired) + 1}")
-        shutil.copy2(old, kept)
         rest(part, place)
-        records.write_program(
-            mended.model_copy(update={"repaired": repaired, "proof": proof}), place
-        )
-        tell(f"kept; the program as it was is {kept}")
+        tell(f"kept; the program as it was is {_keep(mended, place, played, again)}")
     return played, True
+
+
+def _keep(mended: Program, place: Path, played: Played, again: Played) -> Path:
+    """Store a mended program that played again; returns the file of the program as it was."""
+    old, file = records.read_program(place), place / "program.yaml"
+    lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[len(old.repaired) :])
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    proof = records.Proof(run=again.folder.name, by="check", at=at)
+    kept = file.with_suffix(f".yaml.{len(old.repaired) + 1}")
+    shutil.copy2(file, kept)
+    update = {"repaired": (*old.repaired, *lines), "proof": proof}
+    records.write_program(mended.model_copy(update=update), place)
+    return kept
 
 
 def _no_yaml(_: str, names: Collection[str]) -> list[str]:

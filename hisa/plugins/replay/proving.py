@@ -54,7 +54,7 @@ async def prove(
         program, played = await _by_effects(program, place, settings, agree)
         by = "effects"
     else:
-        played = await play(program, place, settings)
+        played = await play(place, settings)
         by = "check"
         if played.outcome != "verified":
             raise _unproved(played)
@@ -83,7 +83,7 @@ async def _by_effects(
         await TaskScorer(settings=settings.tasks).prepare(task, environment)
         before = await read_facts(environment)
         noise = {change.fact for change in changed(before, await read_facts(environment))}
-        played = await play(program, place, settings, environment=environment)
+        played = await play(place, settings, environment=environment)
         if played.outcome != "done unverified":
             raise _unproved(played)
         after = changed(before, await read_facts(environment))

@@ -80,20 +80,11 @@ async def model_instruction(
     triple = way[-1]
     web = on_the_web(exploration, triple)
     sorts = ("information", "navigation", "content") if web else ("task", "question")
-    typed = [step.act.text for step in way if step.act.text.strip()]
 
     def fits(written: _Written) -> None:
         if written.sort not in sorts:
             raise InvalidReply(f"sort {written.sort[:40]!r}: allowed are {', '.join(sorts)}")
-        high = " ".join(written.high_level_instruction.casefold().split())
-        if re.match(r"(the |a )?user\b", high):
-            raise InvalidReply("high_level_instruction tells of a user: write it as an order")
-        if broad:
-            return
-        if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
-            raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
-        if triple.saved and "save" not in high:
-            raise InvalidReply("high_level_instruction does not say that the file is saved")
+        _require_order(written.high_level_instruction, () if broad else way)
 
     properties: dict[str, Any] = {
         name: {"type": "string", "maxLength": _LENGTHS.get(name, 40)}
@@ -109,6 +100,18 @@ async def model_instruction(
     origin = {"writer": writer.model.name, "turn": turn, "triples": steps[-1:], "steps": steps}
     origin |= {"way": "broad" if broad else "reverse"}
     return Instruction.model_validate(texts_of | origin)
+
+
+def _require_order(instruction: str, way: Sequence[Triple]) -> None:
+    """Raises: InvalidReply where it is no order, or lacks what was typed or saved on a way."""
+    high = " ".join(instruction.casefold().split())
+    if re.match(r"(the |a )?user\b", high):
+        raise InvalidReply("high_level_instruction tells of a user: write it as an order")
+    typed = [step.act.text for step in way if step.act.text.strip()]
+    if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
+        raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
+    if way and way[-1].saved and "save" not in high:
+        raise InvalidReply("high_level_instruction does not say that the file is saved")
 
 
 async def reference_batch(

@@ -171,7 +171,7 @@ async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
     program = read_program(place)
     assert played.folder.name in program.repaired[0]
     assert (place / "program.yaml.1").read_text() == before, "nothing is lost"
-    other = await play(program, place, _settings(tmp_path))
+    other = await play(place, _settings(tmp_path))
     assert (other.outcome, _calls(load_run(other.folder))) == ("verified", 0), other.reason
 
 

@@ -46,7 +46,7 @@ async def played_under(
     proof = Proof(run="other", by="effects", at="2026-01-01") if proved else None
     write_program(program.model_copy(update={"proof": proof}), place)
     settings = settings_in(tmp_path / "again", **more)
-    return await play(program, place, settings, environment=FakeEnvironment())
+    return await play(place, settings, environment=FakeEnvironment())
 
 
 @pytest.mark.parametrize("proved", [False, True])

@@ -38,7 +38,7 @@ async def test_what_ran_once_is_played_again(tmp_path: Path) -> None:
     write_program(program, place)
     assert program.proof is not None
     assert program.proof.by == "check"
-    played = await play(program, place, settings)
+    played = await play(place, settings)
     assert (played.outcome, played.score) == ("verified", 1), played.reason
     run = load_run(played.folder)
     asked = [event.model for event in run.events if isinstance(event, ModelCalled)]

@@ -76,18 +76,11 @@ def replay(
     from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
-    from hisa.plugins.replay.program_records import read_program
 
     if name is None:
         _say_list(folder)
         return
-    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
-    if not (place / "program.yaml").is_file():
-        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
-        raise UsageError(
-            f"no program {name!r}; in {folder} there are: {known}", fix="hisa compile RUN"
-        )
-    program = read_program(place)
+    place = _place_of(name, folder)
     file, options = ctx.meta["hisa.settings"]
     overrides: dict[str, object] = {"environment": {"kind": env}} if env else {}
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
@@ -98,10 +91,9 @@ def replay(
     kept = False
     if repair:
         _require_model(settings.models.planner.model)
-        work = play_and_mend(place, settings, tell=tell)
-        played, kept = asyncio.run(work)
+        played, kept = asyncio.run(play_and_mend(place, settings, tell=tell))
     else:
-        played = asyncio.run(play(program, place, settings, tell=tell))
+        played = asyncio.run(play(place, settings, tell=tell))
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
         plain |= {"mended": kept}
@@ -110,6 +102,18 @@ def replay(
         say(f"{played.outcome}: {played.reason}")
         say(f"hisa runs show {played.folder.name}", err=True)
     ctx.exit(OUTCOMES[played.outcome])
+
+
+def _place_of(name: str, folder: Path) -> Path:
+    """The folder of a program. Raises: UsageError where there is none."""
+    from hisa.errors import UsageError
+
+    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
+    if not (place / "program.yaml").is_file():
+        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
+        reason = f"no program {name!r}; in {folder} there are: {known}"
+        raise UsageError(reason, fix="hisa compile RUN")
+    return place
 
 
 def _require_model(model: str) -> None:
