@@ -77,7 +77,6 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "image": picture(folder, f"{run} {number}"),
         "after": picture(folder, f"{run} {number + 1}"),
         "size": (320, 200),
-        "screen": (640, 400),
         "elements": [element(i) for i in range(4)],
         "step": number,
         "last": number,

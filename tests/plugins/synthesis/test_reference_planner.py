@@ -58,7 +58,7 @@ def test_each_action_is_a_step_with_a_look_around_it(tmp_path: Path) -> None:
         'Click the push button "Save"',
         "Everything is done.",
     ]
-    assert all(step.atomic and step.after is not None for step in steps[:-1])
+    assert all(len(step.actions) == 1 and step.after is not None for step in steps[:-1])
     assert [step.targets[0].name for step in steps[3:4] if step.targets[0]] == ["Save"]
     assert [action.kind for action in environment.acted] == ["click", "hotkey", "write", "click"]
 

@@ -96,7 +96,6 @@ class Builder:
             image=look.image.stem,
             after=last.after.image.stem if last.after else "",
             size=(size.width, size.height),
-            screen=(look.size.width, look.size.height),
             window=look.window,
             elements=tuple(elements),
             targets=tuple(_targets(steps, size)),

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from hisa.actions import Action, parse, points
 from hisa.errors import ActionRefused
@@ -31,11 +31,7 @@ LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
 Objective = Literal["planning", "action", "sequence"]
 Split = Literal["train", "test"]
 _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
-Text = Annotated[str, Field(max_length=20_000)]
-Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
-Sides = tuple[Number, Number, Number, Number]
-Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Pixels = Annotated[int, Field(ge=1, le=50_000)]
+Sides = tuple[float, float, float, float]
 
 
 class _Frozen(BaseModel):
@@ -45,9 +41,9 @@ class _Frozen(BaseModel):
 class SampledElement(_Frozen):
     """A visible element; ``box`` is left, top, right, bottom in pixels of the picture."""
 
-    role: Text
-    name: Text = ""
-    text: Text = ""
+    role: str
+    name: str = ""
+    text: str = ""
     box: Sides
 
     def holds(self, point: tuple[float, float]) -> bool:
@@ -64,44 +60,43 @@ class SampledElement(_Frozen):
 class Target(_Frozen):
     """A place that an act hits: its point, and the element there where one is known."""
 
-    point: tuple[Number, Number]
-    description: Text = ""  # in the planner's words
+    point: tuple[float, float]
+    description: str = ""  # in the planner's words
     element: SampledElement | None = None
 
 
 class Provenance(_Frozen):
     """Origin of a sample, and the terms that it may be used on."""
 
-    run: Text
-    task: Text
-    source: Text  # of the task: a benchmark, a page suite, or "own"
-    model: Text
-    machine: Text
-    hisa: Text
-    licence: Text
+    run: str
+    task: str
+    source: str  # of the task: a benchmark, a page suite, or "own"
+    model: str
+    machine: str
+    hisa: str
+    licence: str
     score: float | None = None
 
 
 class Sample(_Frozen):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
-    id: Annotated[str, Field(max_length=200)]
-    instruction: Text  # h: the high-level instruction
-    thought: Text  # l: the low-level instruction
-    tool: Text
-    action: Text  # PyAutoGUI source, or tool(input as JSON)
-    image: Hash  # the picture before: a file of the set's images
-    after: Hash | Literal[""] = ""
-    size: tuple[Pixels, Pixels]  # width and height of the picture
-    screen: tuple[Pixels, Pixels]
-    window: Text = ""
-    elements: Annotated[tuple[SampledElement, ...], Field(max_length=5_000)] = ()
-    targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
-    step: Annotated[int, Field(ge=0)]
-    last: Annotated[int, Field(ge=0)]  # of the steps that were merged into this one
+    id: str
+    instruction: str  # h: the high-level instruction
+    thought: str  # l: the low-level instruction
+    tool: str
+    action: str  # PyAutoGUI source, or tool(input as JSON)
+    image: str  # the picture before: a file of the set's images
+    after: str = ""
+    size: tuple[int, int]  # width and height of the picture
+    window: str = ""
+    elements: tuple[SampledElement, ...] = ()
+    targets: tuple[Target, ...] = ()
+    step: int
+    last: int  # of the steps that were merged into this one
     ends: bool = False
-    template: Text  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
-    copies: Annotated[int, Field(ge=1, le=10_000)] = 1  # times that its trajectory was drawn
+    template: str  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
+    copies: int = 1  # times that its trajectory was drawn
     split: Split = "train"
     provenance: Provenance
 
