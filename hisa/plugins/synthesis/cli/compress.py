@@ -61,9 +61,13 @@ def compress(
     numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
     if as_json:
         print_json(numbers)
-        return status
+    else:
+        _say(numbers)
+    return status
+
+
+def _say(numbers: dict[str, Any]) -> None:
     for name, number in numbers.items():
         counts = number.items() if isinstance(number, dict) else ()
         words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
         say(f"{name.replace('_', ' ')}: {words}")
-    return status

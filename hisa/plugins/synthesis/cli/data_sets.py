@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +18,11 @@ from hisa.plugins.synthesis.cli.collect import collect
 from hisa.plugins.synthesis.cli.compress import compress
 from hisa.plugins.synthesis.cli.write import model_option, model_settings
 from hisa.text.safe_text import safe_line
+
+if TYPE_CHECKING:
+    from hisa.plugins.synthesis.data.sample_set import SampleSet
+    from hisa.plugins.synthesis.data.samples import Sample
+    from hisa.plugins.synthesis.writing import WriterSettings
 
 __all__ = ["data"]
 
@@ -161,10 +167,8 @@ def evaluate(
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
     """
-    from hisa.plugins.synthesis.data.predicting import predict
     from hisa.plugins.synthesis.data.sample_set import read_samples
     from hisa.plugins.synthesis.data.set_measures import accuracy, read_predictions
-    from hisa.plugins.synthesis.exploration import run_alone
 
     made = read_samples([folder])
     samples = made.samples
@@ -172,11 +176,7 @@ def evaluate(
     if model:
         name = re.sub(r"[^\w.]+", "-", f"predictions-{model}-{objective}")
         predictions = predictions or folder / f"{name}.jsonl"
-        settings = model_settings(ctx.obj, model)
-        work = partial(predict, made, chosen, objective, settings, predictions, say_error)
-        if run_alone(work, predictions.with_name(f".{predictions.name}.lock")) is None:
-            raise click.Abort
-        say_error(f"predictions: {predictions}")
+        _predict(made, chosen, objective, model_settings(ctx.obj, model), predictions)
     if predictions is None:
         raise UsageError("there are no predictions", fix="--model NAME, or PREDICTIONS.jsonl")
     actions = read_predictions(predictions)
@@ -189,3 +189,20 @@ def evaluate(
     say(f"{len(actions)} of {len(chosen)} steps are predicted, of {len(samples)}")
     for name, share in shares.items():
         say(f"  {name}: {share}")
+
+
+def _predict(
+    made: SampleSet,
+    chosen: Sequence[Sample],
+    objective: Any,
+    settings: WriterSettings,
+    path: Path,
+) -> None:
+    """Ask a model for what is lacking in a file of predictions."""
+    from hisa.plugins.synthesis.data.predicting import predict
+    from hisa.plugins.synthesis.exploration import run_alone
+
+    work = partial(predict, made, chosen, objective, settings, path, say_error)
+    if run_alone(work, path.with_name(f".{path.name}.lock")) is None:
+        raise click.Abort
+    say_error(f"predictions: {path}")
