@@ -1,8 +1,7 @@
 """One supervised step of a real language model on the rows of a data set, on the processor.
 
     pip install torch transformers gguf accelerate datasets
-    hisa data build RUNS -o SET --licence MIT
-    hisa data export SET --format parquet -o ROWS
+    hisa data export RUNS -o ROWS --licence MIT
     python -m benchmarks.data_finetune ROWS --gguf qwen2.5-coder-0.5b-instruct-q4_k_m.gguf
 
 `datasets` reads ROWS and `transformers` the weights, made float32 again from what the file keeps
@@ -78,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path, help="of hisa data export --format parquet")
+    parser.add_argument("folder", type=Path, help="of hisa data export")
     parser.add_argument("--gguf", type=Path, required=True)
     parser.add_argument("--objective", default="planning")
     parser.add_argument("--rows", type=int, default=4)

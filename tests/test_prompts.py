@@ -202,11 +202,11 @@ def test_a_prompt_runs_no_code(tmp_path: Path) -> None:
 
 def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     own(tmp_path, "judge.md", edited("judge.md", ("# Judge", "# Judge\nBe strict.")))
-    own(tmp_path, "field_text.md", edited("field_text.md"))
+    own(tmp_path, "best_run.md", edited("best_run.md"))
     settings = PromptSettings(folder=tmp_path)
     ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
-    assert (same.name, differs.name) == ("field_text.md", "judge.md")
+    assert (same.name, differs.name) == ("best_run.md", "judge.md")
     assert "as it ships" in same.detail
     assert "tokens more than the one that ships" in differs.detail
     own(tmp_path, "plan.md", "x")

@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hisa.actions import Sleep, Write, parse, points, to_source
 from hisa.errors import UsageError
 from hisa.events import Instructed
 from hisa.plugins.replay.demonstration import demonstrated, has_person
-from hisa.plugins.replay.own_figures import without_own_figures
 from hisa.plugins.replay.program_player import holds
-from hisa.plugins.replay.program_records import Effect, Parameter, Program, ProgramStep, Target
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
 from hisa.plugins.replay.step_risks import act_risk, tool_risk
 from hisa.plugins.replay.target_ladder import WINDOW, target_of
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of
@@ -26,17 +24,16 @@ from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.machine_facts import element_changes
 from hisa.plugins.synthesis.records import ElementChange
 from hisa.runs.read import Run
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import Point
 from hisa.screen.lies_at import cover_at, element_at, focused_element
 from hisa.screen.observation import Element, Observation
 from hisa.text.redact import holds_redacted
 
-__all__ = ["compile_run", "effects_between", "free_name", "label_of"]
-__all__ += ["proposals", "target_at", "typed_text"]
+__all__ = ["compile_run", "effects_between", "target_at"]
 
 _BACK = 4  # the rank of what was there before, and came again
 _MOST = 6  # effects of a step; the first ones tell most
-_CUT = (48, 32)  # image pixels of the picture of what has no name
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NO_ACT = frozenset({"wait", "termination", "infeasible"})
 
 
@@ -51,8 +48,8 @@ class _Part:
     words: tuple[str, ...]
 
 
-def compile_run(run: Run, name: str, folder: Path) -> Program:
-    """The program of what a run did; pictures of what has no name go to ``folder``.
+def compile_run(run: Run, name: str) -> Program:
+    """The program of what a run did.
 
     Raises:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
@@ -61,14 +58,12 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
     found = _shown_parts(run) if shown else _parts(trajectory_of(run), run)
     parts = [part for part in found if part.atom.kind not in _NO_ACT]
     steps: list[ProgramStep] = []
-    looks: list[Collection[Element]] = []
     known: set[tuple[str, str]] = set()  # what was on a look before
     for number, part in enumerate(parts):
         elements = part.before.elements if part.before else ()
         known |= {(element.role, called(element)) for element in elements}
-        if step := _step(part, number, folder, known):
+        if step := _step(part, number, known):
             steps.append(step)
-            looks.append(elements or ())
     if not steps:
         raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
     if not any(part.before and part.before.elements for part in parts):
@@ -83,7 +78,7 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
             f"{run.id}: a secret was taken out of its task",
             fix="write {{secret:NAME}} in the task, and run it again",
         )
-    steps = without_own_figures(steps, looks, task.model_dump_json())
+    steps = _without_own_figures(steps, task.model_dump_json())
     return Program(
         name=name,
         instruction=_instruction(run)[:4000],
@@ -91,7 +86,6 @@ def compile_run(run: Run, name: str, folder: Path) -> Program:
         steps=tuple(steps),
         screen=(size.width, size.height),
         task=task.model_dump(mode="json", exclude_defaults=True),
-        proposed=proposals(steps),
     )
 
 
@@ -119,9 +113,7 @@ def _parts(trajectory: Trajectory, run: Run) -> Iterator[_Part]:
         yield _Part(atom, before, atom.after, step.thought, step.descriptions)
 
 
-def _step(
-    part: _Part, number: int, folder: Path, known: Collection[tuple[str, str]]
-) -> ProgramStep | None:
+def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> ProgramStep | None:
     atom = part.atom
     look = _observed(part.before)
     effects = _effects(part, known) if part.after is not None else ()
@@ -138,14 +130,12 @@ def _step(
         return None
     places = points(actions)
     words = part.words[0] if part.words else ""
-    targets = (
-        tuple(
-            target_at(point, look, words, f"{number}-{at}", folder)
-            for at, point in enumerate(places)
+    targets = [target_at(point, look, words) for point in places] if look else []
+    if None in targets:
+        raise UsageError(
+            f"act {number + 1} is on a place of which no element is known",
+            fix="show it again, on something that has a name",
         )
-        if look
-        else ()
-    )
     focus = None
     own = atom.before is not None  # else nobody looked since an act of the same step
     if own and look is not None and not places:
@@ -157,7 +147,7 @@ def _step(
             focus = Target(role=WINDOW, name=front[:4000])
     return ProgramStep(
         action=to_source(actions),
-        targets=targets,
+        targets=tuple(target for target in targets if target),
         focus=focus,
         purpose=part.thought[:4000],
         effects=effects,
@@ -165,15 +155,10 @@ def _step(
     )
 
 
-def target_at(point: Point, look: Observation, words: str, name: str, folder: Path) -> Target:
-    """The target at a place of a look, in screen space; its picture goes to ``folder``."""
+def target_at(point: Point, look: Observation, words: str) -> Target | None:
+    """The target at a place of a look, in screen space; None: no element is known there."""
     element = _met(point, look)
-    named = element is not None and (element.name or element.label or element.text)
-    picture = "" if named else _picture(point, look, folder / "pictures" / f"{name}.png")
-    if element is None:
-        spot = (round(point.x), round(point.y))
-        return Target(role="picture", words=words[:4000], picture=picture, box=spot + spot)
-    return target_of(element, look, words=words, picture=picture)
+    return target_of(element, look, words=words) if element else None
 
 
 def _met(point: Point, look: Observation) -> Element | None:
@@ -184,17 +169,6 @@ def _met(point: Point, look: Observation) -> Element | None:
     same = (e for e in look.elements or () if e.role in ("static", "link"))
     held = (e for e in same if e.window == met.window and e.box.contains(at))
     return min((e for e in held if cover_at(e, at, look) is None), key=lambda e: e.box.area)
-
-
-def _picture(point: Point, look: Observation, file: Path) -> str:
-    """Keep what lies around a point; returns its name in the program's folder."""
-    at, (wide, high) = look.convert(point, "image"), _CUT
-    left = min(max(0, int(at.x - wide / 2)), look.image.width - wide)
-    top = min(max(0, int(at.y - high / 2)), look.image.height - high)
-    cut = look.screenshot.crop(BoundingBox(left, top, left + wide, top + high))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(cut.png)
-    return f"{file.parent.name}/{file.name}"
 
 
 def _observed(look: Look | None) -> Observation | None:
@@ -255,44 +229,30 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
         yield Effect(what=change.what, role=change.role, name=change.name)
 
 
-# ---------------------------------------------------------------- parameters
+def _without_own_figures(steps: Sequence[ProgramStep], words: str) -> list[ProgramStep]:
+    """The steps without effects whose figures neither the task's words nor an act has.
+
+    Such are counts and sizes, which are others the next time.
+    """
+    known = set(_NUMBER.findall("\n".join([words, *map(_words, steps)])))
+    return [
+        step.model_copy(
+            update={
+                "effects": tuple(
+                    effect
+                    for effect in step.effects
+                    if effect.what == "window"
+                    or set(_NUMBER.findall(f"{effect.name}\n{effect.value}")) <= known
+                )
+            }
+        )
+        for step in steps
+    ]
 
 
-def proposals(steps: Sequence[ProgramStep]) -> dict[str, Parameter]:
-    """Typed texts as parameters, by the labels of the fields that they went to."""
-    names: dict[str, Parameter] = {}
-    for number, step in enumerate(steps):
-        text = typed_text(step)
-        if len(text) > 1 and not any(known.value == text for known in names.values()):
-            label = label_of(steps, number)
-            names[free_name(label, names)] = Parameter(
-                value=text, origin=f"typed into {label or 'a field without a label'}"
-            )
-    return names
-
-
-def typed_text(step: ProgramStep) -> str:
-    """All that a step types; empty where it types nothing."""
-    if step.tool != "gui_action" or not isinstance(step.action, str):
-        return ""
-    return "".join(action.text for action in parse(step.action) if isinstance(action, Write))
-
-
-def label_of(steps: Sequence[ProgramStep], number: int) -> str:
-    """The name of the field that a text goes to: that of the keyboard, or of the click before."""
-    for step in (steps[number], *reversed(steps[max(0, number - 3) : number])):
-        for target in (*([step.focus] if step.focus else []), *reversed(step.targets)):
-            if target.role != WINDOW and (target.label or target.name):
-                return target.label or target.name
-    return ""
-
-
-def free_name(label: str, names: Collection[str]) -> str:
-    """A name for a parameter by its label, which none has yet."""
-    word = re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:30] or "text"
-    word = word if word[0].isalpha() else f"text_{word}"
-    number = 2
-    name = word
-    while name in names:
-        name, number = f"{word}_{number}", number + 1
-    return name
+def _words(step: ProgramStep) -> str:
+    """The texts that a step types or runs, and those of its targets; no pixels."""
+    acts = parse(step.action) if step.tool == "gui_action" else ()
+    texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
+    named = {"name", "label", "within", "window", "beside"}
+    return f"{texts} {step.model_dump(include={'targets': {'__all__': named}, 'focus': named})}"

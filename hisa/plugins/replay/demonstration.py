@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from hisa.actions import Action, Click, parse
 from hisa.actions.action_records import split
-from hisa.config import GrounderKind, ModelSettings, PlannerSettings
-from hisa.errors import ModelUnavailable
+from hisa.config import GrounderKind, PlannerSettings
 from hisa.events import Event, Observed, PersonActed
-from hisa.models.profile import Price, Profile
+from hisa.models.profile import Profile
 from hisa.planner.planner import planned
 from hisa.plugins.synthesis.data.atoms import Atom
 from hisa.plugins.synthesis.data.trajectories import Look, look_of
-from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
+from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
+from hisa.protocols import Emit, Planner, StateView, Task, ToolCall
 from hisa.runs.read import Run
 from hisa.screen.observation import Observation
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
@@ -81,27 +81,10 @@ def _double(first: Atom, second: Atom) -> Atom | None:
 # ---------------------------------------------------------------- the run of a demonstration
 
 
-class PersonModel:
+class PersonModel(SilentModel):
     """The name that asks for a planner that waits for a person; it answers nothing itself."""
 
-    by_rules = True
-    profile = Profile(
-        name="person",
-        planner="person",
-        price=Price(input=0, output=0),
-        small=True,
-        sees_pictures=False,
-        streams=False,
-        image_tokens=0,
-    )
-
-    def __init__(self, settings: ModelSettings) -> None:
-        self.name = settings.model
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Raises: ModelUnavailable, always."""
-        message = f"a person does not answer the {request.role} model's questions"
-        raise ModelUnavailable(message, fix="--set models.state.model=offline")
+    profile = silent_profile("person")
 
 
 class _Watcher:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from hisa.actions import Write, parse, points, to_source, to_space
-from hisa.environments.confirm import Ask, Question, ask_person
 from hisa.errors import ActionRefused, UsageError
 from hisa.events import Noted
 from hisa.hooks import Hook, Run, Step, StepAction
@@ -21,7 +20,7 @@ from hisa.plugins.replay import program_player as player
 from hisa.plugins.replay import program_records as records
 from hisa.plugins.replay.compiling import target_at
 from hisa.plugins.replay.fitting import fitting_program
-from hisa.plugins.replay.program_records import Program, ProgramStep, Target, with_parameters
+from hisa.plugins.replay.program_records import Program, ProgramStep, Target
 from hisa.plugins.replay.surroundings import OTHERS, figureless, says
 from hisa.plugins.replay.target_ladder import Missing, find_target, target_of
 from hisa.protocols import Emit, Environment, GroundedCall, Planner, StateView, Task, ToolCall
@@ -42,31 +41,31 @@ class FirstProgram(Hook):
     It is a hook of its run, too: the program's calls have their places, which nobody looks for.
 
     Args:
-        program: its folder, or a folder of programs; "program:FOLDER?NAME=VALUE" has its values.
+        program: its folder, or a folder of programs.
         planner: does what no program does.
 
     Raises:
-        UsageError: no second run proved the program, or it has no such parameter.
+        UsageError: no second run proved the program.
     """
 
     name = "program"
 
     def __init__(self, program: str | Path, planner: Planner) -> None:
-        self._planner, self._text = planner, str(program).removeprefix("program:")
-        self._folder = Path(self._text.partition("?")[0]).expanduser()
+        self._planner = planner
+        self._folder = Path(str(program).removeprefix("program:")).expanduser()
         self._emit: Emit = lambda _: None
         self._environment: Environment | None = None
         self._begun = False
         self._player: player.ProgramPlayer | None = None
         if self._is_one:
-            self._open(f"program:{self._text}")
+            self._open(self._folder)
 
     @property
     def _is_one(self) -> bool:
         return (self._folder / "program.yaml").exists()
 
-    def _open(self, model: str) -> player.ProgramPlayer:
-        program, folder = player.open_program(model)
+    def _open(self, folder: Path) -> player.ProgramPlayer:
+        program = records.read_program(folder)
         if program.proof is None:
             reason = f"{folder}: no second run proved it, so that it goes before no planner"
             raise UsageError(reason, fix="hisa compile RUN")
@@ -101,14 +100,14 @@ class FirstProgram(Hook):
         if view.lines:
             self._note("steps were done before, so that no program goes first")
             return
-        model = f"program:{self._text}"
+        folder = self._folder
         if not self._is_one:
-            fit = fitting_program(task, self._folder)
+            fit = fitting_program(task, folder)
             if isinstance(fit, str):
-                self._note(f"no program of {self._folder} fits, the planner does the task: {fit}")
+                self._note(f"no program of {folder} fits, the planner does the task: {fit}")
                 return
-            model = player.program_name(*fit)
-        self._player = self._open(model)
+            folder = fit
+        self._player = self._open(folder)
         self._note(f"the program {self._player.name_of_program} goes first")
 
     def _note(self, text: str) -> None:
@@ -131,19 +130,15 @@ class _Mend:
 class Mender(player.ProgramPlayer):
     """Plays the program of ``model``, and asks the run's own planner for what cannot go on.
 
-    With ``ask`` a person is asked before each act of it. The mended program goes to ``part`` once
-    all of its steps were done.
+    The mended program goes to ``part`` once all of its steps were done.
     """
 
-    def __init__(
-        self, model: str, planner: Planner, *, part: Path, emit: Emit, ask: Ask | None = None
-    ) -> None:
+    def __init__(self, model: str, planner: Planner, *, part: Path, emit: Emit) -> None:
         program, folder = player.open_program(model)
         super().__init__(emit, program, folder)
-        self._stored, self._values = records.read_program(folder), player.values_of(model)
-        self._planner, self._part, self._ask = planner, part, ask
+        self._planner, self._part = planner, part
         self._mend: _Mend | None = None
-        self._refusal = self._unkept = ""
+        self._refusal = ""
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The program's next act, or the planner's for a step of it."""
@@ -155,10 +150,8 @@ class Mender(player.ProgramPlayer):
             if mend.calls < _CALLS:
                 mend.calls, mend.reason = mend.calls + 1, one_line(call.thought.split(": ", 2)[-1])
                 return await self._asked(mend, task, observation, view)
-        if call.tool == "termination" and self._unkept:
-            self._note(f"the mended program is not kept: {self._unkept}")
-        elif call.tool == "termination" and self._stored != records.read_program(self._folder):
-            records.write_program(self._stored, self._part)
+        if call.tool == "termination" and self._program != records.read_program(self._folder):
+            records.write_program(self._program, self._part)
         return self.announced(call)
 
     def _awaits_next(self, look: Observation) -> bool:
@@ -190,7 +183,7 @@ class Mender(player.ProgramPlayer):
         return self.announced(self._halt(mend, self._refusal))
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """See `Hook`: the planner's act meets no look-alike, and nothing that a person refuses.
+        """See `Hook`: the planner's act meets no look-alike.
 
         The whole call is judged, before its first press.
 
@@ -204,29 +197,26 @@ class Mender(player.ProgramPlayer):
         mend = self._mend
         if mend is None or call.call.tool != "gui_action":
             return
-        new, old = self._made(call, look, mend), self._program.steps[mend.at]
+        old = self._program.steps[mend.at]
         try:
-            another, stands = meets_another(old, new, look, self._part)
+            new = self._made(call, look)
+            another, stands = meets_another(old, new, look)
             if another:
                 raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
-            if self._ask is not None:
-                things = ", ".join(f"{target.role} “{target.name}”" for target in new.targets)
-                why = f"step {mend.at + 1} of {self._program.name} cannot go on: {mend.reason}"
-                question = Question("acts", f"{call.input}\non {things or 'what has keys'}\n{why}")
-                await ask_person(self._ask, question, emit=self._emit)
         except ActionRefused as error:
             self._refusal = str(error)
             raise
         mend.pending, mend.stands = new, mend.stands and stands
 
-    def _made(self, call: GroundedCall, look: Observation, mend: _Mend) -> ProgramStep:
+    def _made(self, call: GroundedCall, look: Observation) -> ProgramStep:
         actions = to_space(call.actions, "screen", screen=look.screen, image=look.image)
-        words, name = call.call.description, f"mended-{mend.at}-{mend.calls}"
-        places = enumerate(points(actions))
-        targets = [target_at(p, look, words, f"{name}-{n}", self._part) for n, p in places]
+        targets = [target_at(place, look, call.call.description) for place in points(actions)]
+        if None in targets:
+            raise ActionRefused("no element is known at the place that the planner acts on")
         focused = None if targets else focused_element(look)
         focus = target_of(focused, look) if focused else None
-        return ProgramStep(action=to_source(actions), targets=tuple(targets), focus=focus)
+        known = tuple(target for target in targets if target)
+        return ProgramStep(action=to_source(actions), targets=known, focus=focus)
 
     def _judged(self, look: Observation, view: StateView) -> ToolCall | None:
         """A wait or an end that a mend still needs; None: the program goes on."""
@@ -261,32 +251,20 @@ class Mender(player.ProgramPlayer):
 
     def _take(self, mend: _Mend, *, replaces: bool) -> ToolCall | None:
         """Put the planner's acts into the program, which goes on behind them."""
-        old, new = self._stored.steps[mend.at], self._marked(mend)
+        new = self._loosened(mend)
         self._mend, self._done, self._waits, self._again = None, None, 0, 0
         self.at = self._behind(mend)
         if not new and (mend.done or not replaces):
             return None
         self._note(f"step {mend.at + 1} is mended")
-        if replaces and not mend.done and _marks([old]) - _marks(new):
-            self._unkept = f"step {mend.at + 1} holds for this time's values alone"
-        self._program = _edited(self._program, mend, mend.steps, replaces=replaces)
-        stored = _edited(self._stored, mend, new, replaces=replaces)
+        edited = _edited(self._program, mend, new, replaces=replaces)
         line = f"step {mend.at + 1}: {mend.reason[:300]}"
-        self._stored = stored.model_copy(update={"repaired": (*stored.repaired, line)})
+        self._program = edited.model_copy(update={"repaired": (*edited.repaired, line)})
         return None
 
-    def _marked(self, mend: _Mend) -> Sequence[ProgramStep]:
-        """The planner's acts with marks for this time's values, and for what may be any."""
-        stored = self._stored
-        known = {
-            name: known.model_copy(update={"value": self._values.get(name, known.value)})
-            for name, known in stored.parameters.items()
-        }
-        new = with_parameters(stored.model_copy(update={"steps": tuple(mend.steps)}), known)
-        new = player.loosened(
-            new.model_copy(update={"parameters": stored.parameters}), self._values
-        )
-        were = {text for target in stored.steps[mend.at].targets for text in target.beside}
+    def _loosened(self, mend: _Mend) -> Sequence[ProgramStep]:
+        """The planner's acts with marks for what may be any in the row of the step's target."""
+        were = {text for target in self._program.steps[mend.at].targets for text in target.beside}
 
         def loose(target: Target) -> Target:
             texts = [figureless(t) if figureless(t) in were else t for t in target.beside]
@@ -294,19 +272,16 @@ class Mender(player.ProgramPlayer):
                 texts = [*(text for text in texts if text in were), OTHERS]
             return target.model_copy(update={"beside": tuple(dict.fromkeys(texts))})
 
-        targets = [tuple(map(loose, step.targets)) for step in new.steps]
         return [
-            step.model_copy(update={"targets": known})
-            for step, known in zip(new.steps, targets, strict=True)
+            step.model_copy(update={"targets": tuple(map(loose, step.targets))})
+            for step in mend.steps
         ]
 
     def _note(self, text: str) -> None:
         self._emit(Noted(where="repair", text=text))
 
 
-def meets_another(
-    old: ProgramStep, new: ProgramStep, look: Observation, folder: Path
-) -> tuple[str, bool]:
+def meets_another(old: ProgramStep, new: ProgramStep, look: Observation) -> tuple[str, bool]:
     """Returns why an act must not be done for a step, or "", and if it may stand in its place.
 
     One that may not may come before the step, such as the click that closes a banner.
@@ -318,12 +293,12 @@ def meets_another(
     if beside and not new.targets:
         return f"keys alone do not tell that it is what stands beside {beside}", False
     for target in new.targets:
-        seen = find_target(target, look, None, folder)
+        seen = find_target(target, look, None)
         if isinstance(seen, Missing):
             return seen.reason, False
         same = says(_row(meant), _row(target)) and bool(beside or target.alike == meant.alike)
         entry = bool(target.beside or target.alike > 1) and target.dialog == meant.dialog
-        if not same and (entry or target.name == meant.name or target.role == "picture"):
+        if not same and (entry or target.name == meant.name):
             texts = ", ".join(target.beside[:3]) or "nothing"
             thing = f"{target.role} “{target.name}” beside {texts}"
             return f"{thing} is not what stood beside {beside or 'nothing'}", False
@@ -379,9 +354,3 @@ def _renamed(tree: Any, was: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
     if "beside" in tree and all(tree[key] == was[key] for key in keys):
         return now
     return {key: _renamed(part, was, now) for key, part in tree.items()}
-
-
-def _marks(steps: Sequence[ProgramStep]) -> set[str]:
-    """The names of the parameters that steps are done with or to."""
-    texts = str([(step.action, step.targets, step.focus) for step in steps])
-    return set(re.findall(r"{{([a-z]\w*)", texts))

@@ -18,12 +18,11 @@ from typing import Any, Literal
 
 import hisa
 from hisa.config import Settings
-from hisa.environments.confirm import Ask, Question
 from hisa.errors import UsageError
 from hisa.events import Decided, Event, Noted
 from hisa.plugins.replay import program_records as records
-from hisa.plugins.replay.program_player import HALTED, REFUSED, program_name
-from hisa.plugins.replay.program_records import Program, filled
+from hisa.plugins.replay.program_player import HALTED, REFUSED
+from hisa.plugins.replay.program_records import Program
 from hisa.protocols import Environment, Model, Role, Task
 from hisa.runs.manifest import TaskRecord
 
@@ -60,17 +59,15 @@ class Played:
     score: float | None = None
 
 
-def settings_for(
-    settings: Settings, program: Program, place: Path, values: Mapping[str, str], mends: str = ""
-) -> Settings:
+def settings_for(settings: Settings, program: Program, place: Path, mends: str = "") -> Settings:
     """The settings of a run that plays it: no model is asked, and nothing is learned.
 
-    With ``mends``, "ask:FOLDER" or "auto:FOLDER", one is asked for a step that cannot go on.
+    With ``mends``, a folder for the mended program, one is asked for a step that cannot go on.
     """
-    model = program_name(place.resolve(), values)
+    model = f"program:{place.resolve()}"
     tree = settings.model_dump(mode="json")
     tree["models"] |= {role: {"model": "offline"} for role in ("state", "judge")}
-    tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#{mends}" * bool(mends)}
+    tree["planner"] |= {"sequence": 1, "samples": 1, "leads": f"{model}#mend:{mends}" * bool(mends)}
     if not mends:
         tree["models"] |= {"planner": {"model": model}, "grounder": None}
         tree["grounder"]["kind"] = "elements"
@@ -81,41 +78,34 @@ def settings_for(
     return Settings.model_validate(tree)
 
 
-def task_of_program(program: Program, values: Mapping[str, str]) -> Task:
-    """The task that a program does, with its values in instruction, setup and check."""
-    return TaskRecord.model_validate(dict(filled(program, values).task)).task()
+def task_of_program(program: Program) -> Task:
+    """The task that a program does."""
+    return TaskRecord.model_validate(dict(program.task)).task()
 
 
 async def play(
-    program: Program,
     place: Path,
     settings: Settings,
     *,
-    values: Mapping[str, str] | None = None,
     environment: Environment | None = None,
     tell: Callable[[str], object] = lambda _: None,
     mends: str = "",
     models: Mapping[Role, Model] | None = None,
-    ask: Ask | None = None,
 ) -> Played:
     """Play the program of a folder on a fresh machine.
 
     Args:
-        program: what is played, as it lies in ``place``.
         place: its folder.
         settings: as for a run; models are replaced.
-        values: of its parameters; those left out stay as they were.
         environment: a started one, which is left open; None: a fresh one by the settings.
         tell: gets a line for each step.
         mends: see `settings_for`.
         models: own ones in place of those of the settings, where a step is to be mended.
-        ask: asks a person before a planner's act, where ``mends`` wants that.
 
     Raises:
         OperatorError: it cannot be played here; ``fix`` is the command that helps.
     """
-    values = values or {}
-    refused: list[str] = []
+    program, refused = records.read_program(place), list[str]()
 
     def listen(event: Event) -> None:
         if isinstance(event, Decided) and not event.allowed:
@@ -125,12 +115,11 @@ async def play(
 
     agent = hisa.Agent(
         models,
-        settings=settings_for(settings, program, place, values, mends),
+        settings=settings_for(settings, program, place, mends),
         environment=environment,
-        ask=ask,
         on_event=listen,
     )
-    result = await agent.run(task_of_program(program, values))
+    result = await agent.run(task_of_program(program))
     return Played(
         _outcome(result, refused),
         _reason(result, refused),
@@ -165,15 +154,13 @@ async def play_and_mend(
     place: Path,
     settings: Settings,
     *,
-    values: Mapping[str, str],
     tell: Callable[[str], object],
-    ask: Ask | None = None,
     **parts: Any,
 ) -> tuple[Played, bool]:
     """`play`, with a planner for what cannot go on; keeps what is mended where it plays again.
 
-    The program as it was stays beside it. ``ask`` asks a person before each act of the planner, and
-    before it is kept; ``parts`` are ``models`` and ``environment`` of the first play alone.
+    The program as it was stays beside it. ``parts`` are ``models`` and ``environment`` of the first
+    play alone.
 
     Returns:
         What came of the first play, and whether a mended program was kept.
@@ -184,41 +171,37 @@ async def play_and_mend(
     if not settings.environment.throw_away:
         reason = f"{settings.environment.kind!r} keeps what is done to it"
         raise UsageError(f"a mended program is played twice; {reason}", fix="--env desktop")
-    program, old = records.read_program(place), place / "program.yaml"
+    old = place / "program.yaml"
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as name:
         part, rest = Path(name), partial(shutil.copytree, dirs_exist_ok=True, ignore=_no_yaml)
         rest(place, part)
-        mends = f"{'ask' if ask else 'auto'}:{part}"
-        played = await play(
-            program, place, settings, values=values, tell=tell, mends=mends, ask=ask, **parts
-        )
+        played = await play(place, settings, tell=tell, mends=str(part), **parts)
         if played.outcome != "verified" or not (part / old.name).exists():
             return played, False
         mended = records.read_program(part)
         was, now = (file.read_text("utf-8").splitlines() for file in (old, part / old.name))
         difference = "\n".join(unified_diff(was, now, "as it was", "mended", n=2, lineterm=""))
         tell(difference)
-        question = Question("files", f"keep {old} as mended\n{difference}")
-        if ask and not (await ask(question)).allows:
-            tell("not kept: a person refused it")
-            return played, False
-        again = await play(mended, part, settings, values=values, tell=tell)
+        again = await play(part, settings, tell=tell)
         if again.outcome != "verified":
             tell(f"not kept: played once more, it is {again.outcome}: {again.reason}")
             return played, False
-        first = len(program.repaired)
-        lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[first:])
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        proof = records.Proof(run=again.folder.name, by="check", at=at)
-        repaired = (*program.repaired, *lines)
-        kept = old.with_suffix(f".yaml.{len(program.repaired) + 1}")
-        shutil.copy2(old, kept)
         rest(part, place)
-        records.write_program(
-            mended.model_copy(update={"repaired": repaired, "proof": proof}), place
-        )
-        tell(f"kept; the program as it was is {kept}")
+        tell(f"kept; the program as it was is {_keep(mended, place, played, again)}")
     return played, True
+
+
+def _keep(mended: Program, place: Path, played: Played, again: Played) -> Path:
+    """Store a mended program that played again; returns the file of the program as it was."""
+    old, file = records.read_program(place), place / "program.yaml"
+    lines = (f"{line}; by {played.folder.name}" for line in mended.repaired[len(old.repaired) :])
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    proof = records.Proof(run=again.folder.name, by="check", at=at)
+    kept = file.with_suffix(f".yaml.{len(old.repaired) + 1}")
+    shutil.copy2(file, kept)
+    update = {"repaired": (*old.repaired, *lines), "proof": proof}
+    records.write_program(mended.model_copy(update=update), place)
+    return kept
 
 
 def _no_yaml(_: str, names: Collection[str]) -> list[str]:

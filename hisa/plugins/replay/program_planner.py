@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from hisa.config import GrounderKind, ModelSettings, PlannerSettings
-from hisa.errors import ConfigError, ModelUnavailable
-from hisa.models.profile import Price, Profile
+from hisa.errors import ConfigError
+from hisa.models.profile import Profile
 from hisa.plugins.replay.leading import FirstProgram, Mender
 from hisa.plugins.replay.program_player import ProgramPlayer, open_program
-from hisa.protocols import ModelReply, ModelRequest, Planner
+from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
+from hisa.protocols import Planner
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
 
 __all__ = ["PROGRAM", "ProgramModel"]
 
 
-class ProgramModel:
+class ProgramModel(SilentModel):
     """The name that asks for `ProgramPlayer`; it answers nothing itself.
 
     Raises:
-        UsageError: there is no such program, or it has no such parameter.
+        UsageError: there is no such program.
     """
 
-    by_rules = True
-    profile = Profile(
-        name="program",
-        planner="program",
-        price=Price(input=0, output=0),
-        small=True,
-        sees_pictures=False,
-        streams=False,
-        image_tokens=0,
-    )
+    profile = silent_profile("program")
 
     def __init__(self, settings: ModelSettings) -> None:
-        self.name = settings.model
+        super().__init__(settings)
         open_program(settings.model)
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Raises: ModelUnavailable, always."""
-        message = f"a program does not answer the {request.role} model's questions"
-        raise ModelUnavailable(message, fix="--set models.state.model=offline")
 
 
 class ProgramKind(PlannerKind):
@@ -66,13 +52,11 @@ class ProgramKind(PlannerKind):
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
         """See `PlannerKind`.
 
-        Returns a `Mender` where ``text`` ends with "#ask:FOLDER" or "#auto:FOLDER", and a
-        `FirstProgram` where it does not.
+        Returns a `Mender` where ``text`` ends with "#mend:FOLDER", else a `FirstProgram`.
         """
-        mends = re.fullmatch(r"(.*)#(ask|auto):(.+)", text, re.DOTALL)
-        if mends is not None:
-            ask = parts.ask if mends[2] == "ask" else None
-            return Mender(mends[1], planner, part=Path(mends[3]), emit=parts.emit, ask=ask)
+        program, mends, part = text.rpartition("#mend:")
+        if mends:
+            return Mender(program, planner, part=Path(part), emit=parts.emit)
         return FirstProgram(text, planner)
 
 

@@ -8,11 +8,9 @@ longer than 20 seconds, the run ends and says which.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
 
 from hisa.actions import Action, Write, map_points, parse, points, to_source, to_space
 from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
@@ -21,19 +19,7 @@ from hisa.events import Noted
 from hisa.grounder.pointing import take_pixels
 from hisa.hooks import Hook, Run, Step
 from hisa.planner.planner import planned
-from hisa.plugins.replay.own_figures import numberless
-from hisa.plugins.replay.program_records import (
-    FORMS,
-    Effect,
-    Program,
-    ProgramStep,
-    Target,
-    filled,
-    mark,
-    read_program,
-)
-from hisa.plugins.replay.scrolling import Search
-from hisa.plugins.replay.surroundings import FIGURES, OTHERS, is_shown
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, read_program
 from hisa.plugins.replay.target_ladder import Found, Missing, find_target, focus_is
 from hisa.plugins.synthesis.doing import called
 from hisa.protocols import Emit, Environment, StateView, Task, ToolCall
@@ -44,16 +30,8 @@ from hisa.state.held_regions import letters
 from hisa.text.counts import all_of
 from hisa.text.prompt_text import one_line
 
-__all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer"]
-__all__ += [
-    "give_places",
-    "holds",
-    "lacking",
-    "loosened",
-    "open_program",
-    "program_name",
-    "values_of",
-]
+__all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer", "give_places", "holds", "lacking"]
+__all__ += ["open_program"]
 
 HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
 """How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
@@ -69,47 +47,10 @@ _AGAIN = 2  # times that a step is done again of which the guard says that nothi
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
 
-def program_name(place: Path, values: Mapping[str, str]) -> str:
-    """The model that plays the program of a folder with these values."""
-    return f"program:{place}" + (f"?{urlencode(values)}" if values else "")
-
-
 def open_program(model: str) -> tuple[Program, Path]:
-    """The program with its values, and its folder."""
-    folder = Path(model.removeprefix("program:").partition("?")[0]).expanduser()
-    program, values = read_program(folder), values_of(model)
-    return filled(loosened(program, values), values), folder
-
-
-def values_of(model: str) -> dict[str, str]:
-    """The values in the name of a model that plays a program."""
-    return dict(parse_qsl(model.partition("?")[2], keep_blank_values=True))
-
-
-def loosened(program: Program, values: Mapping[str, str]) -> Program:
-    """The program without the other texts of rows that are chosen by another value by now."""
-    other = [
-        n for n, known in program.parameters.items() if values.get(n, known.value) != known.value
-    ]
-    marks = [mark(name, form) for name in other for form in FORMS]
-
-    def loose(target: Target) -> Target:
-        telling = [text for text in target.beside if any(known in text for known in marks)]
-        own = any(known in target.name + target.label for known in marks)
-        if not target.beside or not (telling or own):
-            return target
-        return target.model_copy(update={"beside": (*telling, OTHERS)})
-
-    steps = [
-        step.model_copy(
-            update={
-                "targets": tuple(map(loose, step.targets)),
-                "focus": loose(step.focus) if step.focus else None,
-            }
-        )
-        for step in program.steps
-    ]
-    return program.model_copy(update={"steps": tuple(steps)})
+    """The program that a model plays, and its folder."""
+    folder = Path(model.removeprefix("program:")).expanduser()
+    return read_program(folder), folder
 
 
 class ProgramPlayer(Hook):
@@ -129,8 +70,6 @@ class ProgramPlayer(Hook):
         self._done: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
         self._unseen = ""  # the result of the step before, where nothing tells that it happened
-        self._search = Search()
-        self._before: Observation | None = None  # the look that it was decided on
 
     @property
     def name_of_program(self) -> str:
@@ -169,7 +108,7 @@ class ProgramPlayer(Hook):
         """The next act, a wait, or the end, which nobody is told of yet."""
         call = self._settle(look, view)
         if call is None:
-            self._before, call = look, self._next(look)
+            call = self._next(look)
         return call
 
     def announced(self, call: ToolCall) -> ToolCall:
@@ -194,7 +133,7 @@ class ProgramPlayer(Hook):
             return None
         if not self._waits:
             self._unseen = result if result.startswith(_NOTHING) and not step.effects else ""
-        reason = lacking(step, look, self._before)
+        reason = lacking(step, look)
         if reason and self._waits < (_WAITS if self._program.proof else _UNPROVED):
             return self._wait(reason)
         if reason and self._program.proof:
@@ -215,9 +154,6 @@ class ProgramPlayer(Hook):
             return ToolCall(thought, step.tool, step.action)
         places = self._places(step, look)
         if isinstance(places, Missing):
-            lost = places.unseen if self._waits else None
-            if lost and (turn := self._search.turn(lost, look)):
-                return _gui(f"Look for it: {places.reason}.", turn, look)
             if self._waits < _WAITS:
                 return self._wait(places.reason)
             if self._unseen:
@@ -225,7 +161,7 @@ class ProgramPlayer(Hook):
                 return self._end(UNKNOWN, self.at, reason)
             return self._end(HALTED, self.at + 1, places.reason)
         if any(_is_so_already(step, target.element) for target in places):
-            self.at, self._waits, self._search = self.at + 1, 0, Search()
+            self.at, self._waits = self.at + 1, 0
             self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
             return self._next(look)
         self._go(step)
@@ -241,7 +177,7 @@ class ProgramPlayer(Hook):
             return Missing(reason)
         places: list[Found] = []
         for target, point in zip(step.targets, recorded, strict=True):
-            found = find_target(target, look, point, self._folder, lax=lax)
+            found = find_target(target, look, point, lax=lax)
             if isinstance(found, Missing):
                 return found
             if step.risk and found.rung not in ("element", "text"):
@@ -252,7 +188,7 @@ class ProgramPlayer(Hook):
         return places
 
     def _go(self, step: ProgramStep) -> None:
-        self.at, self._done, self._waits, self._search = self.at + 1, step, 0, Search()
+        self.at, self._done, self._waits = self.at + 1, step, 0
         progress = f"step {self.at} of {len(self._program.steps)}"
         self._emit(Noted(where="replay", text=progress))
 
@@ -301,10 +237,8 @@ def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
 # ---------------------------------------------------------------- what a step came to
 
 
-def holds(effect: Effect, look: Observation, before: Observation | None = None) -> bool:
-    """Whether a look shows what a step was to change since the look ``before`` it."""
-    if FIGURES in effect.name + effect.value:
-        return _counted(effect, look) - (_counted(effect, before) if before else set()) != set()
+def holds(effect: Effect, look: Observation) -> bool:
+    """Whether a look shows what a step was to change."""
     if effect.what == "window":
         title = look.active.title if look.active is not None else ""
         return letters(title) == letters(effect.value)
@@ -327,21 +261,12 @@ def _is_meant(effect: Effect, element: Element) -> bool:
     return (element.role, called(element)) == (effect.role, effect.name)
 
 
-def _counted(effect: Effect, look: Observation) -> set[str]:
-    """The texts of a look in the words of an effect, with numbers of their own."""
-    same = [e for e in look.elements or () if e.role == effect.role and is_shown(e)]
-    if effect.what == "came":
-        return {e.name for e in same if numberless(called(e)) == effect.name}
-    texts = {e.text.strip() for e in same if called(e) == effect.name}
-    return {text for text in texts if numberless(text) == effect.value.strip()}
-
-
-def lacking(step: ProgramStep, look: Observation, before: Observation | None = None) -> str:
-    """Returns what a step was to change since the look ``before`` it and did not; empty: nothing.
+def lacking(step: ProgramStep, look: Observation) -> str:
+    """Returns what a step was to change and did not; empty: nothing.
 
     It tells only what the look tells.
     """
-    missing = next((effect for effect in step.effects if not holds(effect, look, before)), None)
+    missing = next((effect for effect in step.effects if not holds(effect, look)), None)
     return _unlike_typed(step, look) if missing is None else _effect_in_words(missing, look)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from hisa.config import Settings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import UsageError
+from hisa.plugins.replay.agreement import agreed
 from hisa.plugins.replay.compiling import compile_run
 from hisa.plugins.replay.playing import Played, play
-from hisa.plugins.replay.program_records import Program, Proof, with_parameters
-from hisa.plugins.replay.run_families import agreed
+from hisa.plugins.replay.program_records import Program, Proof
 from hisa.plugins.synthesis.checks import check_of
 from hisa.plugins.synthesis.machine_facts import Noise, changed, read_facts
 from hisa.plugins.synthesis.proof_desktop import telling
@@ -35,7 +35,6 @@ async def prove(
     settings: Settings,
     *,
     agree: Callable[[list[str]], bool],
-    take: bool,
 ) -> Program:
     """Play it once more from a clean machine; returns it with what both runs agree on.
 
@@ -44,7 +43,6 @@ async def prove(
         place: its folder.
         settings: as for a run.
         agree: asks a person whether what changed is what is meant, where the task has no check.
-        take: whether proposed parameters become parameters.
 
     Raises:
         UsageError: the second run did not come to the same end, or nobody agreed to it.
@@ -56,17 +54,16 @@ async def prove(
         program, played = await _by_effects(program, place, settings, agree)
         by = "effects"
     else:
-        played = await play(program, place, settings)
+        played = await play(place, settings)
         by = "check"
         if played.outcome != "verified":
             raise _unproved(played)
-    second = compile_run(load_run(played.folder), program.name, place / ".again")
-    program = agreed([program, second])
+    second = compile_run(load_run(played.folder), program.name)
+    program = agreed(program, second)
     proof = Proof.model_validate(
         {"run": played.folder.name, "by": by, "at": datetime.now(UTC).isoformat(timespec="seconds")}
     )
-    program = program.model_copy(update={"proof": proof})
-    return with_parameters(program, program.proposed) if take else program
+    return program.model_copy(update={"proof": proof})
 
 
 def _unproved(played: Played) -> UsageError:
@@ -86,7 +83,7 @@ async def _by_effects(
         await TaskScorer(settings=settings.tasks).prepare(task, environment)
         before = await read_facts(environment)
         noise = {change.fact for change in changed(before, await read_facts(environment))}
-        played = await play(program, place, settings, environment=environment)
+        played = await play(place, settings, environment=environment)
         if played.outcome != "done unverified":
             raise _unproved(played)
         after = changed(before, await read_facts(environment))

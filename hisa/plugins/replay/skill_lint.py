@@ -19,7 +19,6 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import UsageError
-from hisa.models.tokens import estimate_tokens
 from hisa.plugins.replay.program_records import NAME, Program, read_program
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_line, safe_name, safe_text
@@ -27,7 +26,6 @@ from hisa.text.safe_text import safe_line, safe_name, safe_text
 __all__ = ["RULES", "Finding", "Frontmatter", "Skill", "read_skill"]
 
 RULES: Any = yaml.safe_load(Path(__file__).with_name("skill_risks.yaml").read_text("utf-8"))
-_LINES, _TOKENS = 500, 5_000  # of SKILL.md, as the specification advises
 _FILES, _FILE_BYTES, _BYTES, _FRONTMATTER, _NESTED = 500, 4 << 20, 32 << 20, 16_384, 40  # by hand
 _FENCED = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LETTERS = r"[\p{Ll}\p{Lm}\p{Lo}\p{N}]+"
@@ -167,14 +165,11 @@ class _Reading:
             path = re.split(r"[?#]", unquote(target))[0]
             inside = os.path.normpath(os.path.join(os.path.dirname(name), path))
             scheme = re.match(r"[a-z][a-z0-9+.-]*:", target.lower())
-            kind = "nothing"
             if scheme and scheme[0] in ("http:", "https:", "mailto:"):
-                kind = "web"
-            elif scheme or path.startswith(("/", "~", "\\")) or inside.split("/")[0] == "..":
-                kind = "outside"
-            elif not path or any(f"{file}/".startswith(f"{inside}/") for file in self.files):
                 continue
-            self.note(kind, name, text.count("\n", 0, match.start()) + 1, target)
+            if scheme or path.startswith(("/", "~", "\\")) or inside.split("/")[0] == "..":
+                line = text.count("\n", 0, match.start()) + 1
+                self.note("outside", name, line, target)
 
     def split(self, name: str, text: str) -> tuple[Frontmatter | None, str]:
         match, fields = _FENCED.match(text), None
@@ -182,8 +177,6 @@ class _Reading:
             self.note("frontmatter", name, 1)
             return None, text
         head, body = match[1], text[match.end() :]
-        if text.count("\n") >= _LINES or estimate_tokens(body[: 20 * _TOKENS]) > _TOKENS:
-            self.note("long", name, 1, text.count("\n"), len(body))
         try:
             tree = self._tree(name, head, 2)
             fields = None if tree is None else Frontmatter.model_validate(tree)
@@ -195,9 +188,6 @@ class _Reading:
         folder = unicodedata.normalize("NFKC", self._place.name)
         if fields and unicodedata.normalize("NFKC", fields.name) != folder:
             self.note("folder-name", name, _line_of("name", head), fields.name, folder)
-        for key, value in fields.metadata.items() if fields else ():
-            if not isinstance(value, str):
-                self.note("metadata", name, _line_of("metadata", head), key, str(value))
         if fields and fields.allowed_tools:
             self.note("tools", name, _line_of("allowed-tools", head), str(fields.allowed_tools))
         return fields, body

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hisa.actions import Action
-from hisa.plugins.guard.policy.command_parts import parts_of_line
+from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.screen_part import apps_of, screen_parts
 from hisa.plugins.replay.program_records import ProgramStep
 from hisa.protocols import GroundedCall, ToolCall
@@ -38,7 +38,5 @@ def remarks(steps: Sequence[ProgramStep]) -> Iterator[str]:
         if step.tool == "gui_action" and not step.targets and step.focus is None:
             yield f"step {number}: nothing tells where its keys go"
         for target in step.targets:
-            if target.role == "picture":
-                yield f"step {number}: no element lay there; known by {target.picture or 'nothing'}"
-            elif not (target.name or target.label or target.beside or target.picture):
+            if not (target.name or target.label or target.beside):
                 yield f"step {number}: nothing but its order tells its target, {target.role}"

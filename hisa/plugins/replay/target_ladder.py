@@ -1,6 +1,6 @@
 """The ladder by which a target is found again, and what tells it from its like.
 
-Element, text, neighbours, picture: a rung is taken where exactly one thing of the screen fits it.
+Element, text, neighbours: a rung is taken where exactly one thing of the screen fits it.
 What stands around a thing is a part of what it is (`surroundings.py`): a look-alike in another row,
 dialog or program is not it.
 """
@@ -10,61 +10,45 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from hisa.plugins.replay.program_records import Target
 from hisa.plugins.replay.surroundings import Surroundings, figureless, is_shown, says
 from hisa.plugins.synthesis.doing import called, holders, usable
 from hisa.screen.geometry import Point
 from hisa.screen.lies_at import element_at, focused_element
-from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, LAYOUT
 from hisa.state.held_regions import letters
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["WINDOW", "Found", "Missing", "find_target", "focus_is", "target_of"]
 
 WINDOW = "window in front"
 """Role of what keys go to where no element of the window in front is known to have the keyboard."""
 
-Rung = Literal["element", "text", "neighbours", "picture"]
+Rung = Literal["element", "text", "neighbours"]
 
 _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu item", "page tab"})
 """Roles that programs exchange for each other from one version to the next."""
-_PEAK, _SECOND = 0.95, 0.85
-"""Correlation with a picture that is it, and that another place must stay under; by hand."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A target on a look.
-
-    ``point`` is in screen space; ``element`` is None where a picture fits.
-    """
+    """A target on a look; ``point`` is in screen space."""
 
     rung: Rung
     point: Point
-    element: Element | None
+    element: Element
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Why a target is not to be acted on; it may come to be, by waiting.
-
-    ``like`` says whether something like it is there, so that no picture may stand for it;
-    ``unseen`` is the target where it may be out of sight.
-    """
+    """Why a target is not to be acted on; it may come to be, by waiting."""
 
     reason: str
-    like: bool = False
-    unseen: Target | None = None
 
 
-def target_of(element: Element, look: Observation, *, words: str = "", picture: str = "") -> Target:
+def target_of(element: Element, look: Observation, *, words: str = "") -> Target:
     """A target as `find_target` knows it again."""
     around, box = Surroundings(look), element.box
     bare = Target(
@@ -76,7 +60,6 @@ def target_of(element: Element, look: Observation, *, words: str = "", picture: 
         window=element.window[:4000],
         dialog=around.in_dialog(element),
         words=words[:4000],
-        picture=picture,
         box=(round(box.left), round(box.top), round(box.right), round(box.bottom)),
     )
     same = _same(bare, around)
@@ -86,7 +69,7 @@ def target_of(element: Element, look: Observation, *, words: str = "", picture: 
 
 
 def find_target(
-    target: Target, look: Observation, place: Point | None, folder: Path, *, lax: bool = False
+    target: Target, look: Observation, place: Point | None, *, lax: bool = False
 ) -> Found | Missing:
     """The one thing on a look that a target is, or why none is.
 
@@ -95,24 +78,22 @@ def find_target(
         look: with elements.
         place: where in the target's box the action was, in pixels of the program's screen; None:
             its middle.
-        folder: of the program, with its pictures.
         lax: figures in its row may be others, where no row has its own.
     """
     around = Surroundings(look)
     known = _known(target, around, lax=lax)
     if isinstance(known, Missing):
-        point = _by_picture(target, look, folder) if target.picture and not known.like else None
-        return known if point is None else Found("picture", point, None)
+        return known
     rung, chosen = known
     if around.is_cut(chosen):
-        return Missing(f"{_words(target)} is out of sight", True, target)
+        return Missing(f"{_words(target)} is out of sight")
     if not usable(chosen, look):
         cover = element_at(chosen.box.centre, look)
         covered = cover is not None and cover is not chosen
         by = f"is covered by {cover.role} “{called(cover)[:60]}”" if cover and covered else ""
-        return Missing(f"{_words(target)} {by or 'cannot be used now'}", like=True)
+        return Missing(f"{_words(target)} {by or 'cannot be used now'}")
     if front := _in_front_of(chosen, look):
-        return Missing(f"{_words(target)} lies behind the window “{front[:60]}”", like=True)
+        return Missing(f"{_words(target)} lies behind the window “{front[:60]}”")
     return Found(rung, _inside(chosen, target, place), chosen)
 
 
@@ -160,13 +141,13 @@ def _known(target: Target, around: Surroundings, *, lax: bool) -> tuple[Rung, El
         if not fitting:
             beside = ", ".join(target.beside[:3]) or "nothing"
             reason = f"{_words(target)} beside {beside} is not there; another row has one"
-            return Missing(reason, True, target)
+            return Missing(reason)
         chosen = fitting[0] if len(fitting) == 1 else _by_order(target, fitting)
         if chosen is None:
             reason = f"{len(fitting)} things fit {_words(target)}, and nothing tells them apart"
-            return Missing(reason, like=True)
+            return Missing(reason)
         return rung, chosen
-    return Missing(f"{_words(target)} is not there", unseen=target)
+    return Missing(f"{_words(target)} is not there")
 
 
 def _fits(target: Target, element: Element, alike: Sequence[Element], around: Surroundings) -> bool:
@@ -253,50 +234,3 @@ def _inside(element: Element, target: Target, place: Point | None) -> Point:
     return Point(
         *Point(box.left + across * box.width, box.top + down * box.height).rounded(), "screen"
     )
-
-
-# ---------------------------------------------------------------- pictures
-
-
-def _by_picture(target: Target, look: Observation, folder: Path) -> Point | None:
-    """The middle of the one place that looks like a target's picture, in screen space."""
-    import numpy as np
-
-    try:
-        cut = Screenshot.from_png((folder / target.picture).read_bytes())
-    except (OSError, ValueError):
-        return None
-    scene = np.asarray(look.screenshot.pixels.convert("L"), np.float64)
-    piece = np.asarray(cut.pixels.convert("L"), np.float64)
-    if piece.shape[0] >= scene.shape[0] or piece.shape[1] >= scene.shape[1] or piece.std() < 4:
-        return None
-    scores = _correlation(scene, piece)
-    at = np.unravel_index(int(scores.argmax()), scores.shape)
-    best = float(scores[at])
-    near = np.s_[
-        max(0, at[0] - piece.shape[0] // 2) : at[0] + piece.shape[0] // 2 + 1,
-        max(0, at[1] - piece.shape[1] // 2) : at[1] + piece.shape[1] // 2 + 1,
-    ]
-    scores[near] = -1
-    if best < _PEAK or float(scores.max()) > _SECOND:
-        return None
-    middle = Point(float(at[1]) + piece.shape[1] / 2, float(at[0]) + piece.shape[0] / 2, "image")
-    return Point(*look.convert(middle, "screen").rounded(), "screen")
-
-
-def _correlation(scene: NDArray[np.float64], piece: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normalised cross-correlation at every place where a piece lies inside a scene: -1..1."""
-    import numpy as np
-
-    high, wide = piece.shape
-    shape = scene.shape[0] + high - 1, scene.shape[1] + wide - 1
-    centred = piece - piece.mean()
-    spectrum = np.fft.rfft2(scene, shape) * np.fft.rfft2(centred[::-1, ::-1], shape)
-    product = np.fft.irfft2(spectrum, shape)[high - 1 : scene.shape[0], wide - 1 : scene.shape[1]]
-    sums = [np.pad(values, ((1, 0), (1, 0))).cumsum(0).cumsum(1) for values in (scene, scene**2)]
-    total, square = (
-        s[high:, wide:] - s[:-high, wide:] - s[high:, :-wide] + s[:-high, :-wide] for s in sums
-    )
-    spread = np.sqrt(np.maximum(square - total**2 / piece.size, 1e-6))
-    scores: NDArray[np.float64] = product / (spread * np.sqrt((centred**2).sum()))
-    return scores

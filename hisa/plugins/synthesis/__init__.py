@@ -20,6 +20,6 @@ SYNTH = Command(
 )
 DATA = Command(
     "hisa.plugins.synthesis.cli.data_sets:data",
-    "Collect runs, grade and compress them, and build data sets.",
+    "Collect runs, grade and compress them, and export their steps.",
     after="synth",
 )

@@ -8,36 +8,32 @@ by parts of the program that reads facts, which tests hold to what real programs
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 from hisa.plugins.synthesis import guest_documents
 from hisa.plugins.synthesis.distinct_effects import WINDOWS
-from hisa.plugins.synthesis.guest_documents import Cut, parsed
-from hisa.plugins.synthesis.guest_facts import content, ini, plain, quoted, registry, rows
+from hisa.plugins.synthesis.guest_documents import Cut
+from hisa.plugins.synthesis.guest_facts import content, ini, plain
 from hisa.plugins.synthesis.machine_facts import guest_source
 from hisa.plugins.synthesis.records import Change, ElementChange
 from hisa.plugins.synthesis.rewrite import here
 from hisa.plugins.synthesis.task_records import Effect
 
-__all__ = ["check_of", "in_words"]
+__all__ = ["check_of"]
 
 _MOST = 60  # changes beyond which an effect is no one thing that a person asks for
 _MOST_ELEMENTS = 4
 _CHECKED = ("checked", "pressed", "expanded", "selected")
 _READERS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ini": ("ini(content(path).decode('utf-8', 'replace'))", (Cut, ini)),
-    "xcu": ("dict(registry(parsed(content(path))))", (Cut, parsed, registry)),
-    "row": ("dict(rows(path))", (Cut, quoted, rows)),
     "document": ("dict(document(content(path)))", (guest_documents,)),
 }
 """By the kind of fact: an expression for all items of a file, and the parts that it needs."""
 _SHOW = """
-import contextlib, json, os, re, sqlite3, sys, tempfile
+import json, os, re, sys
 from xml.etree import ElementTree
 path, items = os.path.expanduser(sys.argv[1]), sys.argv[2:]
 facts = {}
@@ -70,29 +66,6 @@ def check_of(effect: Effect) -> tuple[dict[str, Any], ...] | str:
         )
     except _Uncheckable as reason:
         return str(reason)
-
-
-def in_words(check: Mapping[str, Any]) -> str:
-    """A program of a check for people: ``cell Sales.A1: italic = true in ~/a.ods``, or nothing."""
-    line, program, _ = check.get("command", "").partition(" <<'END'\n")
-    if not program:
-        return ""
-    _, _, _, _, place, *items = shlex.split(line)
-    values = [check["equals"]]
-    if len(items) > 1:
-        values = [json.loads(value) for value in check["equals"].splitlines()]
-    shown = [value if value and "\n" not in value else repr(value) for value in values]
-    pairs = zip(map(_item_in_words, items), shown, strict=True)
-    return "\n".join(f"{item} = {value} in {place}" for item, value in pairs)
-
-
-def _item_in_words(item: str) -> str:
-    if cell := re.fullmatch(r"(.+\.[A-Z]+[0-9]+)/(\S+)", item):
-        return f"cell {cell[1]}: {cell[2]}"
-    with suppress(ValueError):
-        table, keys, column = json.loads(item)
-        return f"row {', '.join(keys)} of {table}: {column}"
-    return item
 
 
 def _of_place(
@@ -130,7 +103,7 @@ def _printed(kind: str, place: str, changes: Sequence[Change]) -> dict[str, Any]
 def _plain(kind: str, value: str | None) -> str:
     """A value as the programs of checks print it."""
     if value is None:
-        return {"row": "(no row)", "text": "(no file)"}.get(kind, "")
+        return "(no file)" if kind == "text" else ""
     return plain(value)
 
 

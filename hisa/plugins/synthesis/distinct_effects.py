@@ -64,15 +64,9 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes that are the point: a made file's text, not that there is a file as well.
 
     Left out are values of this machine alone, files of which only a hash changed, folders of
-    programs, folders that hold something else that was made, looks that go with a new text, and the
-    tool bars that an office program writes down together when it first shows them.
+    programs, and folders that hold something else that was made.
     """
     kept = [c for c in changes if not _only_here(c)]
-    bars = [c for c in kept if c.fact.item.endswith("/Visible") and c.before is None]
-    if len(bars) > 1:
-        kept = [c for c in kept if c not in bars]
-    texts = {c.fact.place for c in kept if c.fact.kind == "document" and c.fact.item == "text"}
-    kept = [c for c in kept if not (c.fact.place in texts and _same_looks(c))]
     changed = {c.fact.place for c in kept if c.fact.kind != "file" and c.after is not None}
     gone = {c.fact.place for c in kept if c.fact.kind == "file" and c.after is None}
     made = [c.fact.place for c in kept if c.after is not None]
@@ -88,12 +82,6 @@ def essential(changes: Iterable[Change]) -> tuple[Change, ...]:
         return place in changed or all(state and state.startswith("file") for state in states)
 
     return tuple(change for change in kept if not follows(change))
-
-
-def _same_looks(change: Change) -> bool:
-    """Whether a property of a text is at as many places as before, of which the words changed."""
-    before, after = (re.sub(r" ['\"].*", "", v or "") for v in (change.before, change.after))
-    return change.fact.item != "text" and before == after
 
 
 def _only_here(change: Change) -> bool:

@@ -146,6 +146,20 @@ class Exploration:
         """The state of a fresh start: the first that was seen; empty where nothing was."""
         return next(iter(self.states), "")
 
+    def numbers(self) -> dict[str, str | float]:
+        """Counts and rates; ``without_effect`` and ``lasting`` are shares of the acts done."""
+        done = [triple for triple in self.triples if not triple.failed]
+        count = max(1, len(done))
+        return {
+            "subject": self.subject.name,
+            "states": len(self.states),
+            "transitions": len(done),
+            "failures": len(self.triples) - len(done),
+            "fresh_desktops": len({triple.desktop for triple in self.triples}),
+            "without_effect": round(sum(not one.differences for one in done) / count, 3),
+            "lasting": round(sum(bool(one.differences.facts) for one in done) / count, 3),
+        }
+
     async def keep(self, look: Observation) -> tuple[str, str]:
         """Keep the picture and the elements of a look; their hashes, for a `State`."""
         folders = self.folder / "images", self.folder / "elements"

@@ -15,11 +15,8 @@ from hisa.config import EnvironmentSettings, TaskSettings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import (
     ActionRefused,
-    BudgetExceeded,
     EnvironmentFailed,
     HisaError,
-    InvalidReply,
-    ModelUnavailable,
     UsageError,
 )
 from hisa.machine.patience import patience
@@ -28,10 +25,9 @@ from hisa.plugins.synthesis.doing import SETTLE, ActFailed, find, perform
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.frontier import Choice, restored, screen_id, state_id
 from hisa.plugins.synthesis.machine_facts import Noise, changed, element_changes, read_facts
-from hisa.plugins.synthesis.model_instructions import Writer, field_text
 from hisa.plugins.synthesis.records import Act, Differences, Facts, State, Triple
 from hisa.protocols import Environment
-from hisa.screen.observation import Element, Observation
+from hisa.screen.observation import Observation
 from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session"]
@@ -45,8 +41,6 @@ _LOST = 3
 dialog, and the dialog under that."""
 _CLOSE = Act(kind="press", keys=("alt", "f4"))
 """Closes the window of another program that was opened."""
-_NUMBERS = frozenset({"spin button", "table cell"})
-"""Roles whose texts are the subject's own: a number, a value of its kind."""
 _FILLED = frozenset({"check box", "radio button", "list item", "option", "switch"})
 """Roles of what a form is filled with, besides fields."""
 
@@ -62,9 +56,6 @@ class Session:
         most: new transitions to end after; None: only time ends it, or that nothing is left.
     """
 
-    writer: Writer | None = None
-    """Thinks of what is typed into fields; without one, the subject's words are."""
-
     def __init__(
         self,
         exploration: Exploration,
@@ -76,7 +67,7 @@ class Session:
         triples = exploration.triples
         self.exploration, self.machine, self.tasks = exploration, machine, tasks
         self.frontier, self.noise = restored(exploration), Noise()
-        self.transitions = self.desktops = self._repeated = self._idle = self._thought_of = 0
+        self.transitions = self.desktops = self._repeated = self._idle = 0
         self._began, self._minutes, self._most = time.monotonic(), minutes, most
         self.earlier_desktops = max((triple.desktop for triple in triples), default=-1)
         for triple in triples:
@@ -107,31 +98,12 @@ class Session:
         """Whether as many acts brought nothing new, one after the other, as are known at all."""
         return self._idle > max(_DEEP, len(self.frontier.counts))
 
-    async def text_for(self, act: Act, element: Element | None, look: Observation) -> Act:
-        """The act with a text by the writer; as it is where there is none, or its reply is no use.
-
-        A writer that is gone, or whose budget is spent, is not asked again.
-        """
-        if self.writer is None or element is None or element.role in _NUMBERS:
-            return act
-        try:
-            text = await field_text(self.writer, self.exploration.subject.title, look, element)
-        except InvalidReply:
-            return act
-        except (BudgetExceeded, ModelUnavailable):
-            self.writer = None
-            return act
-        self._thought_of += 1
-        return act.model_copy(update={"text": text})
-
     def numbers(self) -> dict[str, float]:
         """Counts; ``repeated`` acts were on the way to something new."""
         per_minute = 60 * self.transitions / max(1.0, time.monotonic() - self._began)
         rate = {"transitions": self.transitions, "per_minute": round(per_minute, 1)}
         counts = {"repeated": self._repeated, "desktops": self.desktops}
-        return (
-            rate | counts | {"texts_by_model": self._thought_of, "nothing_left": self.nothing_left}
-        )
+        return rate | counts | {"nothing_left": self.nothing_left}
 
     def add(self, triple: Triple) -> None:
         """Write a triple down, unless it repeats one."""
@@ -234,8 +206,6 @@ class _Desktop:
         self._frontier.begin(self.state.screen, act.key)
         began, before = time.monotonic(), self.state.id
         element = find(act, self.look) if act.role else None
-        if act.kind == "type":
-            act = await self._session.text_for(act, element, self.look)
         lost: EnvironmentFailed | None = None
         try:
             await perform(self._environment, act, element)

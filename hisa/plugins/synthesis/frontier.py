@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hisa.plugins.synthesis.doing import called
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.offers import ESCAPE, TEXTS, confirms
+from hisa.plugins.synthesis.offers import ESCAPE, confirms
 from hisa.plugins.synthesis.records import Act, Change
 from hisa.screen.observation import Element, Observation
 
@@ -26,8 +26,6 @@ Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
 """Roles that say nothing of where one is, or come and go by themselves."""
-_SHARE = 6
-"""Controls of one menu, tool bar or dialog that are tried before it is the turn of others."""
 _IDLE = 2  # tries that one without effect counts for besides itself
 _MARKS = re.compile(
     r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)|\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}"
@@ -75,7 +73,6 @@ class Frontier:
     def __init__(self) -> None:
         self.counts: Counter[Key] = Counter()
         self.root: frozenset[Key] = frozenset()  # keys that the fresh start offers
-        self._holders: Counter[str] = Counter()
         self._tried: set[tuple[str, Key]] = set()
         self._leads: dict[Key, dict[Key, None]] = {}
         self._forgotten: set[tuple[Key, Key]] = set()
@@ -83,12 +80,8 @@ class Frontier:
 
     def begin(self, screen: str, key: Key) -> None:
         """Count an act, when it is begun: another worker is not to try the same meanwhile."""
-        self._holders[_holder(key)] += not self.counts[key]
         self.counts[key] += 1
         self._tried.add((screen, key))
-        if key[0] == "double_click" and key[1] in TEXTS:  # there is a word to format now
-            for other in [one for one in self.counts if "format" in " ".join(one[2:]).casefold()]:
-                del self.counts[other]
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
         """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
@@ -103,7 +96,7 @@ class Frontier:
     def choose(
         self, worker: int, screen: str, acts: Sequence[Act], *, filled: bool = False
     ) -> Choice | None:
-        """The next act: towards the least visited one, of the least visited holder, the nearest.
+        """The next act: towards the least visited one, the nearest.
 
         What another worker is on the way to is left to it; what was tried in this screen is not
         chosen for its own sake. Where something was filled in just now, what makes it last is next.
@@ -120,7 +113,7 @@ class Frontier:
         ways = self._ways(offered)
         others = {key for one, key in self._claimed.items() if one != worker}
         targets = [
-            (self.counts[key], self._holders[_holder(key)] // _SHARE, len(way), at, key)
+            (self.counts[key], len(way), at, key)
             for at, (key, way) in enumerate(ways.items())
             if key not in others and key != ESCAPE.key
             if len(way) > 1 or (screen, key) not in self._tried
@@ -150,11 +143,6 @@ class Frontier:
                     ways[then] = (*ways[key], then)
                     queue.append(then)
         return ways
-
-
-def _holder(key: Key) -> str:
-    """The outermost of what holds an act's control (a menu, tool bar, dialog); else its kind."""
-    return " ".join(key[:2]) if key[3].isdigit() else key[3]
 
 
 def restored(exploration: Exploration) -> Frontier:

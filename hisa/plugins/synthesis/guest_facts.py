@@ -13,16 +13,13 @@ import os
 import re
 import resource
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from itertools import islice
-from xml.etree.ElementTree import Element
 
-from hisa.plugins.synthesis.guest_documents import Cut, document, parsed
+from hisa.plugins.synthesis.guest_documents import Cut, document
 
 __all__ = ["main", "plain"]
 
@@ -32,7 +29,7 @@ MEMORY, SECONDS_OF_ONE = 1_500_000_000, 4.0
 SKIPPED = re.compile(
     r"(?i)(^|/)(\.(cache|dbus|gvfs|git|xauthority|iceauthority|nfs.*|trash-\d+|xsession-errors.*"
     r"|goutputstream-.*|~lock\..*|lock|local/share/(gvfs-metadata|tracker.*|session)"
-    r"|config/(dconf|pulse|glib-2\.0|libreoffice/\d+/user/(?!registrymodifications\.xcu).*))"
+    r"|config/(dconf|pulse|glib-2\.0|libreoffice))"
     r"|[^/]*(cache|~|\.(log|lock|pid|sock|socket|tmp|bak|swp|part|crdownload)|-(wal|shm|journal))"
     r"|[^/]*(autosave|crash|singleton|recently[-_]?used)[^/]*|lock|__pycache__)$"
 )
@@ -89,53 +86,12 @@ def ini(text: str) -> dict[str, str]:
     return pairs if odd * 10 <= len(pairs) else {}
 
 
-def registry(node: Element, path: str = "") -> Iterator[tuple[str, str]]:
-    """Properties of an office program's changed settings, by their path."""
-    for child in node:
-        here = child.get("path") or f"{path}/{child.get('name', '')}"
-        if child.tag == "prop":
-            yield here, ";".join(part.text for part in child.iter() if part.text)
-        else:
-            yield from registry(child, here)
-
-
-def rows(path: str) -> Iterator[tuple[str, str]]:
-    """Columns of a database's rows, each row by its primary key."""
-    with tempfile.TemporaryDirectory() as folder:
-        for end in ("", "-wal"):  # a copy: looking at one must not leave files beside it
-            with contextlib.suppress(FileNotFoundError), open(f"{folder}/db{end}", "wb") as copy:
-                copy.write(content(path + end))
-        with contextlib.closing(sqlite3.connect(f"{folder}/db")) as base:
-            base.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            base.set_progress_handler(lambda: 0, 10_000)  # lets the time run out
-            base.execute("PRAGMA trusted_schema=OFF")
-            made = "SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE 'CREATE TABLE%'"
-            for (table,) in base.execute(made).fetchall():
-                columns = base.execute("SELECT name, pk FROM pragma_table_info(?)", [table])
-                keys: dict[str, int] = dict(columns.fetchall())
-                named = [quoted(n) for n in sorted(keys, key=keys.__getitem__) if keys[n]]
-                picked, many = ", ".join(named or ["rowid"]), len(named) or 1
-                for row in base.execute(f"SELECT {picked}, * FROM {quoted(table)}"):
-                    for column, value in zip(keys, row[many:], strict=True):
-                        item = json.dumps([table, [*map(str, row[:many])], column])
-                        yield item, "NULL" if value is None else str(value)
-
-
-def quoted(name: str) -> str:
-    """A name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def of_content(path: str, place: str) -> Iterator[Row]:
     """Facts of a file's content; none where nothing is known of it."""
     end, hidden = path.rpartition(".")[2].lower(), "/." in place
     data = content(path)
-    if data.startswith(b"SQLite format 3\0"):
-        yield from (("row", place, *row) for row in rows(path))
-    elif end in ("ods", "odt", "ots", "ott") and data.startswith(b"PK"):
+    if end in ("ods", "odt", "ots", "ott") and data.startswith(b"PK"):
         yield from (("document", place, *row) for row in document(data))
-    elif end == "xcu":
-        yield from (("xcu", place, *row) for row in registry(parsed(data)))
     elif b"\0" not in data:
         text = data.decode("utf-8", "replace" if hidden else "strict")
         pairs = ini(text) if hidden else {}

@@ -2,10 +2,8 @@
 
 A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
 facts of its own, else "file SIZE HASH START"); ``text`` a small text; ``gsettings`` a schema and
-key; ``ini`` an item ``[section] key``; ``xcu`` an office program's setting, path and property;
-``row`` a column as ``["table", ["primary key"], "column"]``; ``document`` a cell's part in a sheet,
-such as ``Sheet1.B2/bold``, or of a text its ``text``, and all places that are ``bold`` or the like.
-What is as usual in a document is no fact.
+key; ``ini`` an item ``[section] key``; ``document`` a cell's part in a sheet, such as
+``Sheet1.B2/value``, or of a text its ``text``.
 """
 
 from __future__ import annotations
@@ -80,9 +78,7 @@ _ITEMS = re.compile(
     r"""(?ix) (window|dialog|side\w*|pane[dl]?|splitter|column)[-_.]?(state|size|position|width
     | height|geometry|maximi[sz]ed|placement)$
     | (^|\]\ )(width|height|maximi[sz]ed|geometry|[xy])$
-    | WindowStateType\[.*/(?!Visible$)[^/]*$ | UI\.Sidebar/Content/.*ContextList$
     | (^|[-_/. ])(allocation|pid|uuid|session|histor(y|ies))$
-    | /(Histories|PickList)/ | org\.openoffice\.(Setup|Office\.Views)/ | Misc/(First|FilePicker)
     | (^|[/\] ])recent(ly)?[-_]?(used|files|documents|items|list)?$ | first[-_]?run
     | (^|[-_/.\] ])last[-_]?(used|opened|path|dir|folder|time|version|update|visit|run|\w+_time)
     | time[-_]?stamp | _time$

@@ -24,13 +24,12 @@ from hisa.plugins.synthesis.records import State, Triple
 from hisa.plugins.synthesis.rule_instructions import element_of, on_the_web, same_place
 from hisa.plugins.synthesis.task_records import Instruction
 from hisa.protocols import ImagePart, Message, Model, ModelRequest, Role, TextPart
-from hisa.screen.geometry import convert_box
-from hisa.screen.observation import Element, Observation, Screenshot
+from hisa.screen.observation import Element, Screenshot
 from hisa.text.prompt_text import guard_tags, one_line, sections, untrusted
 from hisa.text.prompts import render
 
 __all__ = ["REFERENCES", "Writer", "ask_writer", "boxed", "element_lines", "model_instruction"]
-__all__ += ["field_text", "reference_batch"]
+__all__ += ["reference_batch"]
 
 _REPLY = 20_000  # characters of the longest reply that is read
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
@@ -62,39 +61,8 @@ class _Written(BaseModel):
     sort: str
 
 
-class _Text(BaseModel):
-    text: str = Field(min_length=1, max_length=80)
-
-
 class _Ideas(BaseModel):
     instructions: list[_Line] = Field(min_length=1, max_length=50)
-
-
-async def field_text(writer: Writer, title: str, look: Observation, element: Element) -> str:
-    """A text of one line that fits a field (OS-Genesis, 3.1), by what stands around it.
-
-    Raises:
-        InvalidReply: no usable reply, also when asked again.
-        BudgetExceeded, ModelUnavailable: from the model.
-    """
-
-    def fits(reply: _Text) -> None:
-        if not one_line(reply.text).strip():
-            raise InvalidReply("text: it is empty")
-
-    name = called(element) or element.label
-    texts = {
-        "task": f"The application: {title}.",
-        "action": f"type into the {element.role} {name!r}",
-    }
-    if not writer.sees:
-        texts[untrusted("elements")] = element_lines(look.elements or (), element)
-    system = render("field_text", pictures=writer.sees)
-    fields: dict[str, Any] = {"text": {"type": "string", "maxLength": 80}}
-    at = convert_box(element.box, "image", screen=look.screen, image=look.image)
-    pictures = [boxed(look.screenshot, at.left, at.top, at.right, at.bottom)]
-    reply, _ = await ask_writer(writer, system, texts, pictures, fields, _Text, fits)
-    return one_line(reply.text).strip()
 
 
 async def model_instruction(
@@ -112,20 +80,11 @@ async def model_instruction(
     triple = way[-1]
     web = on_the_web(exploration, triple)
     sorts = ("information", "navigation", "content") if web else ("task", "question")
-    typed = [step.act.text for step in way if step.act.text.strip()]
 
     def fits(written: _Written) -> None:
         if written.sort not in sorts:
             raise InvalidReply(f"sort {written.sort[:40]!r}: allowed are {', '.join(sorts)}")
-        high = " ".join(written.high_level_instruction.casefold().split())
-        if re.match(r"(the |a )?user\b", high):
-            raise InvalidReply("high_level_instruction tells of a user: write it as an order")
-        if broad:
-            return
-        if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
-            raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
-        if triple.saved and "save" not in high:
-            raise InvalidReply("high_level_instruction does not say that the file is saved")
+        _require_order(written.high_level_instruction, () if broad else way)
 
     properties: dict[str, Any] = {
         name: {"type": "string", "maxLength": _LENGTHS.get(name, 40)}
@@ -141,6 +100,18 @@ async def model_instruction(
     origin = {"writer": writer.model.name, "turn": turn, "triples": steps[-1:], "steps": steps}
     origin |= {"way": "broad" if broad else "reverse"}
     return Instruction.model_validate(texts_of | origin)
+
+
+def _require_order(instruction: str, way: Sequence[Triple]) -> None:
+    """Raises: InvalidReply where it is no order, or lacks what was typed or saved on a way."""
+    high = " ".join(instruction.casefold().split())
+    if re.match(r"(the |a )?user\b", high):
+        raise InvalidReply("high_level_instruction tells of a user: write it as an order")
+    typed = [step.act.text for step in way if step.act.text.strip()]
+    if missing := [text for text in typed if " ".join(text.casefold().split()) not in high]:
+        raise InvalidReply(f"high_level_instruction does not name {missing[0][:200]!r}")
+    if way and way[-1].saved and "save" not in high:
+        raise InvalidReply("high_level_instruction does not say that the file is saved")
 
 
 async def reference_batch(

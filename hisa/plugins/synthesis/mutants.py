@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shlex
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from typing import NamedTuple
@@ -26,11 +25,7 @@ _FAMILIES = (
     frozenset({"menu"}),
 )
 """Controls that a person mistakes for one another."""
-_FILE = re.compile(r"\S*\w\.[A-Za-z][A-Za-z0-9]{1,4}|[~/]\S+")
 _NEIGHBOURS = 5  # neighbours of one control that are tried, the nearest first
-
-_SAVE_AS = (Act(kind="press", keys=("ctrl", "shift", "s")), Act(kind="press", keys=("ctrl", "a")))
-"""Acts that ask for another file, and empty the field for its name, which has the focus."""
 
 
 class Draft(NamedTuple):
@@ -39,7 +34,6 @@ class Draft(NamedTuple):
     kind: str
     acts: tuple[Act, ...]
     detail: str
-    done_if: str = "true"  # a bash line that ends with 0 where the acts did what they are for
 
 
 def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
@@ -92,17 +86,11 @@ def _drafts(
     acts: tuple[Act, ...], exploration: Exploration, draw: random.Random
 ) -> Iterator[Draft]:
     """Every place but saves and menus that only lead on: another act there, or none."""
-    documents = exploration.subject.documents
     for at, act in reversed(list(enumerate(acts))):
         here, after = acts[:at], acts[at + 1 :]
         if _is_save(act, exploration):
             if here and not after:
                 yield Draft("nothing saved", here, "the last save is left out")
-            if documents and not after:
-                name = _other_name(documents[0], draw)
-                made = f"test -e ~/{shlex.quote(name.removeprefix('~/'))}"
-                typed = Act(kind="type", text=name, keys=("enter",))
-                yield Draft("other file", (*here, *_SAVE_AS, typed), f"saved as {name}", made)
             continue
         if only_leads(acts, at):
             continue
@@ -131,9 +119,6 @@ def _others(
 
 def _texts(text: str, words: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, str]]:
     """Other texts of the same kind, the nearest first."""
-    if _FILE.fullmatch(text):
-        yield "other file", _other_name(text, draw)
-        return
     number = re.fullmatch(r"-?[0-9]{1,15}", text)
     near = str(int(text) + 1) if number else text[:-1] or "x"
     others = [word for word in words if word != text]
@@ -172,11 +157,3 @@ def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[
     more = {"text": act.text, "keys": act.keys}
     acts = [act_on(elements[place], look, act.kind, **more) for place in places]
     return sorted(acts, key=lambda other: other.key in dead)[:_NEIGHBOURS]
-
-
-def _other_name(path: str, draw: random.Random) -> str:
-    """The same kind of file beside a path."""
-    folder, slash, name = path.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    number = draw.randrange(2, 10)
-    return f"{folder}{slash}" + (f"{stem}-{number}{dot}{ending}" if stem else f"{ending}-{number}")

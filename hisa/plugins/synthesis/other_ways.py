@@ -1,17 +1,15 @@
-"""Other right ways to a candidate's end: by keys, pasted, at another place, by a tool, a shell.
+"""Other right ways to a candidate's end: by keys, pasted, at another place, from a shell.
 
 A check that takes only the way that exploration went is no check of the task.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from hisa.actions import Hotkey, Press
 from hisa.errors import ToolFailed
@@ -25,8 +23,6 @@ from hisa.plugins.synthesis.task_records import Candidate
 from hisa.protocols import Environment
 from hisa.screen.observation import Observation
 from hisa.screen.roles import MULTI_LINE
-from hisa.tools.calling import call_tool
-from hisa.tools.registry import discover
 
 __all__ = ["Way", "other_ways"]
 
@@ -52,8 +48,6 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
         yield "keyboard", _by_keys
     if any(act.kind == "type" for act in candidate.acts):
         yield "paste", _by_pasting
-    if calls := _tool_calls(candidate):
-        yield "toolkit", partial(_by_tools, calls)
     for acts in islice(_elsewhere(candidate, exploration), 2):
         yield "other place", partial(_by_acts, acts)
     commands = [write_command(one.fact, one.after) for one in telling(candidate.changes)]
@@ -192,44 +186,3 @@ async def _by_tab(environment: Environment, act: Act) -> str:
                 return f'tab, {"arrows" if keys else key}: "{act.name}"'
         look = await _press(environment, "tab")
     raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')
-
-
-_STYLES = {
-    "bold": "bold", "italic": "italic", "underline": "underline", "strike": "strikethrough",
-    "color": "color", "background": "background", "align": "horizontal",
-}  # fmt: skip
-"""Parts of a cell's facts, and the argument of the tool ``calc_style`` that sets each."""
-
-
-def _tool_calls(candidate: Candidate) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of installed tools that make the changes; none: not all can be made so.
-
-    Cells are written as the acts typed them: formulas bring the others along.
-    """
-    typed = {act.text for act in candidate.acts if act.text}
-    calls: list[tuple[str, dict[str, Any]]] = []
-    for change in telling(candidate.changes):
-        cell, _, part = change.fact.item.rpartition("/")
-        value: str | bool = change.after or ""
-        if not cell or not change.fact.place.endswith(".ods"):
-            return []
-        if part in ("bold", "italic", "underline", "strike"):
-            value = value not in ("", "none", "normal", "false")
-        if part in _STYLES and value != "":
-            calls.append(("calc_style", {"cells": cell, _STYLES[part]: value}))
-        elif part not in ("value", "formula"):
-            return []
-        elif value in typed:
-            calls.append(("calc_write", {"cell": cell, "values": [[value]]}))
-    return [*calls, ("calc_save", {})] if calls else []
-
-
-async def _by_tools(calls: list[tuple[str, dict[str, Any]]], desktop: ProofDesktop) -> str:
-    tools = {tool.name: tool for tool in discover()[0]}
-    for name, arguments in calls:
-        if name not in tools:
-            raise ToolFailed(f"the tool {name} is not installed")
-        outcome = await call_tool(tools[name], arguments, desktop.environment)
-        if not outcome.ok:
-            raise ToolFailed(f"{name}: {outcome.error[:300]}")
-    return ", ".join(f"{name} {json.dumps(arguments)}" for name, arguments in calls)[:500]

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 __all__ = ["Act", "Change", "Differences", "ElementChange", "Fact", "FactKind", "Facts"]
 __all__ += ["State", "Triple"]
 
-FactKind = Literal["file", "text", "gsettings", "ini", "xcu", "json", "document", "row"]
+FactKind = Literal["file", "text", "gsettings", "ini", "document"]
 """How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
 
 
 class Fact(NamedTuple):
-    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/bold``."""
+    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/value``."""
 
     kind: FactKind
     place: str  # a path below ``~``, or a schema
@@ -36,7 +36,7 @@ class Act(_Record):
     (a menu, a dialog, a tool bar); ``nth`` its place among those alike, in reading order.
     """
 
-    kind: Literal["click", "double_click", "right_click", "type", "press", "scroll", "tool"]
+    kind: Literal["click", "double_click", "right_click", "type", "press", "scroll"]
     role: str = ""
     name: str = ""
     within: tuple[str, ...] = ()
@@ -46,7 +46,6 @@ class Act(_Record):
     """What is typed, in place of what a field of one line holds; of a scroll: "down" or "up"."""
     keys: tuple[str, ...] = ()
     """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
-    tool: str = ""
 
     @property
     def key(self) -> tuple[str, ...]:

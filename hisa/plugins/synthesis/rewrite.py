@@ -18,7 +18,7 @@ def here(program: str, *arguments: str) -> str:
 def write_command(fact: Fact, value: str | None) -> str | None:
     """A line that makes a fact hold a value; None as the value: that makes it absent.
 
-    Returns None where there is no such line: for documents, databases and contents not known.
+    Returns None where there is no such line: for documents and contents not known.
     """
     path, text = quoted(fact.place), shlex.quote(value or "")
     if fact.kind == "gsettings":
@@ -32,18 +32,14 @@ def write_command(fact: Fact, value: str | None) -> str | None:
         return None
     if fact.kind == "text":
         return f'mkdir -p -- "$(dirname -- {path})" && printf %s {text} > {path}'
-    program = {"ini": _INI, "xcu": _XCU}.get(fact.kind)
-    return here(_START + program, fact.place, fact.item, value) if program else None
+    return here(_INI, fact.place, fact.item, value) if fact.kind == "ini" else None
 
 
-_START = """
+_INI = r"""
 import os, re, sys
-from xml.sax.saxutils import escape, quoteattr
 path, item, value = os.path.expanduser(sys.argv[1]), *sys.argv[2:]
 os.makedirs(os.path.dirname(path), exist_ok=True)
 text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
-"""
-_INI = r"""
 section, key = re.fullmatch(r"\[(.*?)\] (.*)", item, re.S).groups()
 head = "[%s]" % section if section else ""
 if head not in text:
@@ -53,11 +49,4 @@ ours, end, others = rest.partition("\n[")
 lines = [old for old in ours.splitlines() if old.partition("=")[0].strip() != key] or [""]
 lines.insert(1 if head else 0, key + "=" + value)
 open(path, "w", encoding="utf-8").write(start + own + "\n".join(lines) + end + others)
-"""
-_XCU = """
-place, name = map(quoteattr, item.rpartition("/")[::2])
-line = "<item oor:path=%s><prop oor:name=%s oor:op=\\"fuse\\"><value>%s</value></prop></item>"
-end = "</oor:items>"
-text = text.replace(end, line % (place, name, escape(value)) + end)
-open(path, "w", encoding="utf-8").write(text)
 """

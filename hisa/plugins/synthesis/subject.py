@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import importlib.util
-import mimetypes
-import os
 import re
 import shlex
 from pathlib import Path
@@ -16,16 +12,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from hisa.errors import UsageError
-from hisa.machine.parts import install_command
-from hisa.machine.storage import replace_file
 from hisa.protocols import Task
 
 __all__ = ["SUBJECTS", "Subject", "load_subject", "subject_names"]
 
 SUBJECTS = Path(__file__).with_name("subjects")
 """A folder for each subject that ships: ``subject.yaml`` and the files that its setup copies."""
-_MINIWOB = SUBJECTS / "miniwob" / "begin.html"
-_LOADS = re.compile(r"""(src="|href="|url\("?)([\w./-]+\.(?:js|css|png))(?=["()])""")
 _BROWSER = (
     "chromium --kiosk --no-first-run --no-default-browser-check --test-type --password-store=basic"
     " --force-renderer-accessibility --disable-save-password-bubble --disable-features=Translate"
@@ -72,16 +64,10 @@ def subject_names() -> list[str]:
 
 
 def load_subject(name: str) -> Subject:
-    """A subject that ships, ``miniwob:PAGE``, a page (an address or a file), or a subject's file.
+    """A subject that ships, a page (an address or a file), or a subject's file.
 
     Raises: UsageError where there is none of that name, or it is wrong.
     """
-    if name.startswith("miniwob:"):
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        page = cache / "hisa" / "subjects" / name.replace(":", "-") / "page.html"
-        title = _write_miniwob(name.removeprefix("miniwob:"), page)
-        made = _page(name.replace(":", "-"), page, "--force-device-scale-factor=2")
-        return made.model_copy(update={"title": f'the page "{title}"', "main": title})
     if re.fullmatch(r"(https?|file)://\S+", name) or name.lower().endswith((".html", ".htm")):
         digest = hashlib.sha256(name.encode()).hexdigest()[:6]
         words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[-28:].strip("-")
@@ -101,7 +87,7 @@ def load_subject(name: str) -> Subject:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _page(name: str, page: Path | str, options: str = "") -> Subject:
+def _page(name: str, page: Path | str) -> Subject:
     """A page in Chromium: a file, which is copied, or an address."""
     address, folder, setup = str(page), "", list[dict[str, Any]]()
     if isinstance(page, Path):
@@ -109,7 +95,7 @@ def _page(name: str, page: Path | str, options: str = "") -> Subject:
             raise UsageError(f"{page}: no such file", fix="hisa explore PAGE.html -o DIR")
         address, folder = f"/home/user/Documents/{page.name}", str(page.resolve().parent)
         setup.append({"copy": {"source": page.name, "path": f"~/Documents/{page.name}"}})
-    setup.append({"launch": f"{_BROWSER} {options} {shlex.quote(address)}"})
+    setup.append({"launch": f"{_BROWSER} {shlex.quote(address)}"})
     setup.append({"wait_window": {"title": "Chromium", "seconds": 120}})
     return Subject(
         name=name,
@@ -120,28 +106,3 @@ def _page(name: str, page: Path | str, options: str = "") -> Subject:
         words=("Berlin", "42", "Ana"),
         folder=folder,
     )
-
-
-def _write_miniwob(name: str, path: Path) -> str:
-    """Write a page of MiniWoB++ as one file that begins by itself; returns its title."""
-    spec = importlib.util.find_spec("miniwob")
-    page = Path(spec.origin if spec and spec.origin else "").parent / f"html/miniwob/{name}.html"
-    if not re.fullmatch(r"[a-z0-9-]{1,32}", name) or not page.is_file():
-        raise UsageError(f"no page {name[:99]!r} of MiniWoB++", fix=install_command("miniwob"))
-    text = page.read_text("utf-8") + _MINIWOB.read_text("utf-8")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, _with_loaded(text, page.parent).encode())
-    title = re.search(r"<title>\s*([\w -]+?)\s*</title>", text)
-    return title[1] if title else name
-
-
-def _with_loaded(text: str, folder: Path) -> str:
-    def loaded(match: re.Match[str]) -> str:
-        file = folder / match[2]
-        data = file.read_bytes()
-        if file.suffix == ".css":
-            data = _with_loaded(data.decode(), file.parent).encode()
-        kind = mimetypes.guess_type(file.name)[0]
-        return f"{match[1]}data:{kind};base64,{base64.b64encode(data).decode()}"
-
-    return _LOADS.sub(loaded, text)

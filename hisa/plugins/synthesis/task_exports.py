@@ -1,8 +1,7 @@
-"""Proved tasks for people without HiSA: OSWorld's task JSON, and two shell scripts.
+"""A proved task as OSWorld's task JSON, for people without HiSA.
 
-One line of bash for each step of the setup and for each check serves both. A check holds where its
-command ends with 0 and the output is as the check says, without white space at both ends for
-``equals``, as `hisa.tasks.hisa_format` has it.
+A check holds where its command ends with 0 and the output is as the check says, without white space
+at both ends for ``equals``, as `hisa.tasks.hisa_format` has it.
 """
 
 from __future__ import annotations
@@ -16,25 +15,22 @@ from hisa.protocols import Task
 from hisa.tasks.hisa_format import Check, SetupStep
 from hisa.tasks.task_context import quoted
 
-__all__ = ["check_script", "osworld_tree", "setup_script"]
+__all__ = ["osworld_tree"]
 
 
-def _steps(task: Task, folder: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each step of the setup, as OSWorld's and as bash that ends with 0."""
+def _steps(task: Task, folder: str) -> Iterator[dict[str, Any]]:
+    """Each step of the setup as OSWorld's."""
     for raw in task.setup:
         step = SetupStep.model_validate(raw)
         if step.launch is not None:
-            config = {"type": "launch", "parameters": {"command": step.launch, "shell": True}}
-            yield config, f"{{ setsid /bin/bash -c {quote(step.launch)} > /dev/null 2>&1 & }}"
+            yield {"type": "launch", "parameters": {"command": step.launch, "shell": True}}
         elif step.copy_file is not None:
-            source, path = step.copy_file.source, quoted(step.copy_file.path)
-            files = [{"local_path": f"{folder}/{source}", "path": step.copy_file.path}]
-            line = f'mkdir -p "$(dirname {path})" && cp -- "$here"/{quote(source)} {path}'
-            yield {"type": "upload_file", "parameters": {"files": files}}, line
+            source, path = step.copy_file.source, step.copy_file.path
+            files = [{"local_path": f"{folder}/{source}", "path": path}]
+            yield {"type": "upload_file", "parameters": {"files": files}}
         else:
-            line = _line(step)
-            command = {"command": ["/bin/bash", "-c", line]}
-            yield {"type": "execute", "parameters": command}, f"/bin/bash -c {quote(line)}"
+            command = {"command": ["/bin/bash", "-c", _line(step)]}
+            yield {"type": "execute", "parameters": command}
 
 
 def _line(step: SetupStep) -> str:
@@ -74,7 +70,7 @@ def osworld_tree(task: Task) -> dict[str, Any] | str:
     checks = _checks(task)
     if None in checks:
         return "a check looks at the screen, which OSWorld has no getter for"
-    config = [step for step, _ in _steps(task, f"evaluation_examples/examples/hisa/{task.id}")]
+    config = [*_steps(task, f"evaluation_examples/examples/hisa/{task.id}")]
     if any(len(str(step)) > 100_000 for step in config):
         return "a text of the setup is too long for a command line"
     commands = [["/bin/bash", "-c", f"{line}; printf %s $?"] for line in checks]
@@ -95,23 +91,3 @@ def osworld_tree(task: Task) -> dict[str, Any] | str:
         "related_apps": [],
         "proxy": False,
     }
-
-
-def setup_script(task: Task) -> str:
-    """Bash that brings a desktop to the task's start; it lies beside the files that it copies."""
-    lines = [line for _, line in _steps(task, "")]
-    return _script('here=$(cd "$(dirname "$0")" && pwd)', "setup step {} failed", lines)
-
-
-def check_script(task: Task) -> str:
-    """Bash that ends with 0 where every check holds, 1 where one does not, 2 if it cannot tell."""
-    unknown = "{ echo 'only HiSA can look' >&2; exit 2; }"
-    lines = [line or unknown for line in _checks(task)]
-    return _script("# Ends with 0 where the task is done.", "check {} does not hold", lines)
-
-
-def _script(head: str, failure: str, lines: list[str]) -> str:
-    text = ["#!/bin/bash", head, 'cd "$HOME" || exit 2']
-    for number, line in enumerate(lines, 1):
-        text.append(f"{line} || {{ echo '{failure.format(number)}' >&2; exit 1; }}")
-    return "\n".join(text) + "\n"

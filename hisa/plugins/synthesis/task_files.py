@@ -1,4 +1,4 @@
-"""Files of a proved task: HiSA's own format, OSWorld's, a bundle of scripts, and its origin."""
+"""Files of a proved task: HiSA's own format, OSWorld's, and its origin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hisa.errors import UsageError
 from hisa.plugins.synthesis.doing import actions_of
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.records import Act, Triple
-from hisa.plugins.synthesis.task_exports import check_script, osworld_tree, setup_script
+from hisa.plugins.synthesis.task_exports import osworld_tree
 from hisa.plugins.synthesis.task_records import Candidate, Instruction, Proof
 from hisa.protocols import Task
 from hisa.screen.geometry import BoundingBox
@@ -28,13 +28,13 @@ from hisa.version import __version__
 __all__ = ["act_in_words", "as_yaml", "main_triple", "task_of", "write_goal", "write_task"]
 
 _WRITTEN = frozenset(
-    {"task.yaml", "setup.sh", "check.sh", "provenance.json", "reference.json", "osworld.json"}
+    {"task.yaml", "provenance.json", "reference.json", "osworld.json"}
     | {"before.png", "after.png", "instruction.json"}
 )
 """Files that are written beside a task: none of its own may be called so."""
 _DEEDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
-    "type": "Type into", "scroll": "Turn the wheel over", "press": "Press", "tool": "Call",
+    "type": "Type into", "scroll": "Turn the wheel over", "press": "Press",
 }  # fmt: skip
 
 
@@ -76,8 +76,7 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
         origin["osworld"] = "osworld.json"
         plain["osworld.json"] = osworld
     texts = {name: json.dumps(value, indent=1) + "\n" for name, value in plain.items()}
-    scripts = {"setup.sh": setup_script(task), "check.sh": check_script(task)}
-    for name, text in {"task.yaml": as_yaml(tree), **scripts, **texts}.items():
+    for name, text in {"task.yaml": as_yaml(tree), **texts}.items():
         (part / name).write_text(text, "utf-8")
     if main := main_triple(exploration, candidate):
         for name, key in (("before", main.before), ("after", main.after)):
@@ -143,8 +142,6 @@ def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None
 
 
 def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) -> dict[str, Any]:
-    main = main_triple(exploration, candidate)
-    route = exploration.route(main.before) if main is not None else None
     written = read_records(exploration.folder / "instructions.jsonl", Instruction)
     key = (candidate.triples, candidate.writer)
     return {
@@ -153,11 +150,6 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
         "triples": [one.model_dump(mode="json") for one in _triples(exploration, candidate)],
         "turns": [one.turn for one in written if one.turn and (one.triples, one.writer) == key],
         "proof": proof.model_dump(mode="json"),
-        "difficulty": {
-            "acts": len(candidate.acts),
-            "windows": len({act.window for act in candidate.acts if act.window}),
-            "depth": None if route is None else len(route),
-        },
         "versions": {"hisa": __version__},
     }
 
@@ -173,7 +165,7 @@ def act_in_words(act: Act) -> str:
         words.append(f"in {' > '.join(act.within)}")
     if act.keys:
         words.append("and press " * (act.kind != "press") + "+".join(act.keys))
-    return " ".join([*words, *[act.tool] * bool(act.tool)])
+    return " ".join(words)
 
 
 def _reference(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:

@@ -33,12 +33,12 @@ class Effect(_Record):
 
 
 class Instruction(_Record):
-    """What one writer made of one triple, or of a chain (OS-Genesis, 3.2)."""
+    """What one writer made of one triple (OS-Genesis, 3.2)."""
 
     triples: tuple[int, ...]
     writer: str
     """"rules", or the name of a model."""
-    way: Literal["reverse", "chain", "task_driven", "self_instruct", "broad"] = "reverse"
+    way: Literal["reverse", "task_driven", "self_instruct", "broad"] = "reverse"
     sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
     high: str  # the task: High-Level-Instruction
@@ -77,7 +77,7 @@ class Mutant(_Record):
     """A near miss, and whether the check told it from the right end."""
 
     kind: str
-    """"other value", "other cell", "neighbour control", "other file" and the like."""
+    """"other value", "other cell", "neighbour control" and the like."""
     acts: tuple[Act, ...]
     killed: bool
     detail: str = ""
@@ -87,7 +87,7 @@ class OtherWay(_Record):
     """The same end reached otherwise, and whether the check took it."""
 
     kind: str
-    """"keyboard", "toolkit", "shell", "other place"."""
+    """"keyboard", "paste", "other place", "shell"."""
     passed: bool
     detail: str = ""
 
@@ -115,6 +115,6 @@ class Proof(_Record):
     not_done: int = 0  # mutants whose acts could not be done
     other_ways: tuple[OtherWay, ...] = ()
     undone_by: str = ""
-    """"the same act", "ctrl z", "shell"."""
+    """"the same act", "the former value", "shell" and the like."""
     seconds: float = 0.0
     desktops: int = 0  # fresh ones that it took

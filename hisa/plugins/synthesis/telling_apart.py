@@ -1,10 +1,10 @@
-"""Words that tell a control from others of its role and name: its row, its group, its order."""
+"""Words that tell a control from others of its role and name: the row that it is in, its order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hisa.plugins.synthesis.doing import above, called
+from hisa.plugins.synthesis.doing import called
 from hisa.screen.observation import Element
 from hisa.text.prompt_text import one_line
 
@@ -18,7 +18,7 @@ _LONGEST = 60  # characters of a text that is repeated
 def told_apart(element: Element, same: Sequence[Element], look: Sequence[Element]) -> str:
     """The words that follow a control's name; empty where it is the only one of that name.
 
-    The first of row, group and order that none of the others shares. ``same`` are all of its role
+    The text of its row that none of the others shares, else its order. ``same`` are all of its role
     and name on the look, itself among them.
     """
     others = [control for control in same if control is not element]
@@ -27,9 +27,6 @@ def told_apart(element: Element, same: Sequence[Element], look: Sequence[Element
     for row in _row(element, look):
         if all(row not in _row(control, look) for control in others):
             return f' in the row "{row}"'
-    for group in _groups(element, look):
-        if all(group not in _groups(control, look) for control in others):
-            return f' in the group "{group}"'
     ordered = sorted(same, key=lambda control: (control.box.top, control.box.left))
     at = next(number for number, control in enumerate(ordered, 1) if control is element)
     return f", number {at} of {len(ordered)} from the top"
@@ -49,16 +46,6 @@ def _row(element: Element, look: Sequence[Element]) -> list[str]:
     beside.sort(key=lambda control: control.box.left)
     texts = [_quoted(called(control) or control.text) for control in beside]
     return [text for text in texts if any(letter.isalnum() for letter in text)]
-
-
-def _groups(element: Element, look: Sequence[Element]) -> list[str]:
-    """The names of what holds an element, innermost first, windows left out."""
-    holding = [control for control in above(element, look) if control.parent != -1]
-    return [
-        _quoted(control.name or control.label)
-        for control in holding
-        if control.name or control.label
-    ]
 
 
 def _quoted(text: str) -> str:

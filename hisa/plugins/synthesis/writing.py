@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -18,10 +16,9 @@ from hisa.machine.storage import AppendOnlyFile, replace_file
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.spending import Ledger
-from hisa.plugins.synthesis.chains import chains
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, append_record, read_records, working_in
-from hisa.plugins.synthesis.make_candidates import make_candidates, menu_of
+from hisa.plugins.synthesis.make_candidates import make_candidates
 from hisa.plugins.synthesis.model_instructions import (
     REFERENCES,
     Writer,
@@ -36,7 +33,7 @@ from hisa.plugins.synthesis.ways_there import acts_of, way_of, ways_to
 from hisa.protocols import Role
 from hisa.text.redact import redact
 
-__all__ = ["ELSEWHERE", "Wish", "WriterSettings", "Written", "add_longer_way", "write_all"]
+__all__ = ["ELSEWHERE", "Wish", "WriterSettings", "Written", "write_all"]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
 """Reasons of proofs that say that a way does not lead to its end."""
@@ -50,11 +47,8 @@ class Wish:
 
     limit: int | None = None
     goal: Literal["effect", "broad"] = "effect"
-    chains: int = 0
     references: int = 0
-    most_per_menu: float = 15.0
     seed: int = 0
-    at_once: int = 1
 
 
 async def write_all(
@@ -83,7 +77,6 @@ async def write_all(
         else:
             written = await _by_model(settings, exploration, wish, tell)
         if wish.goal == "effect":
-            written.add_chains()
             written.make_candidates()
         return written
 
@@ -103,7 +96,6 @@ class Written:
         self.refusals = [refusal for refusal in own if refusal.stage == "instruction"]
         self._goals_refused = [refusal for refusal in own if refusal.stage == "goal"]
         self.candidates: list[Candidate] = []
-        self.menus: Counter[str] = Counter()  # candidates by the menu or dialog that they are from
         self.stopped = ""
         self.spent: Mapping[str, int | float] = {}
         self._failed = _failed(folder)
@@ -163,26 +155,13 @@ class Written:
         _append(self.exploration.folder / "refused.jsonl", refusal)
         self.refusals.append(refusal)
 
-    def add_chains(self) -> None:
-        """Write down the chains that are not there yet."""
-        known = {entry.triples for entry in self.of_way("chain")}
-        count, seed = self.wish.chains, self.wish.seed
-        for chain in chains(self.exploration, self._effects, self._valid(), count, seed):
-            if chain.triples not in known and len(self.of_way("chain")) < count:
-                self.add(chain)
-
     def make_candidates(self) -> None:
         """Make candidates; those of other writers stay."""
-        share = self.wish.most_per_menu / 100
-        current = [*self._valid(), *self.of_way("chain")]
-        self.candidates, refusals = make_candidates(
-            self.exploration, self._effects, current, share=share
-        )
+        self.candidates, refusals = make_candidates(self.exploration, self._effects, self._valid())
         known = {entry.id for entry in self.candidates}
         before = read_records(self.exploration.folder / "candidates.jsonl", Candidate)
         own = [entry for entry in before if entry.writer == self.writer and entry.id not in known]
         elsewhere = [entry for entry in own if entry.acts in self._failed]  # a proof speaks of them
-        self.menus.update(menu_of(self.exploration, entry.acts) for entry in self.candidates)
         self.refusals += refusals
         self._replace("refused.jsonl", Refusal, [*self.refusals, *self._goals_refused])
         self._replace("candidates.jsonl", Candidate, [*elsewhere, *self.candidates])
@@ -244,12 +223,10 @@ async def _by_model(
         written = Written(exploration, writer.model.name, wish)
         left = written.goals_left() if wish.goal == "broad" else written.left()
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(wish.at_once):
-                    group.create_task(_ask(writer, written, left, tell))
+            await _ask(writer, written, left, tell)
             await _refer(writer, written)
-        except* (BudgetExceeded, ModelUnavailable) as failures:
-            written.stopped = redact(str(failures.exceptions[0]))
+        except (BudgetExceeded, ModelUnavailable) as failure:
+            written.stopped = redact(str(failure))
         written.spent = ledger.total.as_dict()
     return written
 
@@ -288,40 +265,6 @@ async def _refer(writer: Writer, written: Written) -> None:
                 break
             for instruction in batch[:left]:
                 written.add(instruction)
-
-
-def add_longer_way(exploration: Exploration, candidate: Candidate) -> Candidate | None:
-    """Write down the candidate of the shortest way that was not tried; None: there is none.
-
-    Rules tell the acts of the way anew; a model's instruction says what is to be in the end, so it
-    stays where it names all that is typed. A chain has no longer way here.
-    """
-    folder = exploration.folder
-    effects = distinct_effects(exploration)
-    before = read_records(folder / "instructions.jsonl", Instruction)
-    same = [one for one in before if one.writer == candidate.writer and one.way == "reverse"]
-    old = next((one for one in same if one.high == candidate.instruction), None)
-    tried = _failed(folder) | {candidate.acts}
-    own = [effect for effect in effects if (effect.id,) == candidate.effects]
-    numbers = {number for effect in own for number in effect.triples}
-    for way in ways_to(exploration, *(t for t in exploration.triples if t.number in numbers)):
-        if old is None or acts_of(exploration, way) in tried:
-            continue
-        steps = tuple(step.number for step in way)
-        made = old.model_copy(update={"triples": steps[-1:], "steps": steps})
-        if old.writer == "rules":
-            told = rule_instruction(exploration, way)
-            if isinstance(told, str):
-                continue
-            made = told
-        elif any(step.act.text.casefold() not in old.high.casefold() for step in way):
-            continue
-        candidates, _ = make_candidates(exploration, effects, [made], share=1.0)
-        if candidates:
-            _append(folder / "instructions.jsonl", made)
-            _append(folder / "candidates.jsonl", candidates[0])
-            return candidates[0]
-    return None
 
 
 def _failed(folder: Path) -> set[tuple[Act, ...]]:

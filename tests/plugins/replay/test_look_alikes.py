@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from hisa.plugins.replay.leading import meets_another
@@ -26,17 +24,13 @@ def _shipped(kind: str, of: Row = BO) -> ProgramStep:
     return _click(button_of(seen, of), seen)
 
 
-def judged(old: ProgramStep, new: ProgramStep, seen: Observation) -> tuple[str, bool]:
-    return meets_another(old, new, seen, Path("/nowhere"))
-
-
 @pytest.mark.parametrize("kind", _KINDS)
 def test_a_button_with_another_name_is_it_in_its_own_row_alone(kind: str) -> None:
     seen = look(orders([ANN, BO, CY], button="Dispatch", kind=kind))
     old, own = _shipped(kind), button_of(seen, BO, "Dispatch")
-    assert judged(old, _click(own, seen), seen) == ("", True)
+    assert meets_another(old, _click(own, seen), seen) == ("", True)
     for other in (ANN, CY):
-        reason, stands = judged(old, _click(button_of(seen, other, "Dispatch"), seen), seen)
+        reason, stands = meets_another(old, _click(button_of(seen, other, "Dispatch"), seen), seen)
         assert other[0] in reason
         assert not stands
 
@@ -45,20 +39,24 @@ def test_a_button_with_another_name_is_it_in_its_own_row_alone(kind: str) -> Non
 @pytest.mark.parametrize("row", [("1042", "Bo Lind", "open"), ("1022", "Bo Berg", "open")])
 def test_a_row_that_says_something_else_is_another(row: Row, button: str) -> None:
     seen = look(orders([ANN, row, CY], button=button))
-    reason, _ = judged(_shipped("table row"), _click(button_of(seen, row, button), seen), seen)
+    reason, _ = meets_another(
+        _shipped("table row"), _click(button_of(seen, row, button), seen), seen
+    )
     assert reason
 
 
 def test_of_two_rows_that_say_the_same_none_is_it() -> None:
     seen = look(orders([ANN, BO, BO], button="Dispatch"))
-    reason, _ = judged(_shipped("table row"), _click(button_of(seen, BO, "Dispatch"), seen), seen)
+    reason, _ = meets_another(
+        _shipped("table row"), _click(button_of(seen, BO, "Dispatch"), seen), seen
+    )
     assert "nothing tells them apart" in reason
 
 
 def test_what_clears_the_way_may_be_done_and_does_not_stand_for_the_step() -> None:
     close = thing("push button", "Close", (900, 5, 60, 26), None)
     seen = look([*orders([ANN, BO, CY]), close])
-    assert judged(_shipped("table row"), _click(close, seen), seen) == ("", False)
+    assert meets_another(_shipped("table row"), _click(close, seen), seen) == ("", False)
 
 
 def test_a_lone_thing_may_have_another_name_and_no_like() -> None:
@@ -66,8 +64,8 @@ def test_a_lone_thing_may_have_another_name_and_no_like() -> None:
     store, again = (thing("push button", "Store", (10, top, 80, 26)) for top in (300, 400))
     old = _click(save, look([save]))
     one, two = look([store]), look([store, again])
-    assert judged(old, _click(store, one), one) == ("", True)
-    assert judged(old, _click(store, two), two)[0]
+    assert meets_another(old, _click(store, one), one) == ("", True)
+    assert meets_another(old, _click(store, two), two)[0]
 
 
 def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_what_was_meant() -> None:
@@ -80,13 +78,15 @@ def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_what_was_meant
     )
     seen = look([save, dialog, asked, yes, back])
     old = _click(save, look([save]))
-    assert judged(old, _click(back, seen), seen) == ("", False)
-    assert judged(old, _click(yes, seen), seen)[0]
+    assert meets_another(old, _click(back, seen), seen) == ("", False)
+    assert meets_another(old, _click(yes, seen), seen)[0]
 
 
 def test_only_what_the_step_types_is_typed_and_keys_tell_no_row() -> None:
     seen = look(orders([ANN, BO, CY]))
     old = ProgramStep(action="pyautogui.write('Milk')")
-    assert judged(old, ProgramStep(action="pyautogui.write('Milk')"), seen) == ("", True)
-    assert "Bread" in judged(old, ProgramStep(action="pyautogui.write('Bread')"), seen)[0]
-    assert judged(_shipped("table row"), ProgramStep(action="pyautogui.press('enter')"), seen)[0]
+    assert meets_another(old, ProgramStep(action="pyautogui.write('Milk')"), seen) == ("", True)
+    assert "Bread" in meets_another(old, ProgramStep(action="pyautogui.write('Bread')"), seen)[0]
+    assert meets_another(
+        _shipped("table row"), ProgramStep(action="pyautogui.press('enter')"), seen
+    )[0]

@@ -1,8 +1,7 @@
-"""A mended step holds marks for values, and says what its look-alikes do not."""
+"""A mended step keeps what may be any, and says what its look-alikes do not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,10 +12,8 @@ from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
 from hisa.hooks import Step, StepAction
 from hisa.plugins.replay.leading import Mender
-from hisa.plugins.replay.program_player import program_name
 from hisa.plugins.replay.program_records import (
     Effect,
-    Parameter,
     Program,
     ProgramStep,
     Target,
@@ -27,7 +24,7 @@ from hisa.plugins.replay.surroundings import OTHERS
 from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import GroundedCall, StateView, Task, ToolCall
 from hisa.screen.observation import Element, Observation
-from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, look, orders, thing
+from tests.plugins.replay.order_looks import ANN, BO, CY, button_of, look, orders, thing
 
 _TASK = Task("ship", "Ship order 1022.")
 
@@ -48,14 +45,13 @@ class _Points:
 
 
 def _stored(folder: Path, target: Target, *effects: Effect) -> Path:
-    """A program of one click whose value is the number of an order."""
+    """A program of one click."""
     step = ProgramStep(action="pyautogui.click(740, 110)", targets=(target,), effects=effects)
     program = Program(
         name="ship",
-        instruction="Ship order {{order}}.",
+        instruction="Ship order 1022.",
         screen=(1280, 720),
         task={},
-        parameters={"order": Parameter(value="1022")},
         steps=(step,),
         proof={"run": "r", "by": "check", "at": "2026-11-26"},
     )
@@ -73,7 +69,6 @@ async def mended(
     place: Path,
     before: Observation,
     planner: _Points,
-    values: Mapping[str, str],
     after: Observation | None = None,
 ) -> tuple[Program | None, ToolCall, list[str]]:
     """The program that a mender writes, its last call, and its notes."""
@@ -83,7 +78,7 @@ async def mended(
         notes.extend([event.text] if isinstance(event, Noted) else [])
 
     part = place.parent / "part"
-    mender = Mender(program_name(place, values), planner, part=part, emit=cast(Any, emit))
+    mender = Mender(f"program:{place}", planner, part=part, emit=cast(Any, emit))
     view, seen = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
     call = await mender.plan(_TASK, seen, StateView())
     for _ in range(40):
@@ -103,16 +98,19 @@ async def mended(
 
 
 @pytest.mark.parametrize(
-    ("order", "row", "beside"),
-    [("1022", BO, ("{{order}}", "Bo Lind", "open")), ("1023", CY, ("{{order}}", OTHERS))],
+    ("was", "beside"),
+    [
+        (("1022", "Bo Lind", "open"), ("1022", "Bo Lind", "open")),
+        (("1022", OTHERS), ("1022", OTHERS)),
+    ],
 )
-async def test_a_row_keeps_its_mark_and_what_may_be_any(
-    tmp_path: Path, order: str, row: Row, beside: tuple[str, ...]
+async def test_a_row_keeps_what_may_be_any(
+    tmp_path: Path, was: tuple[str, ...], beside: tuple[str, ...]
 ) -> None:
-    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"))
+    place = _stored(tmp_path, _target(*was))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
-    planner = _Points(button_of(before, row, "Dispatch"))
-    program, call, notes = await mended(place, before, planner, {"order": order})
+    planner = _Points(button_of(before, BO, "Dispatch"))
+    program, call, notes = await mended(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     (step,) = program.steps
@@ -122,32 +120,21 @@ async def test_a_row_keeps_its_mark_and_what_may_be_any(
 
 
 async def test_figures_that_may_be_any_stay_so(tmp_path: Path) -> None:
-    place = _stored(tmp_path, _target("{{order}}", "{{#}} items"))
+    place = _stored(tmp_path, _target("1022", "{{#}} items"))
     rows = [("1021", "3 items"), ("1022", "5 items")]
     before = look(orders(rows, button="Dispatch"))
     planner = _Points(button_of(before, rows[1], "Dispatch"))
-    program, call, notes = await mended(place, before, planner, {})
+    program, call, notes = await mended(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
-    assert program.steps[0].targets[0].beside == ("{{order}}", "{{#}} items")
-
-
-async def test_what_holds_for_one_value_alone_is_not_kept(tmp_path: Path) -> None:
-    place = _stored(tmp_path, _target(name="Ship {{order}}"))
-    before = look([thing("push button", "Dispatch", (700, 90, 80, 26))])
-    program, call, notes = await mended(
-        place, before, _Points((before.elements or ())[0]), {"order": "1022"}
-    )
-    assert call.tool == "termination"
-    assert program is None
-    assert any("this time's values alone" in text for text in notes)
+    assert program.steps[0].targets[0].beside == ("1022", "{{#}} items")
 
 
 async def test_a_look_alike_halts_it(tmp_path: Path) -> None:
-    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"))
+    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, ANN, "Dispatch"))
-    program, call, _ = await mended(place, before, planner, {})
+    program, call, _ = await mended(place, before, planner)
     assert (call.tool, program) == ("infeasible", None)
     assert call.thought.startswith("halted before effect")
     assert "1021" in call.thought
@@ -157,11 +144,10 @@ async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
     tmp_path: Path,
 ) -> None:
     gone = Effect(what="value", role="push button", name="Ship", value="")
-    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"), gone)
+    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"), gone)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
-    program, call, notes = await mended(
-        place, before, _Points(button_of(before, BO, "Dispatch")), {}
-    )
+    planner = _Points(button_of(before, BO, "Dispatch"))
+    program, call, notes = await mended(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     assert program.steps[0].effects == (gone.model_copy(update={"name": "Dispatch"}),)
@@ -172,26 +158,26 @@ async def test_an_act_without_its_effects_is_asked_for_again_and_then_halts(
 ) -> None:
     place = _stored(
         tmp_path,
-        _target("{{order}}", "Bo Lind", "open"),
+        _target("1022", "Bo Lind", "open"),
         Effect(what="came", role="dialog", name="Sure?"),
     )
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, _ = await mended(place, before, planner, {})
+    program, call, _ = await mended(place, before, planner)
     assert (call.tool, program, len(planner.asked)) == ("infeasible", None, 2)
     assert call.thought.startswith("effect unknown")
 
 
 async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Path) -> None:
     sure = Effect(what="came", role="dialog", name="Sure?")
-    place = _stored(tmp_path, _target("{{order}}", "Bo Lind", "open"), sure)
+    place = _stored(tmp_path, _target("1022", "Bo Lind", "open"), sure)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(None)
-    _, call, _ = await mended(place, before, planner, {})
+    _, call, _ = await mended(place, before, planner)
     assert call.tool == "infeasible"
     assert len(planner.asked) == 2
     assert all("“Ship”" in asked and "is not there" in asked for asked in planner.asked)
     dialog = thing("dialog", "Sure?", (100, 100, 200, 100), None)
     there = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
-    _, call, _ = await mended(place, there, _Points(None), {})
+    _, call, _ = await mended(place, there, _Points(None))
     assert call.tool == "termination"

@@ -42,11 +42,11 @@ async def played_under(
     )
     assert shown.status == "succeeded", shown.message
     place = tmp_path / "name"
-    program = compile_run(load_run(shown.folder), "name", place)
+    program = compile_run(load_run(shown.folder), "name")
     proof = Proof(run="other", by="effects", at="2026-01-01") if proved else None
     write_program(program.model_copy(update={"proof": proof}), place)
     settings = settings_in(tmp_path / "again", **more)
-    return await play(program, place, settings, environment=FakeEnvironment())
+    return await play(place, settings, environment=FakeEnvironment())
 
 
 @pytest.mark.parametrize("proved", [False, True])

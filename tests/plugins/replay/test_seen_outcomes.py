@@ -135,5 +135,5 @@ async def test_a_replay_whose_check_may_be_hidden_is_not_verified(
     write_program(program, tmp_path / "trip")
     tree = {"run": {"folder": tmp_path / "runs"}, "patterns": {"enabled": False}}
     settings = Settings.model_validate(tree)
-    played = await play(program, tmp_path / "trip", settings, environment=machine())
+    played = await play(tmp_path / "trip", settings, environment=machine())
     assert (played.outcome, played.score) == (outcome, score), played.reason

@@ -1,8 +1,7 @@
-"""A step that deletes, sends or runs something says so, and is not done by a picture."""
+"""A step that deletes, sends or runs something says so, and is not done by its neighbours alone."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from hisa.plugins.replay.cli.replay import replay
 from hisa.plugins.replay.program_player import ProgramPlayer
 from hisa.plugins.replay.program_records import Program, ProgramStep, Target, write_program
 from hisa.plugins.replay.step_risks import act_risk, remarks, tool_risk
+from hisa.plugins.replay.target_ladder import target_of
 from hisa.protocols import StateView, Task
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Element
 from tests.plugins.replay.order_looks import look, thing
 
@@ -63,29 +63,27 @@ def program(risk: str, target: Target) -> Program:
 
 
 @pytest.mark.parametrize("risk", ["", "delete"])
-async def test_a_risky_step_is_not_done_by_its_picture(tmp_path: Path, risk: str) -> None:
-    box = BoundingBox(100, 100, 148, 132, "screen")
-    seen = look([], drawn=[box])
-    (tmp_path / "cut.png").write_bytes(seen.screenshot.crop(box).png)
-    player = ProgramPlayer(
-        lambda _: None, program(risk, Target(role="picture", picture="cut.png")), tmp_path
-    )
+async def test_a_risky_step_is_not_done_by_its_neighbours_alone(risk: str) -> None:
+    row = [
+        thing("table row", "", (0, 100, 900, 40)),
+        thing("static", "Ann", (10, 108, 80, 20), 0),
+        thing("push button", "", (100, 100, 48, 32), 0),
+    ]
+    target = target_of(row[2], look(row)).model_copy(update={"within": ("Orders",)})
+    player = ProgramPlayer(lambda _: None, program(risk, target), Path("/nowhere"))
     for _ in range(20):
-        call = await player.plan(Task(id="go", instruction=""), seen, StateView())
+        call = await player.plan(Task(id="go", instruction=""), look(row), StateView())
         if call.tool != "wait":
             break
-    assert call.tool == ("infeasible" if risk else "gui_action")
+    assert call.tool == ("infeasible" if risk else "gui_action"), call.thought
     if risk:
-        assert "a step with a risk (delete) is not done by picture" in call.thought
+        assert "a step with a risk (delete) is not done by neighbours" in call.thought
 
 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
         (Target(role="push button", name="Save"), None),
-        (Target(role="text", picture="pictures/0-0.png"), None),
-        (Target(role="picture", picture="pictures/0-0.png"), "known by pictures/0-0.png"),
-        (Target(role="picture"), "known by nothing"),
         (Target(role="table"), "nothing but its order tells its target, table"),
     ],
 )
@@ -102,5 +100,5 @@ def test_a_target_that_little_tells_is_named_with_its_step(
 
 def test_the_list_of_programs_has_their_risks(tmp_path: Path) -> None:
     write_program(program("delete", Target(role="push button", name="Erase")), tmp_path / "go")
-    result = CliRunner().invoke(replay, ["--list", "--json", "--programs", str(tmp_path)])
-    assert [entry["risks"] for entry in json.loads(result.stdout)] == [{"1": "delete"}]
+    result = CliRunner().invoke(replay, ["--programs", str(tmp_path)])
+    assert result.stdout == "go  1 step  Go.; risks: delete\n"

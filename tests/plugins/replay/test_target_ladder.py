@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -24,7 +23,6 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from tests.plugins.replay.order_looks import ANN, BO, CY, Row, button_of, cards, look, orders, thing
 
-_NOWHERE = Path("/nowhere")
 _LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
     "table": orders,
     "list": lambda rows: orders(rows, kind="list item"),
@@ -36,7 +34,7 @@ _LISTS: dict[str, Callable[[list[Row]], list[Element]]] = {
 
 
 def find(target: Target, seen: Observation, *, lax: bool = False) -> Found | Missing:
-    return find_target(target, seen, None, _NOWHERE, lax=lax)
+    return find_target(target, seen, None, lax=lax)
 
 
 def element_found(target: Target, seen: Observation) -> Element | None:
@@ -78,12 +76,6 @@ def test_the_button_of_a_row_is_found_whatever_stands_around_it(kind: str, rows:
 )
 def test_a_row_that_is_gone_or_there_twice_is_not_acted_on(kind: str, rows: list[Row]) -> None:
     assert isinstance(find(ship([ANN, BO, CY], BO, kind), look(_LISTS[kind](rows))), Missing)
-
-
-def test_the_one_row_of_a_list_is_not_any_row() -> None:
-    target = ship([BO], BO)
-    assert element_found(target, look(orders([ANN]))) is None
-    assert "another row has one" in reason(target, look(orders([ANN])))
 
 
 def test_a_button_that_stood_alone_is_not_that_of_a_row() -> None:
@@ -192,21 +184,6 @@ def test_nameless_likes_are_told_by_row_and_else_by_order_where_as_many(moved: b
     assert "nothing tells them apart" in reason(second, look(bare[:2]))
 
 
-def test_what_has_no_element_is_found_by_its_picture_where_that_is_there_once(
-    tmp_path: Path,
-) -> None:
-    box = BoundingBox(100, 100, 148, 132, "screen")
-    look([], drawn=[box]).screenshot.crop(box)
-    (tmp_path / "cut.png").write_bytes(look([], drawn=[box]).screenshot.crop(box).png)
-    target = Target(role="picture", picture="cut.png")
-    moved = replace(box, left=600, right=648, top=400, bottom=432)
-    known = find_target(target, look([], drawn=[moved]), None, tmp_path)
-    assert isinstance(known, Found)
-    assert (known.rung, known.point.rounded()) == ("picture", (624, 416))
-    assert isinstance(find_target(target, look([], drawn=[box, moved]), None, tmp_path), Missing)
-    assert isinstance(find_target(target, look([]), None, tmp_path), Missing)
-
-
 def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     def fields(focused: int, *labels: str) -> Observation:
         return look(
@@ -237,20 +214,6 @@ def test_keys_go_on_only_where_the_keyboard_is_the_targets() -> None:
     second = target_of((nameless.elements or ())[1], nameless)
     assert focus_is(second, nameless) == ""
     assert focus_is(second, fields(0, "", "")), "the other one without a name"
-
-
-def test_a_file_in_a_folder_is_known_by_its_own_name() -> None:
-    def folder(*names: str) -> Observation:
-        pane = thing("layered pane", "", (10, 10, 400, 300))
-        icons = [
-            thing("icon", name, (20 + 90 * at, 20, 80, 80), 0) for at, name in enumerate(names)
-        ]
-        return look([pane, *icons])
-
-    seen, later = folder("may.txt", "june.txt"), folder("april.txt", "may.txt", "july.txt")
-    target = target_of((seen.elements or ())[1], seen)
-    assert element_found(target, later) is (later.elements or ())[2]
-    assert element_found(target, folder("april.txt", "june.txt")) is None
 
 
 def test_a_field_is_known_by_the_form_that_holds_it() -> None:

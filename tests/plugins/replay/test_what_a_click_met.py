@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from hisa.plugins.replay.compiling import target_at
@@ -21,16 +19,16 @@ PARAGRAPH = [
 @pytest.mark.parametrize(
     ("x", "y", "name"), [(202, 161, "vel"), (60, 184, "nec viverra, on two lines")]
 )
-def test_the_part_of_a_paragraph_that_lies_there(
-    x: float, y: float, name: str, tmp_path: Path
-) -> None:
-    target = target_at(Point(x, y, "screen"), look(PARAGRAPH), "", "0", tmp_path)
+def test_the_part_of_a_paragraph_that_lies_there(x: float, y: float, name: str) -> None:
+    target = target_at(Point(x, y, "screen"), look(PARAGRAPH), "")
+    assert target is not None
     assert target.name == name
     assert target.role == ("link" if name == "vel" else "static")
 
 
-def test_what_lies_on_a_text_is_met(tmp_path: Path) -> None:
+def test_what_lies_on_a_text_is_met() -> None:
     dialog = thing("dialog", "Ask", (150, 140, 150, 80))
     shown = [*PARAGRAPH[:3], dialog, thing("static", "Sure?", (160, 150, 90, 45), 3)]
-    target = target_at(Point(202, 161, "screen"), look(shown), "", "0", tmp_path)
+    target = target_at(Point(202, 161, "screen"), look(shown), "")
+    assert target is not None
     assert target.name == "Sure?"

@@ -1,23 +1,13 @@
-"""What a second run had too stays; what a value chooses is not held to what it was."""
+"""What a second run had too stays."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from hisa.errors import UsageError
+from hisa.plugins.replay.agreement import agreed
 from hisa.plugins.replay.compiling import effects_between
-from hisa.plugins.replay.program_player import open_program, program_name
-from hisa.plugins.replay.program_records import (
-    Effect,
-    Parameter,
-    Program,
-    ProgramStep,
-    Target,
-    write_program,
-)
-from hisa.plugins.replay.run_families import agreed
+from hisa.plugins.replay.program_records import Effect, Program, ProgramStep, Target
 from hisa.plugins.replay.target_ladder import WINDOW
 from tests.plugins.replay.order_looks import ANN, BO, look, orders, thing
 
@@ -31,13 +21,12 @@ def _program(*beside: str, effects: tuple[Effect, ...] = ()) -> Program:
         screen=(1280, 720),
         task={},
         steps=(step,),
-        parameters={"customer": Parameter(value="Ann Berg")},
     )
 
 
 def test_figures_that_a_second_run_had_otherwise_are_any() -> None:
     one, two = _program("Ann", "1021", "3 minutes ago"), _program("Ann", "1021", "14 minutes ago")
-    assert agreed([one, two]).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
+    assert agreed(one, two).steps[0].targets[0].beside == ("Ann", "1021", "{{#}} minutes ago")
 
 
 _FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Save As")
@@ -57,12 +46,24 @@ _FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Sav
 def test_keys_are_held_to_what_had_the_keyboard_in_either_run(
     first: Target | None, second: Target | None, kept: Target | None
 ) -> None:
-    assert agreed([_typed(first), _typed(second)]).steps[0].focus == kept
+    assert agreed(_typed(first), _typed(second)).steps[0].focus == kept
+
+
+def test_acts_on_other_things_make_no_program() -> None:
+    one, other = _program("Ann"), _program("Bo")
+    with pytest.raises(UsageError, match="tells the act on push button Ship from its like"):
+        agreed(one, other)
+    renamed = Target(role="push button", name="Send", alike=2)
+    step = one.steps[0].model_copy(update={"targets": (renamed,)})
+    with pytest.raises(UsageError, match="did the act on push button Ship on Send"):
+        agreed(one, one.model_copy(update={"steps": (step,)}))
+    with pytest.raises(UsageError, match="1 and 2 actions"):
+        agreed(one, one.model_copy(update={"steps": one.steps * 2}))
 
 
 def test_keys_that_go_to_other_windows_make_no_program() -> None:
-    with pytest.raises(UsageError, match="other windows: “Save As”, “Export”"):
-        agreed([_typed(Target(role=WINDOW, name="Export")), _typed(_SAVE)])
+    with pytest.raises(UsageError, match="other windows: “Export”, “Save As”"):
+        agreed(_typed(Target(role=WINDOW, name="Export")), _typed(_SAVE))
 
 
 def _typed(focus: Target | None) -> Program:
@@ -84,11 +85,3 @@ def test_what_is_new_tells_more_than_what_comes_back() -> None:
     assert {effect.name for effect in effects} == {"Saved.", "Ship"}
     back = effects_between(look([]), look([*orders([ANN])]), {*known, ("push button", "Ship")})
     assert {effect.name for effect in back} == {*ANN, "Ship"}, "nothing else tells"
-
-
-def test_another_value_chooses_its_row_by_that_value_alone(tmp_path: Path) -> None:
-    write_program(_program("1021", "{{customer}}", "open"), tmp_path)
-    same, _ = open_program(program_name(tmp_path, {"customer": "Ann Berg"}))
-    assert same.steps[0].targets[0].beside == ("1021", "Ann Berg", "open")
-    other, _ = open_program(program_name(tmp_path, {"customer": "Bo Lind"}))
-    assert other.steps[0].targets[0].beside == ("Bo Lind", "{{*}}")

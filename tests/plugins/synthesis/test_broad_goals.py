@@ -49,10 +49,11 @@ async def test_each_act_becomes_a_low_level_instruction_and_a_broader_goal(
     assert task.setup
 
 
-async def test_broader_goals_take_a_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wish", [Wish(goal="broad"), Wish(references=1)])
+async def test_goals_and_references_take_a_model(tmp_path: Path, wish: Wish) -> None:
     folder = unpacked(LOOKS / "text_editor.json", tmp_path / "explored")
     with pytest.raises(UsageError, match="by a model"):
-        await write_all(None, folder, Wish(goal="broad"), print)
+        await write_all(None, folder, wish, print)
 
 
 def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path: Path) -> None:
@@ -79,15 +80,15 @@ def test_a_run_that_was_cut_off_is_kept_with_its_grade_where_asked_for(tmp_path:
         return len(Collection(out).runs)
 
     assert collected() == 1
-    assert collected("--unproved", "--sample", "reward") == 2
+    assert collected("--unproved") == 2
     assert {grade.run for grade in read_grades(out)} == {"cut-off", bench.log.folder.name}
     trajectories, left_out = read_trajectories([out])
     assert len(trajectories) == 2, left_out
     assert sum(one.truncated for one in trajectories) == 1
 
 
-def test_what_was_collected_can_be_built_and_compressed(tmp_path: Path) -> None:
-    """``data build DIR`` and ``data compress DIR`` read trajectories of the collection."""
+def test_what_was_collected_can_be_exported_and_compressed(tmp_path: Path) -> None:
+    """``data export DIR`` and ``data compress DIR`` read trajectories of the collection."""
     bench = Bench(tmp_path / "runs", ScriptedModel((click("Save button"), done())))
     asyncio.run(bench.run())
     out = tmp_path / "collected"

@@ -11,20 +11,13 @@ from typing import Any
 import pytest
 
 import hisa
-from hisa.actions import Action, Click, Drag, KeyDown, KeyUp, Move, Press, Scroll, Write
-from hisa.actions.action_records import split
+from hisa.actions import Click, Scroll
 from hisa.config import Settings
-from hisa.errors import EnvironmentFailed, UsageError
+from hisa.errors import EnvironmentFailed
 from hisa.plugins.synthesis.data.atoms import Atom, atoms_of, check_pairs, merge, whole_task
-from hisa.plugins.synthesis.data.compression import (
-    CompressedRun,
-    compress,
-    compress_all,
-    summary,
-)
-from hisa.plugins.synthesis.data.thoughts import names_target, rule_thought, seen_in_between
+from hisa.plugins.synthesis.data.compression import CompressedRun, compress, summary
+from hisa.plugins.synthesis.data.thoughts import rule_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, trajectory_of
-from hisa.plugins.synthesis.model_instructions import Writer
 from hisa.protocols import Task
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import load_run
@@ -86,13 +79,6 @@ def click(place: str) -> str:
     return f"pyautogui.click{place}"
 
 
-def test_actions_are_split_where_nothing_is_held() -> None:
-    at = Point(1, 1, "screen")
-    actions: list[Action] = [KeyDown("shift"), Click(at), KeyUp("shift"), Move(at), Drag(at)]
-    assert [len(part) for part in split([*actions, Write("a"), Press("enter")])] == [3, 2, 1, 1]
-    assert split([]) == []
-
-
 def test_what_the_log_took_out_of_a_set_up_comes_from_the_same_task_file(tmp_path: Path) -> None:
     text = (
         "id: t\ndomain: web\ninstruction: Save it.\nsetup:\n- launch: x --password=Zebra99quilt\n"
@@ -127,15 +113,6 @@ async def test_a_form_is_filled_in_one_sequence_that_ends_the_same(tmp_path: Pat
     assert len(list((tmp_path / "looks").glob("*.png"))) >= 1
     numbers = summary([run])
     assert (numbers["steps"], numbers["actions"], numbers["compressed_steps"]) == (3, 4, 1)
-
-
-async def test_more_than_k_actions_are_two_sequences(tmp_path: Path) -> None:
-    form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(FIELD), click(AGREE), click(OK))
-    run = await compress(trajectory, tmp_path, environment=form, most=2)
-    assert [one.count for one in run.sequences] == [2, 1]
-    assert run.sequences[0].replayed == "same"
-    assert not run.pairs[1].refusals
 
 
 async def test_a_target_that_the_first_action_moves_is_not_merged(tmp_path: Path) -> None:
@@ -232,49 +209,6 @@ async def test_rules_call_what_is_read_text_and_quote_it_truly() -> None:
         assert rule_thought([atom]) == f"I will click {words}."
 
 
-async def test_a_longer_name_does_not_name_the_target() -> None:
-    box, size = BoundingBox(0, 0, 100, 20, "screen"), Size(640, 480)
-    before, after = Look(Path("none.png"), size), Look(Path("none.png"), size)
-    item = Element("menu item", "Incremental Search", BoundingBox(0, 20, 100, 40, "screen"))
-    vars(before)["elements"] = (Element("menu", "Search", box),)
-    vars(after)["elements"] = (Element("menu", "Search", box), item)
-    atom = Atom(1, (Click(Point(5, 5, "screen")),), before=before, after=after)
-    assert names_target("I will open the menu Search for Incremental Search.", atom)
-    assert not names_target("I will click Incremental Search to search on.", atom)
-
-
-async def test_a_model_writes_thoughts_that_the_first_look_allows(tmp_path: Path) -> None:
-    form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(AGREE), click(SAVE))
-    replies = [
-        "pyautogui.click(1, 2)",
-        "I will tick Agree.",
-        "I will go on.",
-        "I will press Save.",
-        "I will agree and save. Then I will stop.",
-        "I will agree and then save.",
-    ]
-    model = ScriptedModel([json.dumps({"thought": reply}) for reply in replies])
-    run = await compress(trajectory, tmp_path, Writer(model, sees=True), environment=form)
-    (sequence,) = run.sequences
-    assert (sequence.thought, sequence.writer) == ("I will agree and then save.", model.name)
-    assert [atom.thought for atom in sequence.atoms] == [
-        "I will tick Agree.",
-        "I will press Save.",
-    ]
-
-
-async def test_what_only_a_look_in_between_tells_is_found(tmp_path: Path) -> None:
-    form = Form()
-    trajectory = await made(tmp_path / "runs", form, click(OK), click(AGREE))
-    atoms = atoms_of(trajectory, load_run(trajectory.folder))
-    assert seen_in_between("It says OK: so I will agree.", "Do it.", atoms) == []
-    saved = await made(tmp_path / "runs", form, click(SAVE), click(AGREE))
-    atoms = atoms_of(saved, load_run(saved.folder))
-    thought = "As it is saved to /home/user/form.txt, I will agree."
-    assert seen_in_between(thought, "Do it.", atoms) == ["saved to /home/user/form.txt"]
-
-
 @pytest.mark.process
 async def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "out"
@@ -298,26 +232,3 @@ def _called(command: list[str]) -> dict[str, Any]:
     )
     numbers: dict[str, Any] = json.loads(done.stdout)
     return numbers
-
-
-async def test_a_vision_models_yes_or_no_decides_check_2_and_the_rules_are_played_beside(
-    tmp_path: Path,
-) -> None:
-    """The button moves: the rules refuse the pair; a model that says yes is found out by a play."""
-    form = Form(pushes=True)
-    trajectory = await made(tmp_path / "runs", form, click(AGREE), click("(375, 357)"))
-    reply = json.dumps({"reason": "Both are blue.", "same": "yes"})
-    thoughts = [json.dumps({"thought": "I will go on."})] * 8
-    model = ScriptedModel([reply, *thoughts], name="eyes")
-    run = await compress(
-        trajectory, tmp_path, Writer(model, sees=True), by_model=True, environment=form
-    )
-    assert model.requests[0].images == 2
-    assert [pair.same_by_model for pair in run.pairs] == [True]
-    assert [one.replayed for one in run.sequences] == ["other"]
-    numbers = summary([run])
-    assert (numbers["asked_of_the_model"], numbers["model_says_same"]) == (1, 1)
-    assert numbers["model_as_the_rules"] == 0
-    assert numbers["replayed_by_rules"] == {}
-    with pytest.raises(UsageError, match="compares pictures"):
-        await compress_all([trajectory], [], None, tmp_path, print, by_model=True, environment=form)

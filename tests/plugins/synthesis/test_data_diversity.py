@@ -102,22 +102,3 @@ def test_actions_are_those_of_solved_runs_of_the_set(tmp_path: Path) -> None:
     runs = [run("a b", "x", "y"), run("c d", "x y", success=False), run("e f", "z"), run("g", "x")]
     row = data_diversity.row([["a b", "c d"], ["e f"]], runs, 2, 1, WordEmbedder())
     assert re.fullmatch(r"2 of 3 \| 1\.00 \(.*\) \| 2\.0 \| 2 \| 1\.00 \| 1\.5", row)
-
-
-def test_texts_are_drawn_evenly_and_by_the_seed() -> None:
-    pools = [[f"a{number}" for number in range(50)], ["b0", "b1", "b0"], []]
-    drawn = data_diversity.evenly(pools, 10, 1)
-    assert len(set(drawn)) == 10
-    assert {text for text in drawn if text[0] == "b"} == {"b0", "b1"}
-    assert drawn == data_diversity.evenly(pools, 10, 1)
-    assert drawn != data_diversity.evenly(pools, 10, 2)
-
-
-def test_the_interval_lies_around_the_mean_distance() -> None:
-    texts = ["a b", "a c", "a d", "b c", "d e", "f g", "f h", "a h"]
-    mean, low, high = map(
-        float, re.findall(r"\d\.\d+", data_diversity.distance(texts, WordEmbedder(), 1))
-    )
-    assert low < mean < high
-    assert data_diversity.distance(["a", "a"], WordEmbedder(), 1) == "0.00 (0.00 to 0.00)"
-    assert data_diversity.distance(["a"], WordEmbedder(), 1) == "-"

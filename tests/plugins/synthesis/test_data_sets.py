@@ -1,4 +1,4 @@
-"""Data sets from runs to files and back; what leaks or is bad is refused."""
+"""Samples from runs to rows; what is bad is left out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from hisa.cli import cli
 from hisa.errors import LibraryLacking, UsageError
 from hisa.plugins.synthesis.data.building import Builder
 from hisa.plugins.synthesis.data.compression import AtomRecord, SequenceRecord
-from hisa.plugins.synthesis.data.data_formats import export_set, write_samples
+from hisa.plugins.synthesis.data.data_formats import export_rows, write_samples
 from hisa.plugins.synthesis.data.sample_checks import check
-from hisa.plugins.synthesis.data.samples import Provenance, Row, Sample, pairs, rows
-from hisa.plugins.synthesis.data.set_folder import DataSet, SetRecord, read_set, write_set
+from hisa.plugins.synthesis.data.sample_set import SampleSet, read_samples
+from hisa.plugins.synthesis.data.samples import Provenance, Sample, rows
 from hisa.plugins.synthesis.data.set_measures import (
     Share,
     accuracy,
@@ -28,12 +29,10 @@ from hisa.plugins.synthesis.data.set_measures import (
     diversity,
     mean_distance,
 )
-from hisa.plugins.synthesis.data.splits import Policy, assign, keys_of, leaks, request
+from hisa.plugins.synthesis.data.splits import assign, template_of
 from hisa.plugins.synthesis.data.trajectories import trajectory_of
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.ocr import Line, Word
 from hisa.testing import FakeServer, tool_call
 from hisa.testing.model_server import Received
 from hisa.testing.word_embedder import WordEmbedder
@@ -62,7 +61,6 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
     """Step 1 to 3 of a run: a click on a button, on a picture of half the screen's size."""
     run, hit = f"{task}-{seed}", element(number)
     x, y = 50, 35 + 40 * number
-    keys = keys_of(page_task(task, seed), 0)
     common = {
         "source": "miniwob",
         "model": "m",
@@ -79,11 +77,10 @@ def step(folder: Path, task: str, seed: int, number: int, **more: Any) -> Sample
         "image": picture(folder, f"{run} {number}"),
         "after": picture(folder, f"{run} {number + 1}"),
         "size": (320, 200),
-        "screen": (640, 400),
         "elements": [element(i) for i in range(4)],
         "step": number,
         "last": number,
-        "keys": keys,
+        "template": template_of(page_task(task, seed)),
         "targets": [{"point": (x, y), "description": "the button", "element": hit}],
         "provenance": Provenance(run=run, task=task, score=1.0, **common),
     }
@@ -96,8 +93,8 @@ def page_task(name: str, seed: int) -> TaskRecord:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
-    """Twelve pages with two seeds of three steps each, a third of the pages to test on."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> SampleSet:
+    """Nine pages with two seeds of three steps each, a third of the pages to test on."""
     folder = tmp_path_factory.mktemp("made")
     tasks = [f"{verb}-{thing}-x" for verb in ("click", "use", "find") for thing in "abc"]
     steps = [
@@ -106,11 +103,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
         for seed in (1, 2)
         for number in (1, 2, 3)
     ]
-    policy = Policy(test=0.34, seen=0.3)
     images = {path.stem: path for path in folder.glob("*.png")}
-    return write_set(
-        folder / "set", SetRecord(hisa="0", policy=policy), assign(steps, policy), images
-    )
+    return SampleSet(tuple(assign(steps, 0.34, 0)), images, Counter())
 
 
 @pytest.fixture(scope="module")
@@ -121,19 +115,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         return played(tmp_path_factory.mktemp("r"), server)
 
 
-def test_runs_become_a_set_with_provenance_and_licence(run: Run, tmp_path: Path) -> None:
-    command = ["data", "build", str(run.folder), "-o", str(tmp_path / "set")]
-    refused = CliRunner().invoke(cli, command)
-    assert isinstance(refused.exception, UsageError | SystemExit)
-    CliRunner().invoke(cli, [*command, "--licence", "CC-BY-4.0"], catch_exceptions=False)
-    data = read_set(tmp_path / "set")
-    first = data.samples[0]
+def test_runs_become_samples_with_provenance_and_licence(run: Run) -> None:
+    made = read_samples([run.folder], licence="CC-BY-4.0")
+    first = made.samples[0]
     assert (first.provenance.licence, first.provenance.run) == ("CC-BY-4.0", run.id)
     assert first.provenance.machine
     assert first.provenance.hisa
     assert first.thought
-    assert [sample.after for sample in data.samples][:1] == [data.samples[1].image]
-    assert all(data.image_bytes(sample.image) for sample in data.samples)
+    assert [sample.after for sample in made.samples][:1] == [made.samples[1].image]
+    assert all(made.image_bytes(sample.image) for sample in made.samples)
+    with pytest.raises(UsageError, match="no grade by 'rules'"):
+        read_samples([run.folder], draw="reward")
 
 
 def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
@@ -150,7 +142,7 @@ def test_merged_steps_are_one_sample_where_they_replay(run: Run) -> None:
 
 
 def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
-    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": "", "writer": "rules"}
+    plain = {"kind": "click", "source": "pyautogui.click(1, 1)", "thought": ""}
     atoms = [AtomRecord.model_validate({"step": step, **plain}) for step in (first, last)]
     return SequenceRecord.model_validate(
         {
@@ -158,7 +150,6 @@ def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
             "first_step": first,
             "last_step": last,
             "count": 2,
-            "writer": "rules",
             "thought": "Click twice.",
             "image": "",
             "elements": "",
@@ -168,7 +159,7 @@ def sequence(run: Run, first: int, last: int, replayed: str) -> SequenceRecord:
     )
 
 
-def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:
+def test_objectives_hold_what_the_equations_condition_on(made: SampleSet) -> None:
     sample = next(s for s in made.samples if s.step == 3)
     steps = [s for s in made.samples if s.provenance.run == sample.provenance.run]
     by = {row.objective: row for row in rows(steps) if row.sample == sample.id}
@@ -184,7 +175,7 @@ def test_objectives_hold_what_the_equations_condition_on(made: DataSet) -> None:
     assert all(row.prompt.count("<image>") == len(row.images) for row in by.values())
 
 
-def test_a_prompt_has_no_picture_that_a_text_names(made: DataSet) -> None:
+def test_a_prompt_has_no_picture_that_a_text_names(made: SampleSet) -> None:
     bad = made.samples[0].model_copy(update={"instruction": "<image><image>"})
     assert all(row.prompt.count("<image>") == len(row.images) for row in rows([bad]))
 
@@ -197,54 +188,18 @@ def test_history_is_of_the_last_five_steps_and_draws_repeat(tmp_path: Path) -> N
     assert len({row.id for row in made}) == len(made) == 16
 
 
-def test_pairs_lie_on_the_picture_and_have_one_element(made: DataSet) -> None:
-    sample = made.samples[0]
-    names = {f'push button "{name}"' for name in NAMES}
-    assert {words for words, _ in pairs(sample)} == names
-    outside = sample.elements[0].model_copy(update={"box": (300, 10, 400, 40)})
-    double = sample.elements[1].model_copy(update={"name": "Print"})
-    changed = sample.model_copy(update={"elements": (outside, double, *sample.elements[2:])})
-    assert {words for words, _ in pairs(changed)} == {'push button "Close"'}
-
-
-def test_sharegpt_and_osworld_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
-    export_set(made, tmp_path / "s", "sharegpt")
-    back = {}
-    for path in (tmp_path / "s").glob("*.json"):
-        for line in json.loads(path.read_text()):
-            assert all((tmp_path / "s" / name).is_file() for name in line["images"])
-            human, model = line.pop("conversations")
-            line["images"] = [Path(name).stem for name in line["images"]]
-            more = {"prompt": human["value"], "completion": model["value"]}
-            back[line["id"]] = Row.model_validate_json(json.dumps(line | more))
-    assert back == {row.id: row for row in rows(made.samples)}
-    samples = {sample.id: sample for sample in made.samples}
-    for path in export_set(made, tmp_path / "o", "osworld"):
-        for line in map(json.loads, path.read_text().splitlines()):
-            sample = samples.pop(line["info"]["sample"])
-            files = [path.parent / line["info"]["before_file"]]
-            files += [path.parent / line["screenshot_file"]]
-            for file, name in zip(files, (sample.image, sample.after), strict=True):
-                assert file.read_bytes() == made.image_bytes(name)
-            x, y = sample.points[0]
-            assert line["response"] == sample.thought
-            assert line["action"] == f"pyautogui.click({2 * x:.0f}, {2 * y:.0f})"  # screen pixels
-    assert not samples
-
-
-def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Path) -> None:
+def test_parquet_loads_offline_and_can_be_read_back(made: SampleSet, tmp_path: Path) -> None:
     if "datasets" not in sys.modules:
         pytest.importorskip("datasets", reason="not installed: hisa install data")
     from datasets import load_dataset  # type: ignore[import-not-found]
 
-    files = {path.stem: str(path) for path in export_set(made, tmp_path, "parquet")}
+    files = {path.stem: str(path) for path in export_rows(made, made.samples, tmp_path)}
     loaded = load_dataset("parquet", data_files=files, cache_dir=str(tmp_path / "c"))
-    assert set(loaded) == {"train", "seen", "test"}
+    assert set(loaded) == {"train", "test"}
     wanted = {row.id: row for row in rows(made.samples)}
     for line in (line for split in loaded.values() for line in split):
         row = wanted.pop(line["id"])
         assert {line[name] for name in ("prompt", "completion")} == {row.prompt, row.completion}
-        assert tuple(line["box"]) == (row.box or ())
         assert (line["run"], line["score"]) == (row.provenance.run, row.provenance.score)
         pictures = [Image.open(io.BytesIO(made.image_bytes(name))) for name in row.images]
         assert [image.tobytes() for image in line["images"]] == [p.tobytes() for p in pictures]
@@ -252,89 +207,43 @@ def test_parquet_loads_offline_and_can_be_read_back(made: DataSet, tmp_path: Pat
 
 
 def test_without_datasets_it_says_how_to_get_it(
-    made: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: SampleSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(LibraryLacking) as caught:
-        export_set(made, tmp_path, "parquet")
+        export_rows(made, made.samples, tmp_path)
     assert "data" in caught.value.fix
 
 
-def test_a_rebuilt_set_keeps_no_old_picture(made: DataSet, tmp_path: Path) -> None:
-    images = {path.stem: path for path in (made.folder / "images").iterdir()}
-    write_set(tmp_path / "set", made.record, made.samples, images)
-    data = write_set(tmp_path / "set", made.record, made.samples[:1], images)
-    names = {made.samples[0].image, made.samples[0].after}
-    assert {path.stem for path in (tmp_path / "set" / "images").iterdir()} == names
-    assert read_set(data.folder) == data
-    (tmp_path / "run" / "images").mkdir(parents=True)
-    with pytest.raises(UsageError, match="no data set"):
-        write_set(tmp_path / "run", made.record, made.samples, images)
-
-
-def test_splits_share_nothing_and_stay(made: DataSet) -> None:
-    assert {sample.split for sample in made.samples} == {"train", "seen", "test"}
-    again = assign(made.samples[::-1], made.record.policy)[::-1]
-    assert again == list(made.samples)
-    assert not list(leaks(made.samples, made.record.policy))
-    seen = {s.keys["template"] for s in made.samples if s.split == "seen"}
-    assert seen
-    assert seen <= {s.keys["template"] for s in made.samples if s.split == "train"}
-    held = assign(made.samples, Policy(by="family", test=0, hold_out=("page/click-a",)))
-    assert {s.keys["family"] for s in held if s.split == "test"} == {"page/click-a"}
-    with pytest.raises(UsageError, match="no such family"):
-        assign(made.samples, Policy(by="family", hold_out=("page/none",)))
-
-
-def test_one_application_cannot_be_on_both_sides(made: DataSet) -> None:
-    split = assign(made.samples, Policy(by="application", test=0.5))
-    assert len({sample.split for sample in split}) == 1
+def test_splits_share_nothing_and_stay(made: SampleSet) -> None:
+    assert {sample.split for sample in made.samples} == {"train", "test"}
+    assert assign(made.samples, 0.34, 0) == list(made.samples)
+    sides = [{s.template for s in made.samples if s.split == side} for side in ("train", "test")]
+    assert all(sides)
+    assert not sides[0] & sides[1]
+    trained = next(s for s in made.samples if s.split == "train")
+    tested = next(s for s in made.samples if s.split == "test")
+    same = trained.model_copy(update={"template": tested.template})
+    assert assign([trained, same], 0.34, 0) == [trained]
 
 
 def test_another_seed_or_value_is_the_same_template() -> None:
-    first, second = keys_of(page_task("click-b", 1), 0), keys_of(page_task("click-b", 2), 0)
-    assert first["template"] == second["template"]
-    assert first["instance"] != second["instance"]
-    assert request('Type "Ana" into 3 cells') == request("type “Bo” into 12 cells")
-    assert request("Open the menu") != request("Close the menu")
+    def template(instruction: str) -> str:
+        return template_of(TaskRecord(id="t", instruction=instruction, domain=""))
+
+    assert template_of(page_task("click-b", 1)) == template_of(page_task("click-b", 2))
+    assert template('Type "Ana" into 3 cells') == template("type “Bo” into 12 cells")
+    assert template("Open the menu") != template("Close the menu")
 
 
-def test_a_set_that_leaks_is_neither_written_nor_read(made: DataSet, tmp_path: Path) -> None:
-    tested = next(s for s in made.samples if s.split == "test")
-    moved = [
-        s if s.id != tested.id else s.model_copy(update={"split": "train"}) for s in made.samples
-    ]
-    with pytest.raises(UsageError, match="splits share the template"):
-        write_set(tmp_path / "w", made.record, moved, {})
-    (tmp_path / "set.json").write_text(made.record.model_dump_json())
-    lines = "".join(sample.model_dump_json() + "\n" for sample in moved)
-    (tmp_path / "samples.jsonl").write_text(lines)
-    with pytest.raises(UsageError, match="splits share the template"):
-        read_set(tmp_path)
-
-
-@pytest.mark.parametrize("damage", ["", "{}", '{"id": "x", "more": 1}', '{"step": NaN}'])
-def test_a_damaged_set_is_refused(made: DataSet, tmp_path: Path, damage: str) -> None:
-    if damage:
-        (tmp_path / "set.json").write_text(made.record.model_dump_json())
-        (tmp_path / "samples.jsonl").write_text(f"{damage}\n")
-    with pytest.raises(UsageError):
-        read_set(tmp_path)
-
-
-def test_clean_samples_pass(made: DataSet) -> None:
+def test_a_box_that_moved_and_a_step_out_of_order_are_problems(made: SampleSet) -> None:
     assert not list(check(made.samples))
-
-
-def test_words_of_another_screen_are_a_problem_of_the_picture(made: DataSet) -> None:
-    def line(text: str, box: tuple[float, float, float, float]) -> Line:
-        return Line((Word(text, BoundingBox(*box), 1.0),))
-
-    assert not list(
-        check(made.samples, lambda _: [line(e.name, e.box) for e in made.samples[0].elements])
-    )
-    foreign = check(made.samples, lambda _: [line("Insert View Format Tools", (10, 20, 90, 50))])
-    assert {problem.kind for problem in foreign} == {"picture"}
+    first, second, third = made.samples[:3]
+    target = first.targets[0]
+    away = target.element and target.element.model_copy(update={"box": (200, 100, 260, 120)})
+    moved = first.model_copy(update={"targets": (target.model_copy(update={"element": away}),)})
+    assert [problem.kind for problem in check([moved])] == ["box"]
+    assert [problem.kind for problem in check([first, third, second])] == ["order"]
 
 
 def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) -> None:
@@ -348,7 +257,7 @@ def test_a_secret_leaves_its_row_out_and_is_not_shown(run: Run, tmp_path: Path) 
     assert "secret" in {problem.kind for problem in check([taken_out])}
 
 
-def test_distances_are_those_of_all_pairs(made: DataSet) -> None:
+def test_distances_are_those_of_all_pairs(made: SampleSet) -> None:
     embedder = WordEmbedder()
     assert mean_distance(["a b", "b a"], embedder) == pytest.approx(0, abs=1e-6)
     assert mean_distance(["a", "b", "a"], embedder) == pytest.approx(2 / 3)
@@ -357,7 +266,7 @@ def test_distances_are_those_of_all_pairs(made: DataSet) -> None:
     assert (numbers["tasks"], numbers["runs"], numbers["steps_per_task"]) == (18, 18, 3)
 
 
-def test_steps_are_right_by_box_text_and_type(made: DataSet) -> None:
+def test_steps_are_right_by_box_text_and_type(made: SampleSet) -> None:
     sample = made.samples[0]
     x, y = sample.points[0]
     assert compare(f"Thought: so\nAction: pyautogui.click({x + 9}, {y})", sample) == "right"
@@ -379,59 +288,42 @@ def test_steps_are_right_by_box_text_and_type(made: DataSet) -> None:
         accuracy(made.samples, {"x": ""})
 
 
-def test_commands_show_measure_and_score(made: DataSet, tmp_path: Path) -> None:
-    lines = [{"id": s.id, "action": s.action} for s in made.samples if s.split == "test"]
-    file = tmp_path / "p.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = CliRunner().invoke(
-        cli, ["data", "eval", str(made.folder), str(file), "--json"], catch_exceptions=False
-    )
-    assert json.loads(result.output)["right"] == [len(lines), len(lines)]
-
-
-def test_a_model_is_asked_for_each_step_once(made: DataSet, tmp_path: Path) -> None:
-    tested = {s.instruction: s for s in made.samples if s.split == "test" and s.step == 1}
-    file = tmp_path / "p.jsonl"
+def test_a_model_is_asked_for_each_step_once(run: Run, tmp_path: Path) -> None:
+    samples, file = read_samples([run.folder]).samples, tmp_path / "p.jsonl"
 
     def reply(received: Received) -> str:
-        actions = [s.action for text, s in tested.items() if text in received.text]
-        return f"Thought: so\nAction: {''.join(actions)}" if received.images else "blind"
+        return f"Thought: so\nAction: {samples[0].action}" if received.images else "blind"
 
     def scores(url: str, *more: str) -> dict[str, Any]:
         model = f"models.planner.base_url={url}"
-        command = ["--set", model, "data", "eval", str(made.folder), str(file), "--json", *more]
+        command = ["--set", model, "data", "eval", str(run.folder), str(file), "--json", *more]
         result = CliRunner().invoke(cli, command, catch_exceptions=False)
         return dict(json.loads(result.stdout))
 
     with FakeServer(then=reply) as server:
         ask = (server.url, "--model", "gpt-4o")
-        assert scores(*ask, "--limit", "2")["predicted"] == len(server.requests) == 2
+        assert scores(*ask, "--limit", "1")["predicted"] == len(server.requests) == 1
         first, before = server.requests[0], file.read_bytes()
         assert first.job == "# Step prediction"
         assert "Say the next thought, then the action." in first.text
         assert "<image>" not in first.text
         file.write_bytes(before + b'{"id": "torn')
-        every = sum(s.split == "test" for s in made.samples)
         found = scores(*ask)
-        assert len(server.requests) == found["predicted"] == every
-        assert found["type"] == [every, every]
-        assert found["right"][0] >= len(tested)  # the others are told the first step again
+        assert len(server.requests) == found["predicted"] == len(samples)
+        assert found["right"][0] >= 1
         assert file.read_bytes().startswith(before)
         assert scores(server.url) == found  # as a file of predictions
         with pytest.raises(UsageError, match="another model, set or objective"):
             scores(*ask, "--objective", "action")
-        assert len(server.requests) == every
-        file.unlink()
-        scores(*ask, "--bare", "--objective", "action", "--limit", "1")
-        assert not server.requests[-1].job
-        assert not any(text in server.requests[-1].text for text in tested)
+        assert len(server.requests) == len(samples)
 
 
-def test_the_page_escapes_what_it_shows(made: DataSet) -> None:
+def test_the_page_escapes_what_it_shows(made: SampleSet, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>"
     update = {"thought": hostile, "instruction": hostile, "window": hostile}
     samples = tuple(sample.model_copy(update=update) for sample in made.samples[:2])
-    page = write_samples(DataSet(made.folder, made.record, samples), 5).read_text()
+    shown = SampleSet(samples, made.images, Counter())
+    page = write_samples(shown, tmp_path, 5).read_text()
     assert "<script" not in page
     assert page.count("&lt;script") >= 6
     assert page.count('class="point"') == page.count('class="target"') == 2

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hisa.plugins.synthesis.checks import check_of, in_words
-from hisa.plugins.synthesis.distinct_effects import distinct_effects, essential
+from hisa.plugins.synthesis.checks import check_of
+from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration
 from hisa.plugins.synthesis.machine_facts import Noise, element_changes
 from hisa.plugins.synthesis.records import (
@@ -20,7 +20,6 @@ from hisa.plugins.synthesis.records import (
     Triple,
 )
 from hisa.plugins.synthesis.subject import Subject
-from hisa.plugins.synthesis.task_records import Effect
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 
@@ -67,7 +66,6 @@ def test_what_unrelated_acts_change_is_noise() -> None:
 def test_book_keeping_is_noise_and_preferences_are_not() -> None:
     noise = Noise()
     view = "org.xfce.mousepad.preferences.view"
-    toolbar = "/org.openoffice.Office.UI.CalcWindowState/UIElements/States/x:WindowStateType['b']/"
     for kind, place, item, expected in (
         ("gsettings", "org.xfce.mousepad.state.application", "session", True),
         ("gsettings", "org.xfce.mousepad.state.window", "width", True),
@@ -79,8 +77,6 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
         ("ini", "~/.config/app.conf", "[view] width", True),
         ("ini", "~/.config/app.conf", "[view] font size", False),
         ("gsettings", "org.xfce.mousepad.preferences.window", "recent-menu-items", False),
-        ("xcu", "~/.config/r.xcu", toolbar + "DockPos", True),
-        ("xcu", "~/.config/r.xcu", toolbar + "Visible", False),
         ("text", "~/session", "", False),
     ):
         assert noise.is_noise(Fact(kind, place, item)) is expected, (place, item)  # type: ignore[arg-type]
@@ -109,18 +105,6 @@ def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
     assert check_of(effects[1]) == ({"element": {"role": "dialog", "name": "Find"}},)
 
 
-def test_a_state_that_went_is_asked_for_of_an_element_that_shows(tmp_path: Path) -> None:
-    lost = ElementChange(what="states", role="check box", name="Case", before="checked", after="")
-    (effect,) = distinct_effects(
-        explored(tmp_path, [(click("Case"), Differences(elements=(lost,)))])
-    )
-    element = {"role": "check box", "name": "Case"}
-    assert check_of(effect) == (
-        {"element": element},
-        {"element": {**element, "state": "checked", "absent": True}},
-    )
-
-
 def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
     down, right, clock = (
         ElementChange(what="states", role=role, name=name, before=before, after=after)
@@ -134,18 +118,6 @@ def test_what_is_there_is_asked_for_before_what_is_not(tmp_path: Path) -> None:
     (effect,) = distinct_effects(explored(tmp_path, done))
     right_is_on = {"role": "radio button", "name": "Right", "state": "checked"}
     assert check_of(effect) == ({"element": right_is_on},)
-
-
-def test_bars_that_a_program_writes_down_together_are_no_effect() -> None:
-    states = "/org.openoffice.Office.UI.CalcWindowState/UIElements/States/"
-    bars = [
-        Change(
-            fact=Fact("xcu", "~/.config/r.xcu", f"{states}{bar}/Visible"), before=None, after="1"
-        )
-        for bar in ("standardbar", "drawbar")
-    ]
-    assert essential(bars) == ()
-    assert essential(bars[:1]) == (bars[0],)
 
 
 def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:
@@ -186,25 +158,6 @@ def test_changes_of_elements() -> None:
         ("came", "Find", "", ""),
         ("went", "gone", "", ""),
     ]
-
-
-def test_a_program_of_a_check_has_short_words() -> None:
-    def words(*items: tuple[str, str]) -> str:
-        changes = tuple(
-            Change(fact=Fact("document", "~/a.ods", item), before=None, after=value)
-            for item, value in items
-        )
-        checks = check_of(Effect(id="e", changes=changes, triples=()))
-        assert not isinstance(checks, str)
-        (check,) = checks
-        return in_words(check)
-
-    italic = "cell Sales.A1: italic = true in ~/a.ods"
-    assert words(("Sales.A1/italic", "true")) == italic
-    assert words(("Sales.A1/italic", "true"), ("sheets", '["a"]')) == (
-        f'{italic}\nsheets = ["a"] in ~/a.ods'
-    )
-    assert in_words({"command": "true"}) == ""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hisa.plugins.synthesis.exploration import Exploration
-from hisa.plugins.synthesis.explored_numbers import report
 from hisa.plugins.synthesis.frontier import Frontier, restored, screen_id, state_id
 from hisa.plugins.synthesis.offers import (
     ESCAPE,
@@ -211,11 +210,6 @@ def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> Non
     assert {act.keys for act in typed} == {("enter",)}
 
 
-def test_icons_are_opened_by_a_double_click() -> None:
-    seen = look(FRAME, element("icon", "march.txt", 4, 0, app="pcmanfm"))
-    assert [act.kind for act in offers(seen, PAD)] == ["click", "double_click", "right_click"]
-
-
 def test_a_state_is_its_screen_and_what_changed_but_no_mark_no_time_and_no_focus() -> None:
     marked = look(*PLAIN.elements or (), front="*notes - Pad")
     assert screen_id(marked) == screen_id(PLAIN)
@@ -272,19 +266,6 @@ def test_what_was_filled_in_is_made_last_by_each_button_once() -> None:
     assert choice.act.name == "Help me"
 
 
-def test_a_holder_of_many_controls_takes_turns_with_others() -> None:
-    frontier = Frontier()
-    fonts = [Act(kind="click", role="list item", name=f"f{n}", within=("Font",)) for n in range(9)]
-    other = Act(kind="click", role="check box", name="Bold", within=("Style",))
-    names = []
-    for _ in range(8):
-        choice = frontier.choose(0, "", [*fonts, other])
-        assert choice is not None
-        names.append(choice.act.name)
-        frontier.begin("", choice.act.key)
-    assert names == ["f0", "f1", "f2", "f3", "f4", "f5", "Bold", "f6"]
-
-
 async def kept(exploration: Exploration, seen: Observation) -> State:
     image, elements = await exploration.keep(seen)
     screen = screen_id(seen)
@@ -339,18 +320,6 @@ async def test_a_folder_gives_frontier_and_numbers_back(tmp_path: Path) -> None:
     again = Exploration.open(tmp_path)
     frontier = restored(again)
     assert (frontier.counts[view.key], frontier.counts[ruler.key]) == (2, 3)  # without effect
-    numbers = report(again)
+    numbers = again.numbers()
     assert (numbers["states"], numbers["transitions"], numbers["failures"]) == (2, 2, 1)
     assert numbers["without_effect"] == 0.5
-    assert numbers["menus"] == {"View": {"seen": 2, "tried": 1, "left": 1}}
-
-
-def test_a_paragraph_is_typed_into_and_selected_before_formats() -> None:
-    frontier = Frontier()
-    part = element("paragraph", "", 5, 0, "editable", "multi-line", text="Who orders lunch?")
-    acts = offers(look(FRAME, part), PAD)
-    assert named(acts) == [("type", "Berlin"), ("type", "42"), ("double_click", "")]
-    bold = Act(kind="click", role="toggle button", name="Bold", within=("Formatting",))
-    frontier.begin("plain", bold.key)
-    frontier.begin("plain", acts[-1].key)
-    assert frontier.counts[bold.key] == 0

@@ -9,7 +9,7 @@ import pytest
 from hisa.cli import main
 
 
-@pytest.mark.parametrize("command", [["synth", "write"], ["data", "build"], ["explore"]])
+@pytest.mark.parametrize("command", [["synth", "write"], ["data", "compress"], ["explore"]])
 def test_a_place_that_cannot_be_written_is_one_line(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,7 +63,7 @@ async def test_good_candidate_is_proved(pads: Exploration) -> None:
         ("undone", 0),
         ("fresh", 1),
     ]
-    assert proof.undone_by == "the same act"
+    assert proof.undone_by == "shell"
     assert len(proof.mutants) >= WANTED_MUTANTS
     assert all(one.killed and "; changed" in one.detail for one in proof.mutants)
     assert [(one.kind, one.passed) for one in proof.other_ways] == [("keyboard", True)]
@@ -110,10 +110,10 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration) -> None:
     proof = await prove(typed(pads, check=(weak,)), pads, Settings().environment, Settings().tasks)
     assert (proof.proved, proof.reason) == (False, "a mutant passes")
     assert all(one.held for one in proof.stages)
-    assert proof.undone_by == "ctrl z"
-    killed = {one.kind: one.killed for one in proof.mutants}
-    assert killed == {"nothing saved": True, "other file": True, "other value": False}
-    assert sums([proof], 1)["mutants"] == {"killed": 2, "changed": 3, "of": 3}
+    assert proof.undone_by == "shell"
+    killed = {(one.kind, one.killed) for one in proof.mutants}
+    assert {("nothing saved", True), ("other value", False)} <= killed
+    assert sums([proof], 1)["mutants"]["of"] == len(proof.mutants) == 3
 
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
@@ -183,7 +183,7 @@ async def test_files_without_a_command_are_put_back(pads: Exploration) -> None:
 @on_one_loop
 async def test_mutants_are_near_and_hopeless_is_refused_at_once(pads: Exploration) -> None:
     drafts = mutants(typed(pads), pads)
-    assert [draft.kind for draft in drafts[:3]] == ["nothing saved", "other file", "other value"]
+    assert [draft.kind for draft in drafts[:2]] == ["nothing saved", "other value"]
     assert len({draft.acts for draft in drafts} | {typed(pads).acts}) == len(drafts) + 1
     proof = await prove(
         line_numbers(pads, acts=ABSENT), pads, Settings().environment, Settings().tasks

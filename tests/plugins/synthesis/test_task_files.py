@@ -117,35 +117,28 @@ def test_osworlds_file_is_read_by_the_plugin_of_benchmarks(tmp_path: Path) -> No
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    ("content", "of_list", "ran", "status"),
+    ("content", "of_list", "ran", "holds"),
     [
-        ("  it's 'on'\n\n", None, True, 0),
-        ("it's 'off'", None, True, 1),
-        ("it's 'on'", "gone ü it's", True, 1),
-        ("it's 'on'", None, False, 1),
-        (None, None, True, 1),
+        ("  it's 'on'\n\n", "it's ü\n", True, True),
+        ("it's 'off'", "it's ü\n", True, False),
+        ("it's 'on'", "gone ü it's", True, False),
+        ("it's 'on'", "it's ü\n", False, False),
+        (None, "it's ü\n", True, False),
     ],
 )
-def test_the_bundle_and_osworlds_commands_agree(
-    tmp_path: Path, content: str | None, of_list: str | None, ran: bool, status: int
+def test_osworlds_commands_hold_where_the_checks_do(
+    tmp_path: Path, content: str | None, of_list: str, ran: bool, holds: bool
 ) -> None:
-    home, there = tmp_path / "home", tmp_path / "tasks" / "wrap-1"
-    home.mkdir()
+    home = tmp_path / "home"
+    (home / "a b").mkdir(parents=True)
     write_task(tmp_path / "tasks", exploration(tmp_path / "of"), candidate(*CHECKS), PROOF)
-    place = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    subprocess.run(["bash", str(there / "setup.sh")], env=place, check=True)
-    assert (home / "a b" / "list.txt").read_text("utf-8") == "it's ü\n"
-    assert (home / "notes.txt").exists()
-    assert (home / "ran").exists()
+    (home / "a b" / "list.txt").write_text(of_list, "utf-8")
     if content is not None:
         (home / "set").write_text(content)
-    if of_list is not None:
-        (home / "a b" / "list.txt").write_text(of_list, "utf-8")
-    if not ran:
-        (home / "ran").unlink()
-    done = subprocess.run(["bash", str(there / "check.sh")], env=place, capture_output=True)
-    assert done.returncode == status, done.stderr
-    assert all(held(there / "osworld.json", place)) == (status == 0)
+    if ran:
+        (home / "ran").touch()
+    place = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    assert all(held(tmp_path / "tasks" / "wrap-1" / "osworld.json", place)) == holds
 
 
 def held(path: Path, place: dict[str, str]) -> list[bool]:
@@ -168,7 +161,6 @@ def test_the_origin_and_the_reference_are_kept(tmp_path: Path) -> None:
     )
     write_task(tmp_path, explored, candidate(*CHECKS), PROOF)
     origin = json.loads((tmp_path / "wrap-1" / "provenance.json").read_text("utf-8"))
-    assert origin["difficulty"] == {"acts": 2, "windows": 1, "depth": 0}
     assert origin["turns"] == ["t7"]
     assert origin["proof"]["stages"][0]["name"] == "start"
     assert str(tmp_path) not in json.dumps(origin)
@@ -190,8 +182,6 @@ def test_a_check_of_the_screen_is_left_out_of_osworlds_file(tmp_path: Path) -> N
     assert not (there / "osworld.json").exists()
     origin = json.loads((there / "provenance.json").read_text("utf-8"))
     assert "no getter" in origin["osworld"]
-    done = subprocess.run(["bash", str(there / "check.sh")], capture_output=True)
-    assert done.returncode == 2
 
 
 @pytest.mark.parametrize("name", ["../secret", "task.yaml", "before.png", "absent"])

@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from hisa.config import load
-from hisa.errors import UsageError
 from hisa.plugins.synthesis.distinct_effects import distinct_effects
 from hisa.plugins.synthesis.exploration import Exploration, read_records
 from hisa.plugins.synthesis.make_candidates import make_candidates
@@ -122,43 +121,18 @@ def test_what_cannot_be_told_is_refused_with_a_reason(folder: Path) -> None:
     assert rule_instruction(explored, [still]) == "the act left the control as it was"
 
 
-async def test_the_rules_write_candidates_and_chains_with_checks_made_apart(folder: Path) -> None:
-    written = await write_all(None, folder, Wish(chains=2, most_per_menu=100), print)
+async def test_the_rules_write_candidates_with_checks_made_apart(folder: Path) -> None:
+    written = await write_all(None, folder, Wish(), print)
     candidates = read_records(folder / "candidates.jsonl", Candidate)
     assert candidates == written.candidates
     wrap = next(one for one in candidates if one.triples == (10,))
     assert "word-wrap" in json.dumps(wrap.check)
     assert "word-wrap" not in wrap.instruction
     assert [act.name for act in wrap.acts] == ["Document", "Word Wrap"]
-    chains = [one for one in candidates if len(one.effects) == 2]
-    assert len(chains) == 2
-    for chain in chains:
-        alone = [next(c for c in candidates if c.effects == (effect,)) for effect in chain.effects]
-        assert chain.acts == alone[0].acts + alone[1].acts
-        assert len(chain.changes) == sum(len(one.changes) for one in alone)
-    again = await write_all(None, folder, Wish(chains=2, most_per_menu=100), print)
+    again = await write_all(None, folder, Wish(), print)
     assert again.instructions == written.instructions
     assert [one.id for one in again.candidates] == [one.id for one in candidates]
     assert len(read_records(folder / "refused.jsonl", Refusal)) == len(again.refusals)
-
-
-def test_no_menu_or_dialog_has_more_than_its_share(folder: Path) -> None:
-    explored = Exploration.open(folder)
-    effects = distinct_effects(explored)
-    several = [
-        Instruction(
-            triples=(number,),
-            writer="rules",
-            sub="x",
-            high=f"Do task number {number}.",
-            steps=tuple(step.number for step in ways_to(explored, triple(explored, number))[0]),
-        )
-        for number in (9, 10, 19, 22, 24)
-    ]
-    kept, refusals = make_candidates(explored, effects, several, share=0.2)
-    everything = make_candidates(explored, effects, several, share=1.0)[0]
-    assert 1 <= len(kept) < len(everything)
-    assert {one.reason for one in refusals} == {"enough tasks are from the same menu or dialog"}
 
 
 def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
@@ -168,7 +142,7 @@ def test_two_tasks_with_one_check_are_one(folder: Path) -> None:
         Instruction(triples=(24,), writer="rules", sub="x", high=words, steps=way)
         for words in ("Do task number 24.", "Do the task of number 24.")
     ]
-    kept, refusals = make_candidates(explored, distinct_effects(explored), twice, share=1.0)
+    kept, refusals = make_candidates(explored, distinct_effects(explored), twice)
     assert len(kept) == 1
     assert [one.reason for one in refusals] == ["another task has the same check"]
 
@@ -178,7 +152,7 @@ def test_a_question_has_no_check(folder: Path) -> None:
     asked = Instruction(
         triples=(24,), writer="m", sub="x", high="Which line is last?", sort="question"
     )
-    kept, (refusal,) = make_candidates(explored, distinct_effects(explored), [asked], share=1.0)
+    kept, (refusal,) = make_candidates(explored, distinct_effects(explored), [asked])
     assert not kept
     assert refusal.reason.startswith("a question")
 
@@ -216,13 +190,13 @@ async def test_a_model_gets_both_pictures_and_a_red_box_and_nothing_of_the_facts
     folder: Path,
 ) -> None:
     with FakeServer(then=answer) as server:
-        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        written = await write_all(settings(server), folder, Wish(), print)
         assert all(len(one.images) == 2 for one in server.requests)
         assert not any(
             word in one.text for one in server.requests for word in ("gsettings", "org.xfce")
         )
         first, requests = server.requests[0], len(server.requests)
-        again = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        again = await write_all(settings(server), folder, Wish(), print)
         assert len(server.requests) == requests, "what is written is not asked for again"
     png = base64.b64decode(first.images[0]["url"].partition(",")[2])
     colours = Image.open(io.BytesIO(png)).convert("RGB").getcolors()
@@ -239,9 +213,9 @@ async def test_a_reply_that_names_no_value_is_asked_for_again_once_then_counted(
 ) -> None:
     nameless = answer_with(high_level_instruction="Type something at the end and save it.")
     with FakeServer(then=nameless) as server:
-        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        written = await write_all(settings(server), folder, Wish(), print)
         asked = len(server.requests)
-        await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        await write_all(settings(server), folder, Wish(), print)
         assert len(server.requests) == asked, "it is counted once and for all"
     typed = [one for one in written.refusals if one.stage == "instruction"]
     assert {one.triples for one in typed} == {(24,), (25,)}
@@ -254,7 +228,7 @@ async def test_a_reply_that_forgets_the_file_that_was_saved_is_asked_for_again(
 ) -> None:
     unsaved = answer_with(high_level_instruction="Type Berlin, then Line two, at the end.")
     with FakeServer(then=unsaved) as server:
-        written = await write_all(settings(server), folder, Wish(most_per_menu=100), print)
+        written = await write_all(settings(server), folder, Wish(), print)
     reasons = [refusal.reason for refusal in written.refusals if refusal.stage == "instruction"]
     assert any("does not say that the file is saved" in reason for reason in reasons), reasons
 
@@ -306,8 +280,3 @@ async def test_references_see_first_screens_and_three_drawn_examples(folder: Pat
     assert last.text.count("Write the number") == 3
     assert len(last.images) >= 1
     assert all(one.triples for one in written.candidates)
-
-
-async def test_references_take_a_model(folder: Path) -> None:
-    with pytest.raises(UsageError, match="written by a model"):
-        await write_all(None, folder, Wish(references=1), print)

@@ -20,14 +20,11 @@ __all__ = ["compile_program"]
     "compile",
     epilog=examples(
         "hisa compile 20261126-101500-ab12 -o save-a-note",
-        "hisa compile 20261126-101500-ab12 20261126-102000-cd34 -o save-a-note --parameters",
-        "hisa compile 20261126-101500-ab12 20261126-102000-cd34 20261126-103000-ef56 -o log-in",
+        "hisa compile 20261126-101500-ab12 -o save-a-note --env desktop:osworld --yes",
     ),
 )
 @click.argument("run")
-@click.argument("others", nargs=-1, metavar="[OTHER]...")
 @click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
-@click.option("--parameters", is_flag=True, help="Take the parameters that are proposed.")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
 @click.option(
     "--programs",
@@ -43,9 +40,7 @@ __all__ = ["compile_program"]
 def compile_program(
     ctx: click.Context,
     run: str,
-    others: tuple[str, ...],
     out: str | None,
-    parameters: bool,
     env: str | None,
     folder: Path,
     yes: bool,
@@ -56,18 +51,12 @@ def compile_program(
     and what it changed. It is stored only after a second run on a clean machine came to the same
     end: by the task's check, or, where it has none, by what became of files and settings, which is
     shown and asked about. Effects that came only once are left out.
-
-    What was typed is proposed as a parameter, by the label of its field. With each OTHER run of the
-    same steps, what differs is proposed: what is typed, and what is clicked where the instruction
-    of each run says it; the instruction becomes a template then. Nothing becomes a parameter
-    without --parameters.
     """
     from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.replay.compiling import compile_run
     from hisa.plugins.replay.program_records import NAME, write_program
     from hisa.plugins.replay.proving import prove
-    from hisa.plugins.replay.run_families import of_family
     from hisa.runs.read import load_run
 
     file, options = ctx.meta["hisa.settings"]
@@ -81,15 +70,11 @@ def compile_program(
         raise UsageError(f"{place} is there already", fix=f"rm -r {place}, or -o NAME")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        program = compile_run(first, name, part)
-        if others:
-            runs = [load_run(other, settings.run.folder) for other in others]
-            program = of_family([program, *(compile_run(r, name, part / "other") for r in runs)])
-            shutil.rmtree(part / "other", ignore_errors=True)
+        program = compile_run(first, name)
         write_program(program, part)
         say(f"{counted(len(program.steps), 'step')}; a second run on a clean machine", err=True)
         agree = (lambda _: True) if yes else _ask
-        program = asyncio.run(prove(program, part, settings, agree=agree, take=parameters))
+        program = asyncio.run(prove(program, part, settings, agree=agree))
         write_program(program, part)
         part.rename(place)
     finally:
@@ -113,8 +98,4 @@ def _say_program(place: Path) -> None:
     for line in remarks(program.steps):
         say(line, err=True)
     say(f"{place / 'program.yaml'}: {counted(len(program.steps), 'step')}")
-    for name, known in program.parameters.items():
-        say(f"  --set {name}=…  ({known.value[:60]!r}, {known.origin})")
-    for name, known in program.proposed.items():
-        say(f"  proposed: {name} ({known.value[:60]!r}, {known.origin}); --parameters takes it")
     say(f"next: hisa replay {name}", err=True)

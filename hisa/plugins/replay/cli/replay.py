@@ -3,43 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.text.counts import counted
 
-if TYPE_CHECKING:
-    from hisa.environments.confirm import Ask
-
-__all__ = ["places_of", "replay", "split_assignments"]
+__all__ = ["places_of", "replay"]
 
 _FOLDER = Path("programs")
-
-
-def split_assignments(assignments: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
-    """Values of parameters, and settings: those have a dot in their name.
-
-    Raises:
-        UsageError: one is no NAME=VALUE.
-    """
-    from hisa.errors import UsageError
-
-    values: dict[str, str] = {}
-    settings = []
-    for text in assignments:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--set {text!r} is no NAME=VALUE", fix="--set name=value")
-        if "." in name:
-            settings.append(text)
-        else:
-            values[name] = value
-    return values, settings
 
 
 def places_of(folder: Path) -> list[Path]:
@@ -49,20 +22,13 @@ def places_of(folder: Path) -> list[Path]:
 
 @click.command(
     epilog=examples(
-        "hisa replay --list",
+        "hisa replay",
         "hisa replay save-a-note",
-        'hisa replay save-a-note --set text="Buy milk" --json',
-        "hisa replay save-a-note --repair ask --model gpt-5",
+        "hisa replay save-a-note --json",
+        "hisa replay save-a-note --repair --model gpt-5",
     )
 )
 @click.argument("name", required=False)
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the program; with a dot in its name, one setting.",
-)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
 @click.option(
     "--programs",
@@ -73,33 +39,24 @@ def places_of(folder: Path) -> list[Path]:
     type=click.Path(path_type=Path),
     help="Where programs are.",
 )
-@click.option(
-    "--repair",
-    type=click.Choice(["never", "ask", "auto"]),
-    default="never",
-    show_default=True,
-    help="Ask a model for a step that cannot go on.",
-)
+@click.option("--repair", is_flag=True, help="Ask a model for a step that cannot go on.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
-@click.option("--list", "listed", is_flag=True, help="List the programs that are there.")
 @json_option
 @click.pass_context
 def replay(
     ctx: click.Context,
     name: str | None,
-    assignments: tuple[str, ...],
     env: str | None,
     folder: Path,
-    repair: str,
+    repair: bool,
     model: str | None,
-    listed: bool,
     as_json: bool,
 ) -> None:
     """Do again what `hisa compile` made of a run, and ask no model.
 
-    NAME is a program below programs/, or the folder of one. Every target is found again on the
-    screen as it is now and known from its like before anything is done to it, what was typed is
-    read back, and what a step changed once must change again.
+    NAME is a program below programs/, or the folder of one; without it they are listed. Every
+    target is found again on the screen as it is now and known from its like before anything is done
+    to it, what was typed is read back, and what a step changed once must change again.
 
     \b
     verified              the task's check says that it is done
@@ -111,41 +68,32 @@ def replay(
     stopped               by Ctrl-C
 
     With --repair a model is asked for the step that cannot go on, twice at most, and for nothing
-    else; "ask" asks you before each act of it. What is mended is shown as a difference, played once
-    more on a fresh machine without a model, and kept where that is verified.
+    else. What is mended is shown as a difference, played once more on a fresh machine without a
+    model, and kept where that is verified.
 
     Exit status: 0 verified; 1 any other; 3 the machine failed.
     """
     from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.replay.playing import OUTCOMES, play, play_and_mend
-    from hisa.plugins.replay.program_records import read_program
 
-    if listed or name is None:
-        _say_list(folder, as_json=as_json)
+    if name is None:
+        _say_list(folder)
         return
-    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
-    if not (place / "program.yaml").is_file():
-        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
-        raise UsageError(
-            f"no program {name!r}; in {folder} there are: {known}", fix="hisa compile RUN"
-        )
-    program = read_program(place)
-    values, chosen = split_assignments(assignments)
+    place = _place_of(name, folder)
     file, options = ctx.meta["hisa.settings"]
     overrides: dict[str, object] = {"environment": {"kind": env}} if env else {}
     overrides |= {"models": {"planner": {"model": model}}} if model else {}
-    settings = load(file, [*options, *chosen], overrides=overrides)
+    settings = load(file, options, overrides=overrides)
     tell = (lambda _: None) if as_json else (lambda line: say(line, err=True))
-    if model and repair == "never":
-        raise UsageError("--model is for --repair ask or auto", fix="leave --model out")
+    if model and not repair:
+        raise UsageError("--model is for --repair", fix="leave --model out")
     kept = False
-    if repair == "never":
-        played = asyncio.run(play(program, place, settings, values=values, tell=tell))
+    if repair:
+        _require_model(settings.models.planner.model)
+        played, kept = asyncio.run(play_and_mend(place, settings, tell=tell))
     else:
-        ask = _asked(repair, settings.models.planner.model)
-        work = play_and_mend(place, settings, values=values, tell=tell, ask=ask)
-        played, kept = asyncio.run(work)
+        played = asyncio.run(play(place, settings, tell=tell))
     if as_json:
         plain = {"outcome": played.outcome, "reason": played.reason, "score": played.score}
         plain |= {"mended": kept}
@@ -156,46 +104,38 @@ def replay(
     ctx.exit(OUTCOMES[played.outcome])
 
 
-def _asked(repair: str, model: str) -> Ask | None:
-    """Whom `--repair` asks; refuses a model that follows rules, and where nobody is to be asked."""
-    from hisa.cli.ask import terminal_ask
+def _place_of(name: str, folder: Path) -> Path:
+    """The folder of a program. Raises: UsageError where there is none."""
+    from hisa.errors import UsageError
+
+    place = Path(name) if (Path(name) / "program.yaml").is_file() else folder / name
+    if not (place / "program.yaml").is_file():
+        known = ", ".join(known_place.name for known_place in places_of(folder)) or "none"
+        reason = f"no program {name!r}; in {folder} there are: {known}"
+        raise UsageError(reason, fix="hisa compile RUN")
+    return place
+
+
+def _require_model(model: str) -> None:
+    """Refuses a model that follows rules, for `--repair`."""
     from hisa.errors import UsageError
     from hisa.models.announced import announced
 
     brought = announced(model)
-    ask = terminal_ask if repair == "ask" and sys.stdin.isatty() else None
     if brought is not None and brought.by_rules:
-        reason = f"--repair {repair} asks a model, and {model!r} follows rules"
-        raise UsageError(reason, fix=f"--repair {repair} --model NAME")
-    if repair == "ask" and ask is None:
-        reason = "--repair ask asks a person, and standard input is no terminal"
-        raise UsageError(reason, fix="--repair auto")
-    return ask
+        reason = f"--repair asks a model, and {model!r} follows rules"
+        raise UsageError(reason, fix="--repair --model NAME")
 
 
-def _say_list(folder: Path, *, as_json: bool) -> None:
+def _say_list(folder: Path) -> None:
     from hisa.plugins.replay.program_records import read_program
 
-    programs = {place.name: read_program(place) for place in places_of(folder)}
-    if as_json:
-        print_json(
-            [
-                {
-                    "name": name,
-                    "instruction": program.instruction,
-                    "steps": len(program.steps),
-                    "parameters": {key: value.value for key, value in program.parameters.items()},
-                    "risks": {n: step.risk for n, step in enumerate(program.steps, 1) if step.risk},
-                }
-                for name, program in programs.items()
-            ]
-        )
-        return
-    for name, program in programs.items():
-        values = " ".join(
-            f"--set {key}={shlex.quote(value.value)}" for key, value in program.parameters.items()
-        )
+    places = places_of(folder)
+    for place in places:
+        program = read_program(place)
         words = program.instruction.splitlines()[0][:80]
-        say(f"{name}  {counted(len(program.steps), 'step')}  {words}  {values}".rstrip())
-    if not programs:
+        risks = {step.risk for step in program.steps if step.risk}
+        risky = f"; risks: {', '.join(sorted(risks))}" if risks else ""
+        say(f"{place.name}  {counted(len(program.steps), 'step')}  {words}{risky}")
+    if not places:
         say(f"no programs in {folder}; make a program of a run: hisa compile RUN", err=True)

@@ -10,7 +10,6 @@ import click
 from hisa.cli.out import examples, json_option, print_json, say
 
 if TYPE_CHECKING:
-    from hisa.config import Settings
     from hisa.plugins.replay.skill_lint import Skill
 
 __all__ = ["skill"]
@@ -28,28 +27,21 @@ def skill() -> None:
     """Agent Skills: folders with a SKILL.md that any agent can read."""
 
 
-@skill.command("export", epilog=examples(_EXAMPLES[0], f"{_EXAMPLES[0]} --as script"))
+@skill.command("export", epilog=examples(_EXAMPLES[0]))
 @click.argument("name")
 @click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Gets a folder.")
-@click.option("--as", "kind", type=click.Choice(["skill", "script", "task"]), default="skill")
-@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="For a script or task.")
 @click.option("--license", "terms", default="", metavar="TEXT", help="The license of a skill.")
 @click.option("--programs", default="programs", type=_PATH, metavar="DIR", help="Their folder.")
-def export_one(
-    name: str, out: Path, kind: str, values: tuple[str, ...], terms: str, programs: Path
-) -> None:
-    """Write program NAME as a skill, a Python script or a task file.
+def export_one(name: str, out: Path, terms: str, programs: Path) -> None:
+    """Write program NAME as a skill: a text for any agent, and a script that replays the program.
 
-    A skill has the program with it, and a script that replays it. Secrets stay names, and what
-    `hisa skill lint` would refuse is not written.
+    Secrets stay names, and what `hisa skill lint` would refuse is not written.
     """
-    from hisa.plugins.replay.cli.replay import split_assignments
     from hisa.plugins.replay.program_records import read_program
     from hisa.plugins.replay.skill_export import export_program
 
     place = Path(name) if (Path(name) / "program.yaml").is_file() else programs / name
-    chosen = split_assignments(values)[0]
-    written = export_program(read_program(place), place, out, kind, values=chosen, terms=terms)
+    written = export_program(read_program(place), place, out, terms=terms)
     say("\n".join(str(file) for file in sorted(written.rglob("*")) if file.is_file()))
 
 
@@ -78,37 +70,25 @@ def _read(folder: Path, *, quiet: bool = False) -> Skill:
     return read
 
 
-@skill.command("import", epilog=examples(_EXAMPLES[2], f'{_EXAMPLES[2]} --when "note, list"'))
+@skill.command("import", epilog=examples(_EXAMPLES[2]))
 @click.argument("folder", type=_PATH)
-@click.option(
-    "--when", default="", metavar="WORDS", help="What rules wait for: beginnings of words."
-)
 @click.option("--programs", default="programs", type=_PATH, metavar="DIR", help="Their folder.")
 @click.option("--yes", is_flag=True, help="Take it without a question.")
-@click.pass_obj
-def import_one(settings: Settings, folder: Path, when: str, programs: Path, yes: bool) -> None:
-    """Take in the skill in FOLDER, after a look at it and a yes.
+def import_one(folder: Path, programs: Path, yes: bool) -> None:
+    """Take in the program of the skill in FOLDER, for `hisa replay`, after a look and a yes.
 
-    Its text becomes rules in the folder of patterns.sops, by default rules/: a planner gets them
-    once a word of the task or the screen begins as one of --when. A skill with a program of HiSA
-    brings the program instead, for `hisa replay`. Scripts are listed, and never run.
+    Scripts of the skill are listed, and never run.
     """
     from hisa.errors import UsageError
-    from hisa.models.tokens import estimate_tokens
-    from hisa.plugins.replay.skill_export import copy_program, rules_of, words_of, write_rules
+    from hisa.plugins.replay.skill_export import copy_program
 
-    read, place = _read(folder), (settings.patterns.sops or Path("rules")).expanduser()
+    read = _read(folder)
     if read.errors or read.fields is None:
         raise UsageError(f"{folder}: {len(read.errors)} errors; not taken in", fix="edit it")
-    rules, words = rules_of(read.body), when or ", ".join(words_of(read.fields))
-    say(read.body)
     if read.program is None:
-        size, room = estimate_tokens("\n".join(rules)), settings.state.advice_tokens
-        say(f"{len(rules)} rules, {size} tokens (state.advice_tokens is {room}), wait for: {words}")
+        reason = f"{folder}: no program of HiSA is in it"
+        raise UsageError(reason, fix="read it; rules of your own: --set patterns.sops=DIR")
+    say(read.body)
     if not yes and not click.confirm("Take it in?", err=True):
         raise UsageError("nobody said yes; nothing was taken in", fix="--yes")
-    if read.program is not None:
-        say(f"{copy_program(read.program, folder, programs)}\nhisa replay {read.program.name}")
-    else:
-        files = "\n".join(map(str, write_rules(read.fields, rules, words, place)))
-        say(f"{files}\nhisa run TASK --set patterns.sops={place}")
+    say(f"{copy_program(read.program, folder, programs)}\nhisa replay {read.program.name}")

@@ -1,13 +1,9 @@
-"""``hisa data collect``: runs of a suite, or runs that are there, graded."""
+"""``hisa data collect``: finished runs, graded."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,42 +12,34 @@ import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
 from hisa.errors import UsageError
-from hisa.machine.storage import PRIVATE_FOLDER, replace_file
+from hisa.machine.storage import PRIVATE_FOLDER
 
 __all__ = ["collect"]
 
 
 @click.command()
-@click.argument("suite", required=False)
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
-@click.option("--model", metavar="NAME", help="The planner's model, as for hisa bench run.")
-@click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="At once; 1.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Tasks, and new grades.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="New grades, at most.")
 @click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
 @click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
-@click.option("--sample", type=click.Choice(["reward", "all", "complete"]), help="Draw.")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="Draws; as many as grades.")
-@click.option("--seed", type=int, default=0, help="Of the draws (0).")
 @json_option
 @click.pass_context
-def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> int:
-    """Run SUITE with any planner, and grade finished runs from 1 to 5.
+def collect(ctx: click.Context, /, out: Path, **how: Any) -> int:
+    """Take finished runs, and grade them from 1 to 5.
 
-    SUITE is what "hisa bench run" takes. Without it and without --from, what DIR holds is graded.
-    --model reference plays the references of proved tasks. A grade tells how complete and coherent
-    a run is; who gives it does not see the run's score. Goals of "hisa synth write --goal broad"
-    have no check: with --unproved their runs are kept whether they came to an end or not.
+    Without --from, what DIR holds is graded. A grade tells how complete and coherent a run is; who
+    gives it does not see the run's score. Goals of "hisa synth write --goal broad" have no check:
+    with --unproved their runs are kept whether they came to an end or not.
 
     \b
-    hisa data collect own:pads/tasks --model reference -o collected
-    hisa data collect --from benches/miniwob -o collected
-    hisa data collect own:pads/goals --unproved --model gpt-5 -o collected
+    hisa --set models.state.model=offline bench run own:pads/tasks --model reference --out pads/run
+    hisa data collect --from pads/run -o collected
+    hisa data collect --from benches/goals --unproved -o collected --judge gpt-5
     hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
-    hisa data collect -o collected --sample reward --count 200
 
-    The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, calls.jsonl
-    (a judge's turns), benches/, and sample.jsonl: runs drawn with replacement.
+    The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, and
+    calls.jsonl (a judge's turns).
 
     Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """
@@ -61,8 +49,7 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with working_in(out / ".collect.lock"):
-            status = _bench(ctx, suite, out, how) if suite else 0
-            return status if status in (1, 2) else _grade(ctx, out, how) or status
+            return _grade(ctx, out, how)
     except KeyboardInterrupt:
         say_error("stopped; the same command goes on")
         return 1
@@ -70,52 +57,23 @@ def collect(ctx: click.Context, /, suite: str | None, out: Path, **how: Any) -> 
         signal.signal(signal.SIGTERM, before)
 
 
-def _bench(ctx: click.Context, suite: str, out: Path, how: dict[str, Any]) -> int:
-    """Run a bench of the suite below DIR in a process of its own; its exit status."""
-    file, assignments = ctx.meta["hisa.settings"]
-    model, limit = how["model"] or ctx.obj.models.planner.model, how["limit"]
-    state = ["models.state.model=offline"] * (model == "reference")  # it has no words for results
-    hisa = [sys.executable, "-m", "hisa", *(["--config", str(file)] if file else [])]
-    hisa += [word for assignment in (*state, *assignments) for word in ("--set", assignment)]
-    name = re.sub(r"[^\w.]+", "-", f"{suite} {model} {limit or ''}".strip())
-    options = ["--model", model, "--workers", str(how["workers"])]
-    if limit:
-        listed = subprocess.run([*hisa, "bench", "tasks", suite, "--json"], stdout=-1, check=False)
-        if listed.returncode:
-            return listed.returncode
-        tasks = json.loads(listed.stdout)["tasks"][:limit]
-        options += [word for task in tasks for word in ("--task", task["id"])]
-    command = [*hisa, "bench", "run", suite, "--out", str(out / "benches" / name), *options]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, process_group=0)
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:  # it puts its desktops away
-            process.send_signal(signal.SIGINT)
-
-
 def _grade(ctx: click.Context, out: Path, how: dict[str, Any]) -> int:
-    """Add finished runs, grade, draw and print; the exit status."""
+    """Add finished runs, grade and print; the exit status."""
     from hisa.plugins.synthesis.data.collecting import Collection
-    from hisa.plugins.synthesis.data.trajectory_rewards import sample
     from hisa.plugins.synthesis.writing import WriterSettings
 
     if missing := [folder for folder in how["sources"] if not folder.is_dir()]:
         raise UsageError(f"--from {missing[0]}: no such folder", fix="hisa bench run SUITE")
     collection, settings = Collection(out), None
-    collection.add_runs([*how["sources"], *out.glob("benches/*/")], unfinished=how["unproved"])
+    collection.add_runs(how["sources"], unfinished=how["unproved"])
     if not collection.runs:
-        raise UsageError(f"{out}: no finished runs", fix="--from DIR, or a SUITE")
+        raise UsageError(f"{out}: no finished runs", fix="--from DIR")
     if how["judge"]:  # no other model is opened
         models = ctx.obj.models
         judge = (models.judge or models.planner).model_copy(update={"model": how["judge"]})
         roles = models.model_copy(update={"planner": judge, "judge": judge, "state": judge})
         settings = WriterSettings(roles, ctx.obj.planner, ctx.obj.run)
     grades = asyncio.run(collection.grade(settings, say_error, how["limit"]))
-    if how["sample"]:
-        drawn = sample(grades, how["count"] or len(grades), how["sample"], seed=how["seed"])
-        lines = [json.dumps({"run": run}) + "\n" for run in drawn]
-        replace_file(out / "sample.jsonl", "".join(lines).encode())
     marks = Counter(grade.reward for grade in grades)
     if how["as_json"]:
         counts = {"runs": len(collection.runs), "graded": len(grades), "rewards": marks}

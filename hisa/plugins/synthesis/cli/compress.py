@@ -8,26 +8,15 @@ from typing import Any
 import click
 
 from hisa.cli.out import json_option, print_json, say, say_error
-from hisa.plugins.synthesis.cli.write import model_options, model_settings
 
 __all__ = ["compress"]
 
-_CHECK = click.Choice(["similarity", "rule", "region"])
 _FOLDER = click.Path(path_type=Path)
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("-o", "--out", metavar="DIR", type=_FOLDER, help="Where to write; DIR itself.")
-@model_options("Writes the thoughts; without one, rules do.")
-@click.option(
-    "--check",
-    default="rules",
-    type=click.Choice(["rules", "model"]),
-    help="Who compares targets: rules, or the model, which sees both.",
-)
-@click.option("--without", type=_CHECK, multiple=True, help="Switch a check off; more than one.")
-@click.option("--most", type=click.IntRange(1, 20), default=5, help="Actions of a sequence (5).")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
 @json_option
 @click.pass_context
@@ -38,16 +27,13 @@ def compress(
 
     DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
     where the first changes little on the screen and nothing of the second's target. The compressed
-    run is then played on a fresh machine, the places of a sequence all found on the look before
-    it; what does not end in the same state is marked, and not learned from. With --check
-    model a vision model says yes or no of each target, and what the rules merge is played as well.
-    Steps go to sequences.jsonl as they come; the same command goes on where it was stopped.
+    run is then played on a fresh machine, the places of a sequence all found on the look before it;
+    what does not end in the same state is marked, and not learned from. Steps go to sequences.jsonl
+    as they come; the same command goes on where it was stopped.
 
     \b
     hisa data compress collected
-    hisa data compress collected --model gpt-5 --budget-usd 2
-    hisa data compress collected -o seen --check model --model gpt-5
-    hisa data compress bench -o loose --without region
+    hisa data compress benches/miniwob -o sequences
 
     Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
     """
@@ -56,7 +42,6 @@ def compress(
     from hisa.plugins.synthesis.data.trajectories import read_trajectories
     from hisa.plugins.synthesis.exploration import read_records, run_alone
 
-    settings = model_settings(ctx.obj, how) if how["model"] else None
     trajectories, unusable = read_trajectories([folder])
     if not trajectories:
         raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
@@ -68,9 +53,7 @@ def compress(
         runs.extend(read_records(out / "compressed.jsonl", CompressedRun))
         done = {run.run for run in runs}
         left = [one for one in trajectories if one.id not in done][: how["limit"]]
-        checks = {"without": how["without"], "most": how["most"]}
-        checks["by_model"] = how["check"] == "model"
-        return await compress_all(left, runs, settings, out, say_error, **checks) > 0
+        return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
         say_error("stopped: what was in hand is lost, the same command goes on")
@@ -78,9 +61,13 @@ def compress(
     numbers = summary(runs) | {"left": len(trajectories) - len(runs)}
     if as_json:
         print_json(numbers)
-        return status
+    else:
+        _say(numbers)
+    return status
+
+
+def _say(numbers: dict[str, Any]) -> None:
     for name, number in numbers.items():
         counts = number.items() if isinstance(number, dict) else ()
         words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
         say(f"{name.replace('_', ' ')}: {words}")
-    return status

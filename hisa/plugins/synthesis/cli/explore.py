@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hisa.cli.out import json_option, print_json, say
-from hisa.plugins.synthesis.cli.write import model_options, model_settings
 
 if TYPE_CHECKING:
     from hisa.plugins.synthesis.explorer import Session
-    from hisa.plugins.synthesis.writing import WriterSettings
 
 __all__ = ["explore"]
 
@@ -39,7 +37,6 @@ _SECONDS = 10.0
     metavar="DIR",
     help="Where to write; goes on with what is there.",
 )
-@model_options("Thinks of what is typed into fields; without one, the subject's words are.")
 @click.option("--env", metavar="KIND", help="As for hisa run; each worker has one of its own.")
 @json_option
 @click.pass_context
@@ -53,22 +50,20 @@ def explore(
     out: Path,
     env: str | None,
     as_json: bool,
-    **how: Any,
 ) -> int:
     """Try what an application offers, and keep what each act changed.
 
-    APP is mousepad, calc, writer, files, orders (a shop's pages) or miniwob:PAGE, ADDRESS a page
-    for Chromium (http://localhost:8000/, file:///…), FILE a page (page.html) or a subject of your
-    own (subject.yaml). A private desktop reaches no network beyond itself.
+    APP is mousepad, calc, writer or files, ADDRESS a page for Chromium (http://localhost:8000/,
+    file:///…), FILE a page (page.html) or a subject of your own (subject.yaml). A private desktop
+    reaches no network beyond itself.
 
     Every act becomes a triple: the state before, the act, the state after, with what changed among
-    elements, files and settings. What was tried least comes first; it ends where nothing
-    is left. Dangerous controls (quit, print,
-    send, help) are left alone. Ctrl-C ends it at any time; the same command goes on from there.
+    elements, files and settings. What was tried least comes first; it ends where nothing is left.
+    Dangerous controls (quit, print, send, help) are left alone. Ctrl-C ends it at any time; the
+    same command goes on from there.
 
     \b
     hisa explore mousepad --minutes 10 -o pads
-    hisa explore mousepad --model gguf:coder-1.5b -o pads
     hisa explore page.html --transitions 40 --workers 1 -o page
     hisa synth write pads
     """
@@ -76,46 +71,28 @@ def explore(
 
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.explored_numbers import report
     from hisa.plugins.synthesis.explorer import Session
-    from hisa.plugins.synthesis.graph_page import write_graph
     from hisa.plugins.synthesis.subject import load_subject
 
     machine = ctx.obj.environment.model_copy(update={"kind": env} if env else {})
     if not machine.throw_away:
         reason = f"{machine.kind!r} keeps what exploring does to it"
         raise UsageError(reason, fix="--env desktop, or --env vm:PROFILE")
-    own = model_settings(ctx.obj, how) if how["model"] else None
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
     try:
-        asyncio.run(_explore_with(session, workers, own, quiet=as_json))
+        asyncio.run(_explore(session, workers, quiet=as_json))
     except KeyboardInterrupt:
         stopped = True
     finally:
         exploration.close()
-    numbers = report(exploration) | {"session": session.numbers()}
-    write_graph(exploration, numbers)
+    numbers = exploration.numbers() | {"session": session.numbers()}
     if as_json:
         print_json(numbers)
     else:
         _say_numbers(numbers)
         say(f"{'stopped; ' if stopped else ''}next: hisa synth write {out}", err=True)
     return int(stopped)
-
-
-async def _explore_with(
-    session: Session, workers: int, model: WriterSettings | None, *, quiet: bool
-) -> None:
-    """Explore, with a model that thinks of texts where one is named."""
-    from hisa.models.spending import Ledger
-    from hisa.plugins.synthesis.writing import open_writer
-
-    if model is None:
-        await _explore(session, workers, quiet=quiet)
-        return
-    async with open_writer(model, session.exploration.folder, Ledger()) as session.writer:
-        await _explore(session, workers, quiet=quiet)
 
 
 async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
@@ -131,8 +108,8 @@ async def _explore(session: Session, workers: int, *, quiet: bool) -> None:
 
 
 def _say_numbers(numbers: dict[str, Any]) -> None:
-    """One line for each number, and for each menu."""
-    lines = {key.replace("_", " "): value for key, value in numbers.items() if key != "menus"}
-    for name, value in (lines | numbers["menus"]).items():
+    """One line for each number."""
+    for name, value in numbers.items():
         parts = value.items() if isinstance(value, dict) else ()
-        say(f"{name:<24} {', '.join(f'{part} {count}' for part, count in parts) or value}")
+        words = ", ".join(f"{part} {count}" for part, count in parts) or value
+        say(f"{name.replace('_', ' '):<24} {words}")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +29,6 @@ _TRIES = 2
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1), default=1, metavar="N", help="Desktops; 1.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Prove so many at most, now.")
-@click.option("--minutes", type=click.FloatRange(0.0), metavar="M", help="Begin no more after M.")
 @click.option("--env", metavar="KIND", help="As for hisa run; a private desktop by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
 @click.pass_context
@@ -40,13 +37,13 @@ def prove(ctx: click.Context, /, folder: Path, env: str | None, as_json: bool, *
 
     A candidate is proved where its check fails at the start, passes at the end, fails once that is
     undone, fails for three near misses, passes on a fresh desktop, and passes for another right
-    way. Where the acts lead elsewhere, the next longer way is tried. Proofs go to DIR/proofs.jsonl
-    as they come, tasks to DIR/tasks/ID. The same command goes on where it was stopped; a candidate
-    whose desktop broke is tried again.
+    way. Where the acts lead elsewhere, "hisa synth write" then writes the next longer way. Proofs
+    go to DIR/proofs.jsonl as they come, tasks to DIR/tasks/ID. The same command goes on where it
+    was stopped; a candidate whose desktop broke is tried again.
 
     \b
     hisa synth prove pads
-    hisa synth prove pads --workers 2 --minutes 30
+    hisa synth prove pads --workers 2
 
     Exit status: 0 what was begun is proved or refused; 1 stopped; 3 desktops broke, some are left.
     """
@@ -107,13 +104,11 @@ class Queue:
         self.left = 0
         """Candidates under which desktops broke, left for another time."""
 
-    async def run(
-        self, *, workers: int = 1, limit: int | None = None, minutes: float | None = None
-    ) -> None:
+    async def run(self, *, workers: int = 1, limit: int | None = None) -> None:
         """Prove what is waiting, in order; a proof is written down before anything is said of it.
 
-        ``workers`` are desktops at once; at most ``limit`` candidates are begun, and none after
-        ``minutes``. Raises: UsageError where the subject cannot be set up here.
+        ``workers`` are desktops at once; at most ``limit`` candidates are begun. Raises:
+        UsageError where the subject cannot be set up here.
         """
         from hisa.machine.storage import AppendOnlyFile
 
@@ -121,26 +116,18 @@ class Queue:
         ordered = sorted(self.candidates.values(), key=lambda one: not one.changes)
         waiting = deque([one for one in ordered if one.id not in known][:limit])
         file = AppendOnlyFile(self._folder / "proofs.jsonl")
-        total, began = len(waiting), time.monotonic()
-        end = began + 60 * (math.inf if minutes is None else minutes)
-        self._say(f"{total} to prove, {len(known)} are there already")
+        self._say(f"{len(waiting)} to prove, {len(known)} are there already")
 
         async def work() -> None:
-            nonlocal total
-            while waiting and time.monotonic() < end:
+            while waiting:
                 candidate = waiting.popleft()
                 outcome = await self._prove(candidate, file)
-                if (longer := self._longer(candidate)) is not None:
-                    waiting.append(longer)
-                    total += 1
-                done = len(self.proofs) - len(known) + self.left
-                rest = (total - done) * (time.monotonic() - began) / done / 60
                 words = safe_line(candidate.instruction, 70)
-                self._say(f"{done}/{total}  {outcome}: {words}  {rest:.0f} min left")
+                self._say(f"{outcome}: {words}; {len(waiting)} wait")
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(workers, total)):
+                for _ in range(min(workers, len(waiting))):
                     group.create_task(work())
         except* UsageError as errors:
             raise errors.exceptions[0] from None
@@ -169,17 +156,6 @@ class Queue:
             return f"{word} in {proof.seconds:.0f} s"
         self.left += 1
         return "left for another time"
-
-    def _longer(self, candidate: Candidate) -> Candidate | None:
-        """The candidate of the next longer way, where this one leads elsewhere."""
-        from hisa.plugins.synthesis.writing import ELSEWHERE, add_longer_way
-
-        own = [proof for proof in self.proofs if proof.candidate == candidate.id]
-        if not own or own[-1].reason not in ELSEWHERE:
-            return None
-        if (longer := add_longer_way(self._exploration, candidate)) is not None:
-            self.candidates[longer.id] = longer
-        return longer
 
     def _say(self, line: str) -> None:
         if not self._quiet:

@@ -1,4 +1,4 @@
-"""``hisa synth show``: the pages of what was explored and of the tasks made of it."""
+"""``hisa synth show``: the page of what was explored and of the tasks made of it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["show"]
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def show(folders: tuple[Path, ...], as_json: bool) -> None:
-    """Write DIR/graph.html and DIR/tasks.html, and print the numbers.
+    """Write DIR/tasks.html, and print the numbers.
 
-    The graph of states and what each act changed; of each task its pictures, instruction, check and
-    proof, and why others were refused.
+    Of each task its pictures, instruction, check and proof; why others were refused; and what each
+    act of the exploration changed.
 
     \b
     hisa synth show pads
@@ -26,8 +26,6 @@ def show(folders: tuple[Path, ...], as_json: bool) -> None:
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.cli.prove import sums
     from hisa.plugins.synthesis.exploration import Exploration
-    from hisa.plugins.synthesis.explored_numbers import report
-    from hisa.plugins.synthesis.graph_page import write_graph
     from hisa.plugins.synthesis.task_page import candidates_shown, write_tasks
 
     shown = []
@@ -36,12 +34,11 @@ def show(folders: tuple[Path, ...], as_json: bool) -> None:
         known = candidates_shown(exploration)
         numbers = sums([one.proof for one in known if one.proof], len(known))
         try:
-            explored = report(exploration)
-            pages = [write_graph(exploration, explored), write_tasks(exploration, known, numbers)]
+            page = write_tasks(exploration, known, numbers)
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder}: {error}") from error
-        names = {path.stem: str(path) for path in pages}
-        shown.append({"folder": str(folder), "explored": explored, **numbers, **names})
+        explored = exploration.numbers()
+        shown.append({"folder": str(folder), "explored": explored, **numbers, "tasks": str(page)})
         if not as_json:
             say(
                 f"{folder}: {explored['transitions']} acts, {explored['states']} states; "
@@ -49,6 +46,6 @@ def show(folders: tuple[Path, ...], as_json: bool) -> None:
             )
             for reason, count in numbers["refused"].items():
                 say(f"  {count:4} refused: {reason}")
-            say("\n".join(names.values()))
+            say(page)
     if as_json:
         print_json(shown)

@@ -16,39 +16,25 @@ if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.synthesis.writing import WriterSettings, Written
 
-__all__ = ["model_options", "model_settings", "write"]
+__all__ = ["model_option", "model_settings", "write"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _EXAMPLES = examples(
     "hisa synth write pads",
-    "hisa synth write pads --chains 10",
-    "hisa synth write pads --model gpt-5 --budget-usd 2",
+    "hisa --set run.budget_usd=2 synth write pads --model gpt-5",
     "hisa synth write pads --model gguf:coder-1.5b --limit 5",
     "hisa synth write pads --goal broad --model gpt-5 --limit 20",
 )
-_COUNT = click.IntRange(0, 10_000)
 
 
-def model_options(use: str) -> Callable[[_Command], _Command]:
-    """Returns a decorator that adds ``--model``, whose use is told, and what goes with it."""
-
-    def add(command: _Command) -> _Command:
-        for name, kind, metavar, text in (
-            ("--budget-tokens", int, "N", "Likewise, by tokens in and out."),
-            ("--budget-usd", float, "X", "End before a call that costs more."),
-            ("--profile", str, "NAME", "What the model takes; by default by its name."),
-            ("--model", str, "NAME", use),
-        ):
-            command = click.option(name, type=kind, metavar=metavar, help=text)(command)
-        return command
-
-    return add
+def model_option(use: str) -> Callable[[_Command], _Command]:
+    """Returns a decorator that adds ``--model``, whose use is told."""
+    return click.option("--model", metavar="NAME", help=use)
 
 
 @click.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@model_options("Writes the instructions; without one, rules do.")
-@click.option("--at-once", type=click.IntRange(1, 32), default=1, help="Requests at a time (1).")
+@model_option("Writes the instructions; without one, rules do.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="New instructions, at most.")
 @click.option(
     "--goal",
@@ -57,22 +43,14 @@ def model_options(use: str) -> Callable[[_Command], _Command]:
     show_default=True,
     help="What each act shows it can do, or a wider task that it is a step of (takes a model).",
 )
-@click.option("--chains", type=_COUNT, default=0, metavar="N", help="Tasks of two effects (0).")
 @click.option(
     "--references",
-    type=_COUNT,
+    type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
     help="The paper's two references, N each: tasks that a model thinks of on first screens (0).",
 )
-@click.option(
-    "--most-per-menu",
-    type=click.FloatRange(1, 100),
-    default=15.0,
-    metavar="PERCENT",
-    help="Of the tasks, from one menu or dialog (15).",
-)
-@click.option("--seed", type=int, default=0, help="Of what is drawn: chains, examples (0).")
+@click.option("--seed", type=int, default=0, help="Of the examples that are drawn (0).")
 @json_option
 @click.pass_context
 def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> None:
@@ -83,29 +61,26 @@ def write(ctx: click.Context, /, folder: Path, *, as_json: bool, **how: Any) -> 
     one never sees the other. A candidate is not a task yet; "hisa synth prove" executes it.
 
     --goal broad asks a model for a wider task that each act is a step of. Such a goal has no check
-    and is never proved: it goes to DIR/goals/ID, for "hisa data collect own:DIR/goals --unproved".
+    and is never proved: it goes to DIR/goals/ID, for "hisa bench run own:DIR/goals".
 
     DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl (what became nothing, and why),
     and calls.jsonl (the model's turns).
     """
     from hisa.plugins.synthesis.writing import Wish, write_all
 
-    settings = model_settings(ctx.obj, how) if how["model"] else None
+    settings = model_settings(ctx.obj, how["model"]) if how["model"] else None
     wish = Wish(**{key: value for key, value in how.items() if key in Wish.__annotations__})
     tell = (lambda _: None) if as_json else say_error
     _say(asyncio.run(write_all(settings, folder, wish, tell)), folder, as_json=as_json)
 
 
-def model_settings(settings: Settings, how: dict[str, Any]) -> WriterSettings:
-    """The settings of a model that writes, with those of the command line over them."""
+def model_settings(settings: Settings, model: str) -> WriterSettings:
+    """The settings of a model that writes."""
     from hisa.plugins.synthesis.writing import WriterSettings
 
-    planner = {key: how[key] for key in ("model", "profile") if how[key] is not None}
-    limits = {key: how[key] for key in ("budget_usd", "budget_tokens") if how[key] is not None}
-    own = settings.models.planner.model_copy(update=planner)
+    own = settings.models.planner.model_copy(update={"model": model})
     models = settings.models.model_copy(update={"planner": own})
-    run = settings.run.model_copy(update=limits)
-    return WriterSettings(models, settings.planner, run)
+    return WriterSettings(models, settings.planner, settings.run)
 
 
 def _say(written: Written, folder: Path, *, as_json: bool) -> None:
@@ -113,7 +88,7 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
     ways = Counter(one.way for one in written.instructions)
     if as_json:
         counts = {"candidates": len(written.candidates), "instructions": ways, "refused": reasons}
-        names = ("writer", "effects", "menus", "stopped", "spent")
+        names = ("writer", "effects", "stopped", "spent")
         report = {name: getattr(written, name) for name in names}
         print_json({"folder": str(folder)} | counts | report)
         return
@@ -123,13 +98,11 @@ def _say(written: Written, folder: Path, *, as_json: bool) -> None:
         say(f"{len(written.of_way('broad'))} broader goals in {folder / 'goals'}")
     else:
         say(f"{len(written.candidates)} candidates in {folder / 'candidates.jsonl'}")
-    for menu, count in written.menus.most_common(1):
-        say(f"most are from one menu or dialog: {count / written.menus.total():.0%}, {menu}")
     for reason, count in reasons.most_common():
         say(f"  {count:4} refused: {reason}")
     if written.stopped:
         say(f"ended early: {written.stopped}")
     if written.wish.goal == "broad" and written.of_way("broad"):
-        say(f"next:\n  hisa data collect own:{folder}/goals --unproved --model NAME -o collected")
+        say(f"next:\n  hisa bench run own:{folder}/goals --model NAME --out benches/goals")
     elif written.candidates:
         say(f"next:\n  hisa synth prove {folder} --workers 2")

@@ -23,14 +23,14 @@ from hisa.protocols import Task
 from hisa.runs.manifest import TaskRecord
 from hisa.runs.read import Run
 from hisa.runs.resume import ReplayAct, resume_point, without_secrets
-from hisa.screen.geometry import BoundingBox, Size, convert_box
+from hisa.screen.geometry import BoundingBox, Point, Size, convert_box
 from hisa.screen.observation import Element, Screenshot
 from hisa.screen.similarity import outlines_alike, similarity
 from hisa.tasks.taskfile import load_task
 from hisa.text.redact import Redactor, holds_redacted
 
 __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "alike", "atoms_of", "check_pairs", "in_pixels"]
-__all__ += ["merge", "target_cuts", "whole_task"]
+__all__ += ["merge", "whole_task"]
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
@@ -133,16 +133,7 @@ class Pair(BaseModel, frozen=True):
     first: int
     kinds: tuple[str, str]
     similarity: float | None = None
-    same_by_model: bool | None = None
-    """What a vision model says of "region": whether both cuts show the same thing."""
     refusals: tuple[Refusal, ...] = ()
-
-    def no(self, *, by_model: bool = False) -> set[Refusal]:
-        """The checks that say no, "region" by the rules, or by the model where it answered."""
-        if not by_model or self.same_by_model is None:
-            return set(self.refusals)
-        region: set[Refusal] = set() if self.same_by_model else {"region"}
-        return (set(self.refusals) - {"region"}) | region
 
 
 def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
@@ -166,17 +157,14 @@ def merge(
     pairs: Sequence[Pair],
     most: int,
     without: Collection[Refusal] = (),
-    *,
-    by_model: bool = False,
 ) -> list[tuple[Atom, ...]]:
     """Merge greedily: an atom joins the sequence before it where no check that is on says no.
 
-    ``most`` is K, the longest sequence; ``without`` are the checks that are off. ``by_model``: as
-    for `Pair.no`.
+    ``most`` is K, the longest sequence; ``without`` are the checks that are off.
     """
     sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
     for pair, atom in zip(pairs, atoms[1:], strict=True):
-        if len(sequences[-1]) < most and pair.no(by_model=by_model) <= set(without):
+        if len(sequences[-1]) < most and set(pair.refusals) <= set(without):
             sequences[-1] += (atom,)
         else:
             sequences.append((atom,))
@@ -208,19 +196,12 @@ def _same_target(first: Atom, second: Atom, earlier: Look, later: Look) -> bool:
         return goal is None or not earlier.elements or _lists(earlier, goal, value=False)
     if target is not None and earlier.elements:
         return _lists(earlier, target, value=bool(points(first.actions)))
-    return outlines_alike(*target_cuts(second, earlier, later)) > _OUTLINES
+    return outlines_alike(*_cuts(places[-1], earlier, later)) > _OUTLINES
 
 
-def target_cuts(second: Atom, *looks: Look) -> list[Screenshot]:
-    """The same place of several looks, cut out: that of an action's target, or around its point."""
-    places, target = points(second.actions), second.target
-    if target is None or (places and not looks[0].elements):
-        if not places:
-            return []
-        at = places[-1]
-        box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
-    else:
-        box = target.box
+def _cuts(at: Point, *looks: Look) -> list[Screenshot]:
+    """The same place of several looks, cut out around a point."""
+    box = BoundingBox(at.x - 20, at.y - 12, at.x + 20, at.y + 12, "screen")
     return [look.screenshot.crop(in_pixels(look, box)) for look in looks]
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from hisa.actions import points, to_source, to_space
 from hisa.plugins.synthesis.data.compression import SequenceRecord
 from hisa.plugins.synthesis.data.samples import Provenance, Sample, SampledElement, Target
-from hisa.plugins.synthesis.data.splits import keys_of
+from hisa.plugins.synthesis.data.splits import template_of
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory, TrajectoryStep
 from hisa.runs.read import read_manifest
 from hisa.screen.geometry import Size, convert, convert_box
@@ -48,7 +48,7 @@ class Builder:
             score=trajectory.score,
         )
         common: dict[str, Any] = {"instruction": task.instruction, "provenance": provenance}
-        common |= {"keys": keys_of(task, trajectory.seed), "copies": copies}
+        common |= {"template": template_of(task), "copies": copies}
         for steps, thought in self._merged(trajectory):
             try:
                 yield self._sample(steps, thought, common)
@@ -96,7 +96,6 @@ class Builder:
             image=look.image.stem,
             after=last.after.image.stem if last.after else "",
             size=(size.width, size.height),
-            screen=(look.size.width, look.size.height),
             window=look.window,
             elements=tuple(elements),
             targets=tuple(_targets(steps, size)),

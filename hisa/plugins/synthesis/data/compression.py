@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,11 @@ from pydantic import BaseModel
 
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, replace_file
-from hisa.models.spending import Ledger
 from hisa.plugins.synthesis.data.atoms import Atom, Pair, Refusal, atoms_of, check_pairs, merge
-from hisa.plugins.synthesis.data.same_element import ask_about_pairs, require_eyes
 from hisa.plugins.synthesis.data.sequence_replay import Player, Replayed, Verdict
-from hisa.plugins.synthesis.data.thoughts import write_thought
+from hisa.plugins.synthesis.data.thoughts import rule_thought
 from hisa.plugins.synthesis.data.trajectories import Look, Trajectory
 from hisa.plugins.synthesis.exploration import append_record, keep_look
-from hisa.plugins.synthesis.model_instructions import Writer
-from hisa.plugins.synthesis.writing import WriterSettings, open_writer
 from hisa.protocols import Environment
 from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
@@ -31,20 +27,19 @@ __all__ += ["summary", "with_looks"]
 
 
 class AtomRecord(BaseModel, frozen=True):
-    """One action: its step of the run, its source in screen pixels, its thought and writer."""
+    """One action: its step of the run, its source in screen pixels, its thought."""
 
     step: int
     kind: str
     source: str
     thought: str
-    writer: str
 
 
 class SequenceRecord(BaseModel, frozen=True):
     """A step of a compressed run: one action, or several (``count``) decided on one look.
 
     ``image`` and ``elements`` are the hashes of that look: files of the run, or of ``DIR/looks``.
-    ``writer`` is "rules" or a model's name; ``detail`` tells why ``replayed`` is not "same".
+    ``detail`` tells why ``replayed`` is not "same".
     """
 
     run: str
@@ -52,7 +47,6 @@ class SequenceRecord(BaseModel, frozen=True):
     last_step: int
     count: int
     thought: str
-    writer: str
     image: str
     elements: str
     atoms: tuple[AtomRecord, ...]
@@ -76,77 +70,56 @@ class CompressedRun(BaseModel, frozen=True):
     steps: int = 0
     sequences: tuple[SequenceRecord, ...] = ()
     pairs: Sequence[Pair] = ()
-    replayed_by_rules: Mapping[str, int] = {}
-    """With check 2 by a model: what became of the sequences that the rules alone would merge."""
     plays: int = 0
 
 
 async def compress_all(
     left: Sequence[Trajectory],
     runs: list[CompressedRun],
-    settings: WriterSettings | None,
     out: Path,
     tell: Callable[[str], None],
-    **how: Any,
 ) -> int:
     """Compress runs one after the other; how many were left because a machine broke.
 
-    Each that is done goes to ``runs`` and to the folder ``out``. ``settings`` have the model that
-    writes the thoughts (None: rules), ``how`` is ``without``, ``most`` and ``by_model``, as for
-    `compress`.
+    Each that is done goes to ``runs`` and to the folder ``out``.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
-    opened = open_writer(settings, out, Ledger()) if settings else nullcontext()
-    async with opened as writer:
-        if how.get("by_model"):
-            require_eyes(writer)
-        with closing(file):
-            for number, trajectory in enumerate(left, 1):
-                try:
-                    run = await compress(trajectory, out, writer, **how)
-                    outcome = run.left_out or f"{len(run.sequences)} steps"
-                    append_record(file, run)
-                    runs.append(run)
-                except EnvironmentFailed as error:
-                    broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
-                lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
-                replace_file(out / "sequences.jsonl", "".join(lines).encode())
-                tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
+    with closing(file):
+        for number, trajectory in enumerate(left, 1):
+            try:
+                run = await compress(trajectory, out)
+                outcome = run.left_out or f"{len(run.sequences)} steps"
+                append_record(file, run)
+                runs.append(run)
+            except EnvironmentFailed as error:
+                broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
+            lines = [s.model_dump_json() + "\n" for run in runs for s in run.sequences]
+            replace_file(out / "sequences.jsonl", "".join(lines).encode())
+            tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return broken
 
 
 async def compress(
     trajectory: Trajectory,
     folder: Path,
-    writer: Writer | None = None,
     *,
     without: Collection[Refusal] = (),
     most: int = 5,
-    by_model: bool = False,
     environment: Environment | None = None,
 ) -> CompressedRun:
     """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
 
-    ``by_model`` lets the writer decide check 2; what the rules merge is played beside it.
-
     Raises:
         EnvironmentFailed: a machine broke.
-        BudgetExceeded, ModelUnavailable: from the model.
     """
     run = load_run(trajectory.folder)
     try:
         async with Player(run, trajectory.steps[-1].after, environment) as player:
             atoms = await with_looks(atoms_of(trajectory, run), player, folder / "looks")
             pairs = check_pairs(atoms)
-            by_rules: dict[str, int] = {}
-            if by_model:
-                pairs = await ask_about_pairs(require_eyes(writer), atoms, pairs)
-                merged = merge(atoms, pairs, most, without)
-                judged = zip(merged, await player.verdicts(merged), strict=True)
-                by_rules = Counter(verdict[0] for part, verdict in judged if len(part) > 1)
-            parts = merge(atoms, pairs, most, without, by_model=by_model)
+            parts = merge(atoms, pairs, most, without)
             verdicts = await player.verdicts(parts)
-        sequences = await _sequences(trajectory, parts, verdicts, writer)
+        sequences = _sequences(trajectory, parts, verdicts)
     except (UsageError, ConfigError, PluginFailed, ActionRefused, OSError, ValueError) as error:
         return CompressedRun(run=trajectory.id, left_out=str(error)[:300])
     acting = tuple(one for one in sequences if one.atoms[0].source)
@@ -157,7 +130,6 @@ async def compress(
         sequences=acting,
         pairs=pairs,
         plays=plays,
-        replayed_by_rules=by_rules,
     )
 
 
@@ -183,24 +155,19 @@ def _kept(look: Observation, folder: Path) -> Look:
     return Look(image, look.screen, look.active.title if look.active else "", elements)
 
 
-async def _sequences(
+def _sequences(
     trajectory: Trajectory,
     parts: Sequence[tuple[Atom, ...]],
     verdicts: Sequence[Verdict],
-    writer: Writer | None,
 ) -> list[SequenceRecord]:
     records: list[SequenceRecord] = []
-    thoughts: list[str] = []
     for part, (replayed, detail) in zip(parts, verdicts, strict=True):
-        atoms: list[AtomRecord] = []
-        for atom in part:
-            thought, by = await write_thought(writer, trajectory.instruction, thoughts, [atom])
-            plain: dict[str, Any] = {"step": atom.step, "kind": atom.kind, "source": atom.source}
-            atoms.append(AtomRecord(**plain, thought=thought, writer=by))
-            thoughts.append(thought)
-        if len(part) > 1:
-            own = thoughts[-len(part) :]
-            thought, by = await write_thought(writer, trajectory.instruction, own, part)
+        atoms = [
+            AtomRecord(
+                step=atom.step, kind=atom.kind, source=atom.source, thought=rule_thought([atom])
+            )
+            for atom in part
+        ]
         look = part[0].before
         files = (look.image, look.elements_path) if look else (None, None)
         image, elements = (file.stem if file else "" for file in files)
@@ -210,8 +177,7 @@ async def _sequences(
                 first_step=part[0].step,
                 last_step=part[-1].step,
                 count=len(part),
-                thought=thought,
-                writer=by,
+                thought=rule_thought(part),
                 image=image,
                 elements=elements,
                 atoms=tuple(atoms),
@@ -231,8 +197,6 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
     merged = [sequence for sequence in sequences if sequence.count > 1]
     lengths = [n for s in sequences for n in ([s.count] if s.kept else [1] * s.count)]
     refused = [check for run in runs for pair in run.pairs for check in pair.refusals]
-    asked = [pair for run in runs for pair in run.pairs if pair.same_by_model is not None]
-    by_rules = sum((Counter(run.replayed_by_rules) for run in runs), Counter())
     return {
         "trajectories": sum(bool(run.sequences) for run in runs),
         "without_actions": sum(not run.sequences and not run.left_out for run in runs),
@@ -247,8 +211,4 @@ def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
         "merged": len(merged),
         "replayed": dict(Counter(one.replayed for one in merged)),
         "plays": sum(run.plays for run in runs),
-        "asked_of_the_model": len(asked),
-        "model_says_same": sum(bool(pair.same_by_model) for pair in asked),
-        "model_as_the_rules": sum(p.same_by_model == ("region" not in p.refusals) for p in asked),
-        "replayed_by_rules": dict(by_rules),
     }

@@ -13,8 +13,8 @@ from typing import Literal
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile
 from hisa.models.spending import Ledger
+from hisa.plugins.synthesis.data.sample_set import SampleSet
 from hisa.plugins.synthesis.data.samples import Row, Sample, rows
-from hisa.plugins.synthesis.data.set_folder import DataSet
 from hisa.plugins.synthesis.data.set_measures import Prediction
 from hisa.plugins.synthesis.exploration import append_record, read_records
 from hisa.plugins.synthesis.model_instructions import Writer
@@ -30,25 +30,24 @@ _TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself e
 
 
 async def predict(
-    data: DataSet,
+    made: SampleSet,
     chosen: Sequence[Sample],
     objective: Steps,
     settings: WriterSettings,
     path: Path,
     say: Callable[[str], object],
-    *,
-    bare: bool = False,
 ) -> bool:
     """Ask the settings' model for the steps chosen of a set; True once all are in the file.
 
-    Each is written as it comes, and what is there is not asked for again. ``bare`` leaves out the
-    prompt that tells how an answer looks. Raises:
+    Each is written as it comes, and what is there is not asked for again.
+
+    Raises:
         UsageError: the file has answers to other questions.
         BudgetExceeded, ConfigError, ModelUnavailable: from the model.
     """
-    prompts = {row.sample: row for row in rows(data.samples, [objective])}
+    prompts = {row.sample: row for row in rows(made.samples, [objective])}
     async with open_writer(settings, path.parent, Ledger()) as writer:
-        system = "" if bare else render("step_prediction", pictures=writer.sees)
+        system = render("step_prediction", pictures=writer.sees)
         asked = {name: _hash(writer, system, row) for name, row in prompts.items()}
         done = {one.id: one.asked for one in read_records(path, Prediction)}
         if other := [name for name, how in done.items() if asked.get(name) != how]:
@@ -57,7 +56,7 @@ async def predict(
         left = [sample.id for sample in chosen if sample.id not in done]
         with closing(AppendOnlyFile(path)) as file:
             for number, name in enumerate(left, 1):
-                request = _request(data, writer, system, prompts[name])
+                request = _request(made, writer, system, prompts[name])
                 text = (await writer.model.complete(request)).text[-20_000:]
                 append_record(file, Prediction(id=name, action=text, asked=asked[name]))
                 say(f"{number}/{len(left)} predicted by {writer.model.name}")
@@ -69,13 +68,12 @@ def _hash(writer: Writer, system: str, row: Row) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _request(data: DataSet, writer: Writer, system: str, row: Row) -> ModelRequest:
+def _request(made: SampleSet, writer: Writer, system: str, row: Row) -> ModelRequest:
     """A row as a request, pictures at their marks where the model sees."""
     parts: list[TextPart | ImagePart] = []
     for text, name in zip_longest(row.prompt.split("<image>"), row.images):
         parts += [TextPart(text)] if text.strip() else []
         if name and writer.sees:
-            parts.append(ImagePart(Screenshot.from_png(data.image_bytes(name))))
-    first = [Message("system", (TextPart(system),))] if system else []
-    messages = (*first, Message("user", tuple(parts)))
+            parts.append(ImagePart(Screenshot.from_png(made.image_bytes(name))))
+    messages = (Message("system", (TextPart(system),)), Message("user", tuple(parts)))
     return ModelRequest(writer.role, messages, max_tokens=_TOKENS, may_be_empty=True)

@@ -12,14 +12,15 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from hisa.actions import Action, to_source, to_space
-from hisa.config import GrounderKind, ModelSettings, PlannerSettings
+from hisa.config import GrounderKind, PlannerSettings
 from hisa.errors import ConfigError, ModelUnavailable
-from hisa.models.profile import Price, Profile
+from hisa.models.profile import Profile
 from hisa.planner.planner import planned
 from hisa.plugins.synthesis.doing import actions_of, find
 from hisa.plugins.synthesis.records import Act
+from hisa.plugins.synthesis.silent_model import SilentModel, silent_profile
 from hisa.plugins.synthesis.task_files import act_in_words
-from hisa.protocols import Emit, ModelReply, ModelRequest, Planner, StateView, Task, ToolCall
+from hisa.protocols import Emit, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 from hisa.text.prompt_text import one_line
 from hisa.wiring.planner_kind import PlannerKind, PlannerParts
@@ -31,27 +32,10 @@ _LARGEST, _WAITS = 1 << 20, 3
 """Bytes of a reference, and waits of two seconds for an element; a proof gives it four seconds."""
 
 
-class ReferenceModel:
+class ReferenceModel(SilentModel):
     """The name that asks for `ReferencePlayer`; it answers nothing itself."""
 
-    by_rules = True
-    profile = Profile(
-        name="reference",
-        planner="reference",
-        price=Price(input=0, output=0),
-        small=True,
-        sees_pictures=False,
-        streams=False,
-        image_tokens=0,
-    )
-
-    def __init__(self, settings: ModelSettings) -> None:
-        self.name = settings.model
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Raises: ModelUnavailable, always."""
-        message = f"a reference does not answer the {request.role} model's questions"
-        raise ModelUnavailable(message, fix="--set models.state.model=offline")
+    profile = silent_profile("reference")
 
 
 class ReferencePlayer:

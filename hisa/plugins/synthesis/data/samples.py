@@ -1,4 +1,4 @@
-"""Samples of a data set, one a step, and the rows that a model is trained on.
+"""Samples of runs, one a step, and the rows that a model is trained on.
 
 A sample holds (s, h, c, l, a) of OS-Genesis, 4.2; rows are its objectives in words.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from hisa.actions import Action, parse, points
 from hisa.errors import ActionRefused
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.text.words import tokens
 
 __all__ = [
     "Provenance",
@@ -26,19 +24,14 @@ __all__ = [
     "Split",
     "Target",
     "by_run",
-    "pairs",
     "rows",
 ]
 
 LAST = 5  # L of OS-Catalyst, 3.4: steps of history with pictures
-Objective = Literal["planning", "action", "sequence", "grounding"]
-Split = Literal["train", "seen", "test"]
+Objective = Literal["planning", "action", "sequence"]
+Split = Literal["train", "test"]
 _ELEMENTS = 80  # in a prompt, chosen by hand: some 1,200 tokens
-Text = Annotated[str, Field(max_length=20_000)]
-Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e6, le=1e6)]
-Sides = tuple[Number, Number, Number, Number]
-Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Pixels = Annotated[int, Field(ge=1, le=50_000)]
+Sides = tuple[float, float, float, float]
 
 
 class _Frozen(BaseModel):
@@ -48,9 +41,9 @@ class _Frozen(BaseModel):
 class SampledElement(_Frozen):
     """A visible element; ``box`` is left, top, right, bottom in pixels of the picture."""
 
-    role: Text
-    name: Text = ""
-    text: Text = ""
+    role: str
+    name: str = ""
+    text: str = ""
     box: Sides
 
     def holds(self, point: tuple[float, float]) -> bool:
@@ -67,44 +60,43 @@ class SampledElement(_Frozen):
 class Target(_Frozen):
     """A place that an act hits: its point, and the element there where one is known."""
 
-    point: tuple[Number, Number]
-    description: Text = ""  # in the planner's words
+    point: tuple[float, float]
+    description: str = ""  # in the planner's words
     element: SampledElement | None = None
 
 
 class Provenance(_Frozen):
     """Origin of a sample, and the terms that it may be used on."""
 
-    run: Text
-    task: Text
-    source: Text  # of the task: a benchmark, a page suite, or "own"
-    model: Text
-    machine: Text
-    hisa: Text
-    licence: Text
+    run: str
+    task: str
+    source: str  # of the task: a benchmark, a page suite, or "own"
+    model: str
+    machine: str
+    hisa: str
+    licence: str
     score: float | None = None
 
 
 class Sample(_Frozen):
     """A step of a trajectory; boxes, points and ``action`` are in pixels of the picture."""
 
-    id: Annotated[str, Field(max_length=200)]
-    instruction: Text  # h: the high-level instruction
-    thought: Text  # l: the low-level instruction
-    tool: Text
-    action: Text  # PyAutoGUI source, or tool(input as JSON)
-    image: Hash  # the picture before: a file of the set's images
-    after: Hash | Literal[""] = ""
-    size: tuple[Pixels, Pixels]  # width and height of the picture
-    screen: tuple[Pixels, Pixels]
-    window: Text = ""
-    elements: Annotated[tuple[SampledElement, ...], Field(max_length=5_000)] = ()
-    targets: Annotated[tuple[Target, ...], Field(max_length=100)] = ()
-    step: Annotated[int, Field(ge=0)]
-    last: Annotated[int, Field(ge=0)]  # of the steps that were merged into this one
+    id: str
+    instruction: str  # h: the high-level instruction
+    thought: str  # l: the low-level instruction
+    tool: str
+    action: str  # PyAutoGUI source, or tool(input as JSON)
+    image: str  # the picture before: a file of the set's images
+    after: str = ""
+    size: tuple[int, int]  # width and height of the picture
+    window: str = ""
+    elements: tuple[SampledElement, ...] = ()
+    targets: tuple[Target, ...] = ()
+    step: int
+    last: int  # of the steps that were merged into this one
     ends: bool = False
-    keys: dict[str, Text]  # application, family, template; instance: the template with its seed
-    copies: Annotated[int, Field(ge=1, le=10_000)] = 1  # times that its trajectory was drawn
+    template: str  # of the task: `hisa.plugins.synthesis.data.splits.template_of`
+    copies: int = 1  # times that its trajectory was drawn
     split: Split = "train"
     provenance: Provenance
 
@@ -132,7 +124,6 @@ class Row(_Frozen):
     prompt: str
     completion: str
     images: tuple[str, ...]
-    box: Sides | None = None
     provenance: Provenance
 
 
@@ -149,34 +140,13 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
-    looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4). grounding: `pairs`.
+    looks, thoughts and actions of the last `LAST` steps (OS-Catalyst, 3.4).
     """
     for steps in by_run(samples).values():
         for index, sample in enumerate(steps):
             for row in _rows(sample, steps[:index]):
                 for copy in range(sample.copies if not only or row.objective in only else 0):
                     yield row.model_copy(update={"id": f"{row.id}+{copy}"})
-
-
-def pairs(sample: Sample) -> Iterator[tuple[str, Sides]]:
-    """Yield descriptions with the box of the element meant, in pixels of the picture.
-
-    Role and name of each element that has a name of its own on this look, and the planner's words
-    for what it hit, where they share one with that. Boxes of half the picture are left out.
-    """
-    named = defaultdict(list)
-    for element in sample.elements:
-        if element.name.strip() and len(element.name) <= 100:
-            named[f"{element.role} {json.dumps(element.name, ensure_ascii=False)}"].append(element)
-    meant = [(words, alike[0]) for words, alike in named.items() if len(alike) == 1]
-    for target in sample.targets:
-        hit, words = target.element, tokens(target.description)
-        if hit is not None and words & tokens(f"{hit.role} {hit.name}"):
-            meant.append((target.description, hit))
-    half = sample.size[0] * sample.size[1] / 2
-    for description, element in meant:
-        if element.lies_on(sample.size) and BoundingBox(*element.box).area < half:
-            yield description, element.box
 
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
@@ -198,9 +168,6 @@ def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     for step in before[-LAST:]:
         looks += f"<image>\nThought: {_plain(step.thought)}\nAction: {_plain(step.action)}\n"
     yield row("sequence", f"{task}\n{looks}{state}\n{ask}", both, images=images)
-    for number, (words, box) in enumerate(pairs(sample)):
-        prompt, name = f"<image>\nSay the box of: {_plain(words)}", f"{sample.id}#grounding{number}"
-        yield row("grounding", prompt, json.dumps([*map(round, box)]), box=box, id=name)
 
 
 def _plain(text: str) -> str:

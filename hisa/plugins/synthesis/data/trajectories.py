@@ -90,11 +90,6 @@ class TrajectoryStep:
     descriptions: tuple[str, ...] = ()  # the planner's words for the places that it meant, in order
 
     @property
-    def atomic(self) -> bool:
-        """Whether it is a single action, so that a look lies between it and the next one."""
-        return len(self.actions) == 1
-
-    @property
     def targets(self) -> tuple[Element | None, ...]:
         """For each point of its actions the smallest element there, on the look before."""
         return tuple(self.before.element_at(point) for point in points(self.actions))
