@@ -116,15 +116,6 @@ def test_a_guest_that_can_be_reverted_is_thrown_away() -> None:
     assert settings.throw_away
 
 
-def test_a_run_recorded_without_forks_is_read_and_one_with_them_is_refused() -> None:
-    recorded = Settings().model_dump(mode="json")
-    recorded["environment"]["fork"] = False
-    assert Settings.model_validate(recorded) == Settings()
-    recorded["environment"]["fork"] = True
-    with pytest.raises(ValidationError, match=r"environment\.fork"):
-        Settings.model_validate(recorded)
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_setting_of_a_preset_has_its_place_in_the_paper(name: str) -> None:
     sources = preset_sources(name)
