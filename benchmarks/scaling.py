@@ -3,8 +3,9 @@
     python -m benchmarks.scaling [-n N] [--seed S] [--json]
 
 Real: the scaled planner, the judge's prompt and its reading, and the ledger. Simulated, at stated
-rates: what a planner's samples and a judge answer at each decision point. It says how the ways compare where the rates are so; it says nothing of how
-often real models err, nor whether a judge of theirs is that good.
+rates: what a planner's samples and a judge answer at each decision point. It says how the ways
+compare where the rates are so; it says nothing of how often real models err, nor whether a judge
+of theirs is that good.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import pytest
 from hisa.config import load
 from hisa.errors import UsageError
 from hisa.events import ModelAsked, ModelCalled
+from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
@@ -76,7 +77,8 @@ async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
     digest, text = max(asked.texts.items(), key=lambda item: len(item[1]))
     assert len(text) > 20_000
     assert hashlib.sha256(text.encode()).hexdigest() == digest
-    shown = {facts.picture.stem for facts in group.facts() if facts.picture}
+    looks = (attempt_facts(run).picture for run in group.ended_runs())
+    shown = {look.stem for look in looks if look}
     sent = re.findall(r'"\$image": "([0-9a-f]{64})"', json.dumps(asked.body))
     assert set(sent) == shown, "its pictures are those of the runs"
 
@@ -100,7 +102,7 @@ async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:
         choice = await judge_attempts(group, limited, own={"judge": judge})
     assert not judge.requests
     assert choice.by == "facts"
-    assert "the judge could not be asked" in choice.why
+    assert "the judge cannot be asked" in choice.why
 
 
 @pytest.mark.process

@@ -105,13 +105,13 @@ def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path)
     kept = record(tmp_path)
     assert [each["run"] for each in kept["runs"]] == [each["run"] for each in result["attempts"]]
     assert sorted(kept["choice"]["order"]) == sorted(each["run"] for each in kept["runs"])
-    assert len({each["facts"] for each in kept["runs"]}) == 3
     assert (kept["judging"]["calls"], kept["judge"]) == (1, "m")
     assert kept["judging"]["tokens_in"] > 0
     events = (tmp_path / "runs" / kept["id"] / "events.jsonl").read_text("utf-8")
     assert [json.loads(line)["type"] for line in events.splitlines()] == [
         "model_asked",
         "model_called",
+        "judged",
     ]
     assert len(command.json("runs", "ls")) == 3, "the record is no run"
 
@@ -138,7 +138,6 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(tmp_path: Path) ->
         text = command.run(*words, "--attempts", "2", code=1)
         assert len(judge_requests(server)) == 2
         kept = record(tmp_path)
-        assert [bool(reply["error"]) for reply in kept["choice"]["replies"]] == [True, True]
         assert (kept["choice"]["run"], kept["choice"]["by"]) == (None, "nobody")
         assert "no attempt is taken" in text
         assert f"runs resume {kept['id']}" in text
