@@ -87,8 +87,6 @@ class RunSettings(Section):
     confirm: Literal["auto", "always", "never"] = "auto"
     """Ask a person before each act and command; auto: on a display that is not thrown away; never:
     nobody is asked at the terminal, and what the policy would ask about is refused."""
-    fingerprint: bool = False
-    """Write down what a task began from: files and versions. ``hisa bench run`` sets it."""
 
 
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]

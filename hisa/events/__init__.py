@@ -21,14 +21,12 @@ from hisa.events.event_base import (
     PatternUse,
     PlaceFound,
     PlannedCall,
-    StartFile,
 )
 from hisa.events.policy_events import Decided
 from hisa.events.run_events import (
     Confirmed,
     Evaluated,
     Failed,
-    Fingerprinted,
     Guidance,
     Induced,
     Instructed,
@@ -80,7 +78,6 @@ __all__ = [
     "Evaluated",
     "Event",
     "Failed",
-    "Fingerprinted",
     "Grounded",
     "GroundingFailed",
     "GroundingTried",
@@ -113,7 +110,6 @@ __all__ = [
     "RunStarted",
     "Sampled",
     "SequenceStopped",
-    "StartFile",
     "StepFinished",
     "event_adapter",
 ]
@@ -124,7 +120,6 @@ Event = Annotated[
     | Instructed
     | Noted
     | Guidance
-    | Fingerprinted
     | Observed
     | ModelAsked
     | ModelCalled

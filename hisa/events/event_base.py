@@ -16,7 +16,6 @@ __all__ = [
     "PatternUse",
     "PlaceFound",
     "PlannedCall",
-    "StartFile",
 ]
 
 
@@ -41,16 +40,6 @@ class PatternUse(BaseModel):
     source_run: str = ""
     shown: bool = True
     """Whether the advice mentions it; those mentioned come first, in the order of their marks."""
-
-
-class StartFile(BaseModel):
-    """A file that was there when a task began; ``size`` in bytes."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-    path: str
-    size: int
-    sha256: str = ""
-    """Empty where the file is too large to be read for this, or cannot be read."""
 
 
 class LoggedMessage(BaseModel):

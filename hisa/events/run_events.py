@@ -6,14 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from hisa.events.event_base import EventBase, LoggedMessage, PatternUse, StartFile
+from hisa.events.event_base import EventBase, LoggedMessage, PatternUse
 from hisa.outcomes.endings import Ending, ScoreState, with_score_state
 
 __all__ = [
     "Confirmed",
     "Evaluated",
     "Failed",
-    "Fingerprinted",
     "Guidance",
     "Induced",
     "Instructed",
@@ -86,29 +85,6 @@ class RuleEntered(EventBase):
 
     type: Literal["rule_entered"] = "rule_entered"
     rule: str
-
-
-class Fingerprinted(EventBase):
-    """What a task began from, after its set-up and before anything else.
-
-    The screen belongs to it and is not here: it is the `Observed` before it.
-    """
-
-    type: Literal["fingerprinted"] = "fingerprinted"
-    environment: str
-    """Kind of the machine, or its name; a machine at an address is just ``guest``."""
-    versions: dict[str, str] = Field(default_factory=dict)
-    """What it was made of: HiSA, image, system, packages."""
-    more: bool = False
-    """Whether there were more files than are looked at."""
-    unknown: str = ""
-    """Why the machine could not list its files and packages; empty where it could."""
-    digest: str = ""
-    """SHA-256 over environment, versions, files and ``more``: the same start has the same one."""
-    seconds: float = 0.0
-    files: tuple[StartFile, ...] | None = None
-    """Those that the set-up names and those in the home folder; None where it is not known. They
-    come last, because a log cuts what is too long."""
 
 
 class ModelAsked(EventBase):

@@ -18,7 +18,6 @@ from hisa.events import (
     Evaluated,
     Event,
     Failed,
-    Fingerprinted,
     Guidance,
     Induced,
     RunFinished,
@@ -181,14 +180,6 @@ class Run:
     def guidance(self) -> Guidance | None:
         """Advice the run began with."""
         return next((e for e in self.events if isinstance(e, Guidance)), None)
-
-    @property
-    def start(self) -> Fingerprinted | None:
-        """The fingerprint of the task's start; None where there is none.
-
-        Where the first step was made again, it is the last of several.
-        """
-        return next((e for e in reversed(self.events) if isinstance(e, Fingerprinted)), None)
 
     @property
     def induced(self) -> tuple[Induced, ...]:

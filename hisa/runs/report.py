@@ -158,7 +158,6 @@ def _template(name: str) -> jinja2.Template:
         "duration": wording.duration,
         "in_order": _in_order,
         "money": wording.money,
-        "start": wording.start,
         "fresh_and_cached": lambda role: wording.fresh_and_cached(role.tokens_in, role.cached_in),
         "chosen": wording.chosen,
         "judged": wording.judged,

@@ -87,8 +87,6 @@ def summary(run: Run, width: int) -> Iterator[Text]:
     yield Text(_facts(run), "dim")
     if run.totals.sampling is not None:
         yield Text(wording.sampling(run.totals.sampling), "dim")
-    if run.start is not None:
-        yield Text(f"start {wording.start(run.start)}", "dim")
     if run.guidance is not None and run.guidance.advice:
         yield Text("\nAdvice", "bold")
         yield Text(printable(run.guidance.advice))
@@ -261,7 +259,6 @@ def run_json(run: Run) -> dict[str, Any]:
         "totals": _totals(run.totals),
         "folder": str(run.folder),
         "started": datetime.fromtimestamp(run.manifest.started_at, UTC).isoformat(),
-        "start": None if run.start is None else run.start.model_dump(),
         "log": {"skipped": run.skipped, "torn": run.torn},
         "steps": [_step_row(record) for record in run.steps],
     }

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hisa.events import Chosen, Fingerprinted, GroundingTried, Judged, PersonActed, Sampled
+from hisa.events import Chosen, GroundingTried, Judged, PersonActed, Sampled
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import ScoreState
 from hisa.outcomes.verdicts import StepVerdict
@@ -34,7 +34,6 @@ __all__ = [
     "sampling",
     "score",
     "score_tone",
-    "start",
     "thought",
     "tone",
     "total_money",
@@ -270,15 +269,6 @@ def clock(at: float) -> str:
         return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, ValueError, OSError):
         return "unknown time"
-
-
-def start(found: Fingerprinted) -> str:
-    """Describes a task's start on one line; single packages are left to the event."""
-    files = "files unknown" if found.files is None else f"files: {len(found.files)}"
-    why = [f"unknown: {found.unknown}"] if found.unknown else []
-    whole = ("vm image", "vm snapshot", "system", "packages")
-    named = [f"{name} {found.versions[name]}" for name in whole if name in found.versions]
-    return one_line(" · ".join([found.digest[:12], files, *why, *named]), 400)
 
 
 def one_line(text: str, limit: int = 100) -> str:

@@ -152,8 +152,6 @@ class Plan(BaseModel):
     """Members of each draw."""
     independent: bool = False
     """Each repeat has a pattern store of its own."""
-    reference: str = ""
-    """Another bench folder, whose starts are the reference; empty: this one's own."""
     started_at: float = Field(default_factory=time.time)
 
     @property

@@ -24,7 +24,6 @@ from hisa.plugins.benchmarks.bench.efficiency import (
 )
 from hisa.plugins.benchmarks.bench.ledger import SlotState, read_attempts, read_plan
 from hisa.plugins.benchmarks.bench.measure import Measure, measure
-from hisa.plugins.benchmarks.bench.start_checks import StartChecker, StartSums, check_starts
 from hisa.plugins.benchmarks.bench.stats import (
     Estimate,
     Paired,
@@ -188,7 +187,6 @@ class Report(BaseModel):
     curves: list[Curve]
     tasks: list[TaskRow]
     troubles: list[Trouble]
-    starts: StartSums = StartSums()
     independent: bool = False
     """Whether each repeat learned for itself alone."""
     judges: dict[str, int] = {}
@@ -223,17 +221,13 @@ class _Measured:
         return next(iter(self.plan.variants))
 
 
-def build_report(
-    folder: Path, against: Path | None = None, *, reference: Path | None = None
-) -> Report:
-    """Read a bench, another to compare it with, and one whose starts are the reference.
+def build_report(folder: Path, against: Path | None = None) -> Report:
+    """Reads a bench, and another to compare it with.
 
     Raises:
         UsageError: a folder is no bench folder, or the two were counted in different ways.
     """
     bench = _Measured(folder)
-    if reference is None and bench.plan.reference:
-        reference = Path(bench.plan.reference)
     other = _Measured(against) if against is not None else None
     parts = {name: bench.of(name) for name in bench.plan.variants}
     slots = {name: bench.slots(name) for name in bench.plan.variants}
@@ -265,7 +259,6 @@ def build_report(
         curves=[_curve(name, found, name == label) for name, found in parts.items() if found],
         tasks=_tasks(parts),
         troubles=[trouble for slot_state in bench.slot_states for trouble in _troubles(slot_state)],
-        starts=check_starts(StartChecker(folder, reference), bench.slot_states),
         judges=_judges(bench.slot_states),
         problems=bench.plan.problems,
         sums=summarise(bench.slot_states).as_dict(),

@@ -182,7 +182,7 @@ class AttemptLedger:
     Args:
         folder: the bench folder; made where it is missing.
         plan: what is run. A folder that was begun goes on: its plan must be the same, but for
-            more repeats, larger groups and another reference.
+            more repeats and larger groups.
 
     Raises:
         UsageError: another process writes it, or it was begun with another plan.
@@ -288,7 +288,7 @@ def _locked(folder: Path) -> Lock:
 
 
 def _settled(folder: Path, plan: Plan) -> Plan:
-    """The plan of the folder: the one that was begun, with repeats, group and reference of now."""
+    """The plan of the folder: the one that was begun, with repeats and group of now."""
     path = folder / PLAN
     if path.exists():
         begun = _filled(read_plan(folder))
@@ -305,7 +305,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
                 fix="give another --out, or the command that began it",
             )
         now = {name: max(getattr(begun, name), getattr(plan, name)) for name in ("repeat", "group")}
-        plan = begun.model_copy(update={**now, "reference": plan.reference or begun.reference})
+        plan = begun.model_copy(update=now)
     replace_file(path, plan.model_dump_json(indent=1).encode(), mode=0o644)
     return plan
 

@@ -14,7 +14,6 @@ from hisa.plugins.benchmarks.bench.bench_report import Curve, Group, Report
 from hisa.plugins.benchmarks.bench.plots import Bar, Series, bars, curves
 from hisa.plugins.benchmarks.bench.tables import Table, given_up, percent, tables
 from hisa.runs import wording
-from hisa.runs.pictures import Picture, embed
 from hisa.runs.templates import templates
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ def markdown_page(report: Report) -> str:
     lines = [f"# Bench {_flat(report.folder)}", "", _flat(_head(report)), ""]
     for table in tables(report):
         lines += [f"## {table.title}", "", _flat(table.note), "", *_markdown_rows(table), ""]
-        lines += _markdown_pairs(table)
     return "\n".join(lines)
 
 
@@ -45,7 +43,6 @@ def _head(report: Report) -> str:
         f"check, {sums['score_failed']} whose check failed, {sums['unscored']} not scored, "
         f"{sums['unusable']} unusable, {sums['given_up']} given up, {sums['missing']} not "
         f"run yet. {sums['environment_errors']} tries broke a machine, {sums['lost']} were lost."
-        + _starts(report)
     )
 
 
@@ -59,26 +56,11 @@ def _rates_line(report: Report) -> str:
     return "".join(lines)
 
 
-def _starts(report: Report) -> str:
-    """Returns a sentence with the number of starts that differ; empty where none was compared."""
-    found = report.starts
-    return f" {len(found.differ)} of {found.compared} starts differ." if found.compared else ""
-
-
 def _markdown_rows(table: Table) -> list[str]:
     rule = ["---", *("---:" for _ in table.header[1:])]
     rows = [[_flat(cell) for cell in row] for row in (table.header, *table.rows)]
     rows.insert(1, rule)
     return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def _markdown_pairs(table: Table) -> list[str]:
-    found = [
-        f"- {_flat(each.task)}, {_flat(each.variant)} #{each.repeat}: "
-        f"before {_flat(each.before)}, now {_flat(each.now)}"
-        for each in table.pictures
-    ]
-    return [*found, ""] if found else []
 
 
 def _flat(text: str) -> str:
@@ -94,25 +76,16 @@ def html_page(report: Report) -> str:
     from markupsafe import Markup
 
     main = next(each for each in report.variants if each.name == report.main)
-    found = tables(report)
     baseline = next((each for each in report.variants if each.name == report.baseline), None)
     return _template().render(
         report=report,
         main=main,
         tiles=_tiles(main, baseline),
         head=_head(report),
-        tables=found,
-        pictures=_embedded(found),
+        tables=tables(report),
         plots=_plots(report),
         css=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
     )
-
-
-def _embedded(found: list[Table]) -> dict[str, Picture]:
-    """The screens that the tables show, by their path; a picture that is gone is left out."""
-    pairs = [each for table in found for each in table.pictures]
-    paths = dict.fromkeys(path for each in pairs for path in (each.before, each.now))
-    return embed((path, Path(path)) for path in paths)
 
 
 @lru_cache(maxsize=1)

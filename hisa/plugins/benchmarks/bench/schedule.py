@@ -21,7 +21,6 @@ from hisa.plugins.benchmarks.bench.attempt_records import (
 from hisa.plugins.benchmarks.bench.executors.base import Executor, Worker, WorkerLost
 from hisa.plugins.benchmarks.bench.jobs import Job, JobDone, RunEnded, RunMade, StepDone
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
-from hisa.plugins.benchmarks.bench.start_checks import StartCheck, StartChecker
 
 __all__ = ["Bench", "Progress"]
 
@@ -45,8 +44,6 @@ class Progress:
     end: Ending | Literal["lost"] | None = None
     score: float | None = None
     message: str = ""
-    start: StartCheck | None = None
-    """Its start against its task's reference, once it ended and where there is one."""
     score_state: ScoreState = "unscored"
 
     @property
@@ -67,7 +64,6 @@ class Bench:
         environment: an environment maker for the workers, as ``module:name``; empty: that of the
             settings.
         heard: called with everything that happens.
-        starts: compares what attempts began from; None: not compared.
     """
 
     def __init__(
@@ -78,14 +74,12 @@ class Bench:
         workers: int = 1,
         environment: str = "",
         heard: Callable[[Progress], None] = lambda _: None,
-        starts: StartChecker | None = None,
     ) -> None:
         self._ledger = ledger
         self._executor = executor
         self._workers = workers
         self._environment = environment
         self._heard = heard
-        self._starts = starts
         self._paths = {task.id: task.path for task in ledger.plan.tasks}
         self._queue: deque[Slot] = deque()
         self._in_flight = 0
@@ -165,7 +159,7 @@ class Bench:
                         ended = message
                         fields = message.model_dump(exclude={"type"})
                         self._ledger.write(AttemptFinished(**key, run=run, **fields))
-                        await self._tell(told, ended)
+                        self._tell(told, ended)
                     case JobDone():
                         pass
         except WorkerLost as error:
@@ -180,7 +174,7 @@ class Bench:
                 self._ledger.write(lost)
             raise
 
-    async def _tell(self, told: Progress, ended: RunEnded) -> None:
+    def _tell(self, told: Progress, ended: RunEnded) -> None:
         self._heard(
             replace(
                 told,
@@ -191,19 +185,8 @@ class Bench:
                 message=ended.score_detail
                 if ended.score_state == "score_failed"
                 else ended.message,
-                start=await self._start(told.slot, told.number),
             )
         )
-
-    async def _start(self, slot: Slot, number: int) -> StartCheck | None:
-        """The start of a try that counts, compared."""
-        attempt = self._ledger.slot_state(slot).result
-        if self._starts is None or attempt is None or attempt.number != number:
-            return None
-        slots = (each for each in self._ledger.plan.slots if each.task == slot.task)
-        slot_states = [self._ledger.slot_state(each) for each in slots]
-        results = [each.result for each in slot_states if each.result is not None]
-        return await asyncio.to_thread(self._starts.check, attempt, results)
 
     def _job(self, slot: Slot) -> Job:
         plan = self._ledger.plan

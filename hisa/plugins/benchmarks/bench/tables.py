@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hisa.plugins.benchmarks.bench.bench_report import Group, Report
-from hisa.plugins.benchmarks.bench.start_checks import StartCheck
 from hisa.plugins.benchmarks.bench.stats import Estimate
 from hisa.runs import wording
 
@@ -24,8 +22,6 @@ _FAILURES = (
     "Scored attempts that are no success (ComputerRL, figure 5); hisa bench failures gives "
     "classes.",
 )
-_PAIRS = 12
-"""Pairs of screens on a page; the same pair is shown once."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,6 @@ class Table:
     note: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    pictures: tuple[StartCheck, ...] = ()
-    """Pairs of screens to show with it."""
 
 
 def percent(share: float | None) -> str:
@@ -87,7 +81,6 @@ def tables(report: Report) -> list[Table]:
         _components(report),
         _tasks(report),
         _judges(report),
-        _starts(report),
         _troubles(report),
     ]
     return [table for table in found if table.rows]
@@ -355,29 +348,6 @@ def _judges(report: Report) -> Table:
         "can be held against its published ones.",
         ("Judge", "Attempts"),
         tuple((wording.one_line(name, 200), str(count)) for name, count in report.judges.items()),
-    )
-
-
-def _starts(report: Report) -> Table:
-    found = report.starts
-    partly = f" Of {found.partly}, something is not known." if found.partly else ""
-    pairs = {(Path(each.before).name, Path(each.now).name): each for each in reversed(found.differ)}
-    return Table(
-        "Starts that differ",
-        f"{len(found.differ)} of {found.compared} attempts did not begin from the state that their "
-        f"task's reference began from. They count in all numbers above.{partly}",
-        ("Task", "Attempt", "What differs", "Run", "Reference"),
-        tuple(
-            (
-                each.task,
-                f"{each.variant} #{each.repeat}",
-                wording.one_line("; ".join(each.differs), 600),
-                each.run,
-                each.reference,
-            )
-            for each in found.differ
-        ),
-        tuple(each for each in reversed(pairs.values()) if each.now)[:_PAIRS],
     )
 
 

@@ -8,10 +8,8 @@ from rich.text import Text
 
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from hisa.plugins.benchmarks.bench.schedule import Progress
-from hisa.plugins.benchmarks.bench.start_checks import StartCheck
 from hisa.plugins.benchmarks.bench.summary import summarise
 from hisa.runs import wording
-from hisa.runs.wording import one_line
 from hisa.text.safe_text import safe_line
 
 __all__ = ["Watch"]
@@ -35,10 +33,6 @@ class Watch:
         self._ledger = ledger
         self._lanes: dict[int, Progress] = {}
         self._counts = Text()
-        self.compared = 0
-        """Starts that were compared with a reference while this watched."""
-        self.differ = 0
-        """Of those, the ones that differ."""
         self._live = Live(
             get_renderable=self._block, console=console, refresh_per_second=4, transient=True
         )
@@ -60,11 +54,6 @@ class Watch:
         del self._lanes[progress.lane]
         self._count()
         self._console.print(self._ending(progress))
-        if progress.start is not None:
-            self.compared += 1
-        if progress.start is not None and progress.start.differs:
-            self.differ += 1
-            self._console.print(_start(progress.start))
 
     def _ending(self, progress: Progress) -> Text:
         again = f" (try {progress.number})" if progress.number > 1 else ""
@@ -105,19 +94,3 @@ class Watch:
             for lane, at in sorted(self._lanes.items())[:_LANES]
         ]
         return Group(self._counts, *rows)
-
-
-def _start(check: StartCheck) -> Text:
-    """Returns a line with the differences of a start.
-
-    It names both pictures where the screens differ, else the reference run.
-    """
-    words = one_line("; ".join(check.differs), 600)
-    text = Text(f"{'start differs':<18}", style="yellow")
-    text.append(safe_line(f"{check.variant}/{check.task}#{check.repeat}: {words}"), style="default")
-    shown = (
-        f" (before: {check.before}, now: {check.now})"
-        if check.now
-        else f" (reference: {check.reference})"
-    )
-    return text.append(shown, style="dim")

@@ -14,7 +14,6 @@ from hisa.cli.out import say, say_error, say_json
 from hisa.plugins.benchmarks.cli.bench_coverage import coverage
 from hisa.plugins.benchmarks.cli.grounding import grounding
 from hisa.plugins.benchmarks.cli.suite import prefetch, tasks
-from hisa.plugins.benchmarks.cli.undone import undone
 from hisa.text.safe_text import safe_line
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ __all__ = ["bench"]
 
 _MAKER = "Your own environments: a function of settings and task, giving a context manager."
 _GROUP = "Attempts at each repeat, all with its seed; 1."
-_REFERENCE = "A bench whose starts this one's are compared with."
 
 
 @click.group()
@@ -45,7 +43,6 @@ def bench() -> None:
     hisa bench coverage DIR
     hisa bench tasks osworld:DIR
     hisa bench prefetch osworld:DIR
-    hisa bench undone osworld:DIR
     hisa bench grounding benchmarks/grounding
     """
 
@@ -54,7 +51,6 @@ bench.add_command(grounding)
 bench.add_command(prefetch)
 bench.add_command(coverage)
 bench.add_command(tasks)
-bench.add_command(undone)
 
 
 @bench.command("run")
@@ -70,12 +66,9 @@ bench.add_command(undone)
 @click.option("--max-steps", type=int, metavar="N", help="Give an attempt up after so many (50).")
 @click.option("--ablate", multiple=True, metavar="NAME", help="A variant to run; see below.")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
-@click.option("--only", "ready", type=click.Choice(["ready"]), help="Only tasks lacking nothing.")
 @click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers live; local.")
 @click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
 @click.option("--again", multiple=True, metavar="STATUS", help="Make attempts again that ended so.")
-@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
-@click.option("--no-fingerprint", is_flag=True, help="Do not write down what attempts begin from.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
@@ -104,14 +97,10 @@ def run_command(
     What one repeat learned, the next one recalls; with --independent each has a pattern store of
     its own, as two runs of a paper's table have. The report says how far they lie apart.
 
-    With --only ready the machine of --env is started once, and tasks that lack something (an
-    application, a file, an account; see hisa bench coverage) are left out.
-
     Every attempt is a run folder in an environment of its own, and is kept. The same command goes
     on with a bench that was stopped or killed. A machine that breaks is tried again, 3 times at
     most, and counted apart: it is never a score of 0, unless what the agent started took more than
-    the machine's limits, which is its result. Attempts at a task that did not begin from
-    the same screen, files and versions are named, here and in the report; they count all the same.
+    the machine's limits, which is its result.
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
@@ -152,17 +141,11 @@ def _prepared(
 ) -> tuple[Suite, list[str]]:
     """The suite that is run, and lines about what is left out or still to be downloaded."""
     from hisa.config import load
-    from hisa.plugins.benchmarks.bench.ready_tasks import missing_files_line, ready_suite
     from hisa.plugins.benchmarks.bench.suites import left_out_line
-    from hisa.plugins.benchmarks.tasks.cache import FileCache
 
     settings = load(file, assignments, overrides=_overrides(options))
     _require_its_browser(suite, settings.environment)
-    if options["ready"]:
-        found = ready_suite(suite, settings, maker=options["maker"])
-        return found.suite, [found.line]
-    cache = FileCache.by(settings.tasks)
-    return suite, [left_out_line(suite), missing_files_line(suite, cache)]
+    return suite, [left_out_line(suite)]
 
 
 def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
@@ -194,11 +177,8 @@ def _plan(
     from hisa.config import load
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.bench.attempt_records import Plan
-    from hisa.plugins.benchmarks.bench.ledger import read_plan
     from hisa.plugins.benchmarks.bench.variants import changes, expand
 
-    if options["reference"]:
-        read_plan(options["reference"])
     variants = expand(options["ablate"])
     trees = {}
     for variant in variants:
@@ -207,7 +187,7 @@ def _plan(
         own = [f"patterns.path={store}", f"patterns.collection={collection}"]
         settings = load(
             file,
-            [*own, "run.fingerprint=true", *assignments],
+            [*own, *assignments],
             overrides=_merged(_overrides(options), changes(variant, variants)),
         )
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
@@ -224,7 +204,6 @@ def _plan(
         repeat=options["repeat"],
         group=options["group"],
         independent=options["independent"],
-        reference=str(options["reference"].resolve()) if options["reference"] else "",
     )
 
 
@@ -241,8 +220,6 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     if options["env"] is not None:
         tree["environment"] = {"kind": options["env"]}
     run = {} if options["max_steps"] is None else {"max_steps": options["max_steps"]}
-    if options["no_fingerprint"]:
-        run["fingerprint"] = False
     return {**tree, "run": run} if run else tree
 
 
@@ -318,16 +295,15 @@ def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any])
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
-    _tell(ledger, summary, watch, as_json=options["as_json"])
+    _tell(ledger, summary, as_json=options["as_json"])
     if stopped:
         return 1
     return 3 if summary.given_up or summary.unusable or summary.score_failed else 0
 
 
-def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: bool) -> None:
+def _tell(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> None:
     if as_json:
-        starts = {"starts_compared": watch.compared, "starts_differ": watch.differ}
-        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict(), **starts}))
+        click.echo(json.dumps({"folder": str(ledger.folder), **summary.as_dict()}))
         return
     click.echo(
         f"{summary.slots - summary.missing} of {summary.slots} have a result or were given up"
@@ -341,7 +317,6 @@ def _tell(ledger: AttemptLedger, summary: Summary, watch: Watch, *, as_json: boo
         ("model, task, defect", summary.unusable),
         ("tries lost", summary.lost),
         ("environment errors", summary.environment_errors),
-        ("starts that differ", watch.differ),
     ):
         if number:
             click.echo(f"  {label:<19} {number}")
@@ -356,14 +331,11 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
     import signal
 
     from hisa.plugins.benchmarks.bench.schedule import Bench
-    from hisa.plugins.benchmarks.bench.start_checks import StartChecker
 
     executor = _executor(ledger, options)
-    reference = ledger.plan.reference
     bench = Bench(
         ledger,
         executor,
-        starts=StartChecker(ledger.folder, Path(reference) if reference else None),
         workers=options["workers"],
         environment=options["maker"],
         heard=watch,
@@ -386,11 +358,10 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
 @bench.command("report")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
-@click.option("--reference", type=click.Path(path_type=Path), metavar="DIR", help=_REFERENCE)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Where to; the bench's folder.")
 @click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
-def report_command(folder: Path, against: Path | None, reference: Path | None, **how: Any) -> None:
+def report_command(folder: Path, against: Path | None, **how: Any) -> None:
     """Write report.md, report.json and report.html of the bench in FOLDER.
 
     \b
@@ -401,7 +372,7 @@ def report_command(folder: Path, against: Path | None, reference: Path | None, *
     from hisa.plugins.benchmarks.bench.bench_report import build_report
     from hisa.plugins.benchmarks.bench.pages import markdown_page, write_report
 
-    report = build_report(folder, against, reference=reference)
+    report = build_report(folder, against)
     if (title := how["print"]) is not None:
         table = markdown_page(report).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
         say(table.strip() or f"no table {title!r} has rows")
