@@ -14,12 +14,11 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from hisa.outcomes.endings import Ending, ScoreState, with_score_state
+from hisa.outcomes.endings import Ending, ScoreState
 
 __all__ = [
-    "RECORD_VERSION",
     "AttemptFinished",
     "AttemptLost",
     "AttemptRecord",
@@ -31,10 +30,6 @@ __all__ = [
     "Slot",
     "record_adapter",
 ]
-
-RECORD_VERSION = 2
-"""Of the records and of their counting. In 1 a machine that the agent broke was an
-"environment_error" like any other, so that it was tried again and left the success rate."""
 
 
 class Slot(NamedTuple):
@@ -55,7 +50,7 @@ class Slot(NamedTuple):
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-    v: int = RECORD_VERSION
+    v: int = 1
     at: float = Field(default_factory=time.time)
     """Seconds since 1970."""
     variant: str
@@ -100,7 +95,7 @@ class AttemptResult(BaseModel):
     judged_by: str = ""
     """Whose metrics were asked; see `hisa.outcomes.endings.Scoring`."""
     partial: Annotated[float, Field(ge=0, le=1)] | None = None
-    """See `hisa.outcomes.endings.Scoring`; None also where an older HiSA wrote the record."""
+    """See `hisa.outcomes.endings.Scoring`."""
 
 
 class AttemptFinished(_Record, AttemptResult):
@@ -108,8 +103,6 @@ class AttemptFinished(_Record, AttemptResult):
 
     type: Literal["finished"] = "finished"
     run: str = ""
-
-    _older = model_validator(mode="before")(with_score_state)
 
 
 class AttemptLost(_Record):
@@ -140,7 +133,7 @@ class PlannedTask(BaseModel):
 class Plan(BaseModel):
     """The content of ``bench.json``."""
 
-    v: int = RECORD_VERSION
+    v: int = 1
     suite: str
     variants: dict[str, dict[str, Any]]
     """The effective settings by variant."""

@@ -112,40 +112,30 @@ def run_command(
     """
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
-    plan, lines, folder = planned(ctx, suite, assignments, **options)
+    plan, left_out, folder = planned(ctx, suite, assignments, **options)
     ledger = AttemptLedger(folder, plan)
     try:
-        ctx.exit(_carry_out(ledger, lines, options))
+        ctx.exit(_carry_out(ledger, left_out, options))
     finally:
         ledger.close()
 
 
 def planned(
     ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
-) -> tuple[Plan, list[str], Path]:
-    """Returns the plan of ``hisa bench run`` with these options, lines about it and its folder."""
+) -> tuple[Plan, str, Path]:
+    """Returns the plan of ``hisa bench run``, a line on what is left out, and the bench folder."""
     from hisa.config import load
-    from hisa.plugins.benchmarks.bench.suites import open_suite
+    from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 
     preset = [f"preset={options['preset']}"] if options["preset"] else []
     given = [*ctx.meta["hisa.settings"][1], *preset, *assignments]
     file = ctx.meta["hisa.settings"][0]
     chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
     folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
-    chosen, lines = _prepared(file, given, chosen, options)
-    return _plan(file, given, chosen, folder=folder, options=options), lines, folder
-
-
-def _prepared(
-    file: Path | None, assignments: list[str], suite: Suite, options: dict[str, Any]
-) -> tuple[Suite, list[str]]:
-    """The suite that is run, and lines about what is left out or still to be downloaded."""
-    from hisa.config import load
-    from hisa.plugins.benchmarks.bench.suites import left_out_line
-
-    settings = load(file, assignments, overrides=_overrides(options))
-    _require_its_browser(suite, settings.environment)
-    return suite, [left_out_line(suite)]
+    environment = load(file, given, overrides=_overrides(options)).environment
+    _require_its_browser(chosen, environment)
+    plan = _plan(file, given, chosen, folder=folder, options=options)
+    return plan, left_out_line(chosen), folder
 
 
 def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
@@ -279,7 +269,7 @@ def _executor(ledger: AttemptLedger, options: dict[str, Any]) -> Executor:
     return LocalExecutor(ledger.folder / "workers.log")
 
 
-def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any]) -> int:
+def _carry_out(ledger: AttemptLedger, left_out: str, options: dict[str, Any]) -> int:
     import asyncio
 
     from rich.console import Console
@@ -290,8 +280,8 @@ def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any])
     if options["again"]:
         ledger.again(options["again"])
     console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
-    for line in filter(None, lines):
-        console.print(safe_line(line), style="yellow", markup=False)
+    if left_out:
+        console.print(safe_line(left_out), style="yellow", markup=False)
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
@@ -362,7 +352,7 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
 @click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
 def report_command(folder: Path, against: Path | None, **how: Any) -> None:
-    """Write report.md, report.json and report.html of the bench in FOLDER.
+    """Write report.json and report.html of the bench in FOLDER.
 
     \b
     hisa bench report benches/first
@@ -370,12 +360,13 @@ def report_command(folder: Path, against: Path | None, **how: Any) -> None:
     hisa bench report benches/first --print "Sequences of actions"
     """
     from hisa.plugins.benchmarks.bench.bench_report import build_report
-    from hisa.plugins.benchmarks.bench.pages import markdown_page, write_report
+    from hisa.plugins.benchmarks.bench.pages import markdown_table, write_report
+    from hisa.plugins.benchmarks.bench.tables import tables
 
     report = build_report(folder, against)
     if (title := how["print"]) is not None:
-        table = markdown_page(report).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-        say(table.strip() or f"no table {title!r} has rows")
+        table = next((table for table in tables(report) if table.title == title), None)
+        say(f"no table {title!r} has rows" if table is None else markdown_table(table))
         return
     if how["as_json"]:
         say_json(report.model_dump_json(indent=1))
