@@ -33,7 +33,6 @@ _PATH = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
 @click.option("--full-size", is_flag=True, help="Pictures as they are, not as large as in runs.")
 @click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
-@click.option("--page", type=_PATH, metavar="FILE", help="Write a page with every miss.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.pass_context
 def grounding(
@@ -46,14 +45,12 @@ def grounding(
     limit: int | None,
     full_size: bool,
     json_file: Path | None,
-    page: Path | None,
     assignments: tuple[str, ...],
 ) -> None:
     """Ask a grounder for every thing described in SUITE, and say how often it is right.
 
     \b
     hisa bench grounding benchmarks/grounding
-    hisa bench grounding benchmarks/grounding --split train --page misses.html
     hisa bench grounding benchmarks/grounding --grounder ocr --kind icon --kind spin
     hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
@@ -93,7 +90,7 @@ def grounding(
         asyncio.run(_ask(targets, grounder, settings, answers, full_size=full_size))
     finally:  # a broken model or Ctrl-C does not take with it what was answered
         if answers:
-            _keep(opened.name, grounder, targets, answers, json_file=json_file, page=page)
+            _keep(opened.name, grounder, targets, answers, json_file=json_file)
 
 
 def _keep(
@@ -103,7 +100,6 @@ def _keep(
     answers: Sequence[Answer],
     *,
     json_file: Path | None,
-    page: Path | None,
 ) -> None:
     """Print what the answers add up to, and write the files that were asked for."""
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
@@ -116,11 +112,6 @@ def _keep(
         rows = [each.model_dump() for each in answers]
         tree = {**report.model_dump(), "asked": len(targets), "answers": rows}
         _write(json_file, safe_json(json.dumps(tree, indent=1, ensure_ascii=False)) + "\n")
-    if page:
-        from hisa.plugins.benchmarks.bench.grounding.page import miss_page
-
-        pictures = {target.screen.name: target.screen.picture for target in targets}
-        _write(page, miss_page(report, answers, pictures))
 
 
 def _chosen(

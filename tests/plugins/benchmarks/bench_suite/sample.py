@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from hisa.config import load
 from hisa.events import (
-    Fingerprinted,
     ModelCalled,
-    Observed,
     Planned,
     RunFinished,
     StepFinished,
@@ -28,40 +25,9 @@ from hisa.plugins.benchmarks.bench.attempt_records import (
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from hisa.screen.geometry import Size
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Screenshot
 
 DOMAINS = ("excel", "jupyter", "servicenow", "superset")
 EVERY = 5
-
-
-@dataclass(frozen=True)
-class Begin:
-    """What a run began from."""
-
-    taken: Fingerprinted
-    screen: Screenshot
-    size: Size = DEFAULT_IMAGE_LIMIT
-    windows: tuple[str, ...] = ()
-    looked_after: bool = False
-    """As versions did that looked only after it was taken."""
-
-    def write(self, log: RunLog) -> None:
-        if self.looked_after:
-            log.emit(self.taken)
-        (log.folder / "images" / f"{self.screen.sha256}.png").write_bytes(self.screen.png)
-        log.emit(
-            Observed(
-                image=self.screen.sha256,
-                width=self.screen.size.width,
-                height=self.screen.size.height,
-                screen_width=self.size.width,
-                screen_height=self.size.height,
-                windows=self.windows,
-            )
-        )
-        if not self.looked_after:
-            log.emit(self.taken)
 
 
 def write_run(
@@ -71,12 +37,9 @@ def write_run(
     steps: int,
     status: str,
     score: float | None,
-    begin: Sequence[Begin] = (),
 ) -> str:
     """A run folder whose planner text grows within each refinement interval."""
     with RunLog.create(root, Task(slot.task, "Do it.")) as log:
-        for start in begin:
-            start.write(log)
         for number in range(1, steps + 1):
             log.step = number
             last = number == steps and status == "succeeded"
@@ -105,14 +68,13 @@ def fill(
     steps: int,
     status: str,
     score: float | None,
-    begin: Sequence[Begin] = (),
     judged_by: str = "",
 ) -> None:
     """Write an attempt that ended."""
     number = ledger.next_try(slot)
     key = {**slot._asdict(), "try": number}
     ledger.write(AttemptStarted.model_validate({**key, "worker": "host:1"}))
-    run = write_run(ledger.runs, slot, steps=steps, status=status, score=score, begin=begin)
+    run = write_run(ledger.runs, slot, steps=steps, status=status, score=score)
     ledger.write(AttemptRunning.model_validate({**key, "run": run}))
     ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
     if score is None and status == "succeeded":
