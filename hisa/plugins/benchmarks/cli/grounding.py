@@ -61,19 +61,14 @@ def grounding(
 
     \b
     Ways:
-      elements       what runs without a model: accessibility and OCR (the default)
-      elements-only  accessibility alone
+      elements       what runs without a model: accessibility, shapes and OCR (the default)
       ocr            OCR alone: elements are hidden, no shapes
       vision         the model of models.grounder, as in a run
       cascade        elements, and the model of models.grounder where they are not sure
-      settings       as the setting grounder.kind says
-      simulated:P    a stand-in for a model of that accuracy; it knows the answers
-      cascade:P      the cascade with that stand-in behind it; asked again about an enlarged part
-                     of the picture, the stand-in is of the same mind half of the time;
-                     cascade:P:S says how often, 0 for never
       choice         elements, and the planner's model picks from a list where they are not sure
-      choice:P       the same with a stand-in that picks rightly in that part of 1
-      cascade+choice:P   the cascade, and the stand-in picks where the two disagree
+      settings       as the setting grounder.kind says
+      vision:P, cascade:P, choice:P   the same with a stand-in for the model: it knows the answers
+                     and is right in that part of 1
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
     not on the screen; a refusal is neither. Tune on --split train only.
