@@ -94,11 +94,6 @@ PARTS: Mapping[str, Part] = {
         modules=("browsergym", "gymnasium"),
         extra="browsergym",
     ),
-    "gymnasium": Part(
-        "offering a desktop as an environment of Gymnasium",
-        modules=("gymnasium",),
-        extra="gymnasium",
-    ),
     "data": Part("exporting runs as parquet", modules=("datasets",), extra="data"),
     "gguf": Part(
         "running a language model on this machine (llama.cpp)", modules=("xllamacpp",), extra="gguf"

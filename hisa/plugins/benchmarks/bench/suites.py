@@ -137,7 +137,8 @@ def left_out_line(suite: Suite) -> str:
         return ""
     (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
     why = f"{count} of them: {reason}" if more else reason
-    return f"left out: {len(suite.problems)} task files ({why}); list: {list_command(suite, left_out=True)}"
+    listed = list_command(suite, left_out=True)
+    return f"left out: {len(suite.problems)} task files ({why}); list: {listed}"
 
 
 def _gist(reason: str) -> str:
