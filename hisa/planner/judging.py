@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hisa.errors import InvalidReply, ModelUnavailable
 from hisa.events import Judged
 from hisa.models.correction import with_correction
+from hisa.models.tokens import prefix_within
 from hisa.planner.reply import MAX_REPLY, find_object
 from hisa.protocols import Emit, Message, Model, ModelReply, ModelRequest
 from hisa.text.prompt_text import excerpt, printable
@@ -22,6 +23,8 @@ __all__ = ["Judge", "Judgement"]
 
 _EXPLAINED = 600
 """Characters of the reasons that are kept: a prompt has to hold them."""
+_SHOWN_TOKENS = 200
+"""Of an unusable answer, as it is shown again."""
 _TRIES = 2
 """Of a judge that may find none good; one that must pick is asked once."""
 _NUMBER: Mapping[str, Any] = {"type": "integer"}
@@ -95,9 +98,9 @@ class Judge:
             self._tell(numbers, judgement, reply.turn)
             if not judgement.invalid:
                 break
-            reply = replace(reply, text=printable(reply.text))
+            shown = prefix_within(printable(reply.text[:MAX_REPLY]), _SHOWN_TOKENS)
             demand = f"{judgement.invalid}. {_allowed(len(numbers))}"
-            request = with_correction(question, reply, demand, shown=_EXPLAINED)
+            request = with_correction(question, replace(reply, text=shown), demand)
         return judgement
 
     def _tell(self, numbers: Sequence[int], judgement: Judgement, turn: str = "") -> None:

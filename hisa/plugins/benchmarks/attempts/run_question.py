@@ -20,7 +20,7 @@ REQUEST_TOKENS = 12_000
 """Upper limit of all text of a request and of its correction, by the upper estimate: some ten steps
 of each of 8 attempts, or all of two runs of 30 steps. Pictures come on top, one an attempt."""
 _TASK_TOKENS = 2500
-_CORRECTION_TOKENS = 600
+_CORRECTION_TOKENS = 700
 """Room that is left for a correction and for the tags around the sections."""
 _FILES_TOKENS, _MESSAGE_TOKENS, _HEAD_TOKENS = 350, 120, 20
 """Of one attempt, where not all that differs fits."""

@@ -64,7 +64,8 @@ def attempt(
         log.emit(RunFinished.model_validate({"exit_status": "max_steps", **scored}))
         folder = log.folder
     book.write(AttemptRunning.model_validate({**key, "run": folder.name}))
-    told = {"run": folder.name, "status": "max_steps", "score": 0.0, "steps": len(steps)}
+    told = {"run": folder.name, "status": "max_steps", "steps": len(steps)}
+    told |= {"score": 0.0, "score_state": "scored"}
     book.write(AttemptFinished.model_validate({**key, **told, "partial": partial, **more}))
     return folder
 
