@@ -21,7 +21,6 @@ from hisa.errors import (
     DeveloperError,
     InvalidReply,
     ModelUnavailable,
-    ScriptExhausted,
 )
 from hisa.events import Chosen, Event, Judged, Planned, Sampled
 from hisa.models.profiles import find
@@ -115,26 +114,6 @@ async def test_two_that_agree_are_enough_and_no_judge_is_asked() -> None:
     first, second = bench.told(Sampled)
     assert first.key == second.key
     assert [event.type for event in bench.events] == ["sampled", "sampled", "chosen", "planned"]
-
-
-async def test_what_is_chosen_is_recorded_as_a_planner_alone_records_it() -> None:
-    bench = Bench([SAVE, ALSO_SAVE])
-    await bench.plan()
-    alone: list[Event] = []
-    tools = ToolRegistry([Tool(gui_action)])
-    planner = GlobalPlanner(ScriptedModel([SAVE]), tools, emit=alone.append)
-    call = await planner.plan(TASK, bench.look, StateView())
-    recorded = [event.model_dump(exclude={"at"}) for event in bench.told(Planned)]
-    assert recorded == [event.model_dump(exclude={"at"}) for event in alone]
-    assert call.description == "Save"
-
-
-async def test_samples_are_asked_at_their_temperature_with_one_question() -> None:
-    bench = Bench([SAVE, SAVE])
-    await bench.plan()
-    one, other = bench.model.requests
-    assert one == other
-    assert one.temperature == 0.9
 
 
 async def test_constant_samples_all_and_judges_always() -> None:
@@ -329,23 +308,6 @@ async def test_what_ends_a_run_goes_through_once_all_have_answered(error: Except
     assert len(bench.model.requests) == 5
     assert not bench.told(Planned)
     assert _others() == []
-
-
-async def test_a_limit_goes_before_a_defect() -> None:
-    bench = Bench([DeveloperError("x"), BudgetExceeded("limit")], samples=2)
-    with pytest.raises(BudgetExceeded):
-        await bench.plan()
-
-
-async def test_a_judges_budget_ends_the_run() -> None:
-    bench = Bench([SAVE, click(OPEN)], [BudgetExceeded("limit")], samples=2)
-    with pytest.raises(BudgetExceeded):
-        await bench.plan()
-
-
-async def test_a_script_that_is_too_short_is_a_defect_not_a_lost_sample() -> None:
-    with pytest.raises(ScriptExhausted):
-        await Bench([SAVE]).plan()
 
 
 def _others() -> list[asyncio.Task[object]]:

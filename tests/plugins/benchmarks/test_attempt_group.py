@@ -28,7 +28,6 @@ from tests.plugins.benchmarks.attempt_logs import (
     SAVED,
     TASK,
     TYPED,
-    WRONG,
     attempt,
     judgement,
 )
@@ -95,16 +94,6 @@ async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path
     assert with_judge(load(environ={}).models).judge == load(environ={}).models.planner
 
 
-async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:
-    judge = ScriptedModel([])
-    limited = load(environ={}, overrides={"run": {"budget_tokens": 10}})
-    with group_of(tmp_path, "succeeded", "max_steps") as group:
-        choice = await judge_attempts(group, limited, own={"judge": judge})
-    assert not judge.requests
-    assert choice.by == "facts"
-    assert "the judge cannot be asked" in choice.why
-
-
 @pytest.mark.process
 def test_one_process_holds_it(tmp_path: Path) -> None:
     code = (
@@ -135,15 +124,6 @@ def test_what_came_to_no_end_is_due_again(tmp_path: Path) -> None:
         group.decide(Choice(run="r", by="alone", why="x"))
     with pytest.raises(UsageError, match="taken already"):
         AttemptGroup.reopen(group.folder)
-
-
-def test_a_run_that_was_finished_by_hand_counts(tmp_path: Path) -> None:
-    with AttemptGroup.create(tmp_path, TASK, 1) as group:
-        run = attempt(tmp_path, [WRONG])
-        group.begin(1, run.id)  # killed before the end was written down
-        assert group.due == [1]
-    with AttemptGroup.reopen(group.folder) as group:
-        assert not group.due
 
 
 def test_a_secret_is_not_kept_and_not_gone_on_with(tmp_path: Path) -> None:

@@ -157,18 +157,6 @@ def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
     assert (result["chosen"], result["by"]) == (result["attempts"][1]["run"], "alone")
 
 
-def test_where_every_model_broke_none_is_taken_and_all_are_made_again(tmp_path: Path) -> None:
-    models = Models(["", ""], takes("ada"))
-    with machine(tmp_path, models) as (command, words, server, _):
-        result = command.json(*words, "--attempts", "2", code=3)
-        assert [each["status"] for each in result["attempts"]] == ["model_error"] * 2
-        assert (result["chosen"], result["by"]) == (None, "nobody")
-        models.attempt, models.names = -1, ["bob", "ada"]
-        again = command.json("runs", "resume", record(tmp_path)["id"])
-        assert len(judge_requests(server)) == 1
-    assert [each["score"] for each in again["attempts"]] == [0.0, 1.0]
-
-
 def test_what_was_killed_between_attempts_goes_on(tmp_path: Path) -> None:
     models = Models(["ada", "bob", "eve", "eve"], takes("ada"))
     with machine(tmp_path, models) as (command, words, server, _):
@@ -258,10 +246,3 @@ def test_an_unknown_record_and_new_limits_are_refused(tmp_path: Path) -> None:
     assert "no attempts are called 'best-x'" in command.refused("runs", "resume", "best-x")
     errors = command.refused("runs", "resume", "best-x", "--max-steps", "9")
     assert "limits of their first" in errors
-
-
-def test_the_help_says_what_is_judged_and_by_whom(tmp_path: Path) -> None:
-    text = " ".join(hisa(tmp_path).run("run", "--help").split())
-    assert "--attempts N" in text
-    assert "never its score" in text
-    assert "models.judge" in text

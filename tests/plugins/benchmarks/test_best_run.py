@@ -306,19 +306,3 @@ async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path
     choice = await choose([failed, gave_up], "x", judge)
     assert (choice.run, choice.by) == (failed.run, "facts")
     assert "the rules cannot tell more" in choice.why
-
-
-async def test_the_rules_take_what_most_attempts_came_to(tmp_path: Path) -> None:
-    attempts = [
-        facts(tmp_path, WRONG, SAVED),
-        facts(tmp_path, TYPED, SAVED, grey=1),
-        facts(tmp_path, FAILED, TYPED, SAVED, grey=2),
-    ]
-    choice = await choose(attempts, "x", judge_of(FunctionModel(by_rules)))
-    assert choice.run == attempts[1].run, "of the two that left the same, the one less wrong"
-    two = [
-        facts(tmp_path, WRONG, SAVED),
-        facts(tmp_path, ("pyautogui.write('Ada!')", "Succeeded.")),
-    ]
-    choice = await choose(two, TASK.instruction, judge_of(FunctionModel(by_rules)))
-    assert choice.run == two[1].run, "only one has the text that the task puts in quotes"

@@ -283,17 +283,10 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
     low, high = wilson(sum(by_task.values()), len(by_task))
     scored = [result for result in results if result.scored]
     longest = max((result.steps for result in scored), default=0)
-    repeats = {
-        n: success_within([result for result in scored if result.repeat == n], longest)
-        for n in sorted({result.repeat for result in scored})
-    }
+    repeats = _repeats(scored, longest)
     rates = [each.value for each in repeats.values() if each.value is not None]
     done = [result for result in scored if result.status == "succeeded"]
     usages = [result.usage for result in results if result.usage is not None]
-    averages: dict[str, Any] = {
-        name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED
-    }
-
     return Group(
         name=name,
         tasks=len({result.task for result in results}),
@@ -320,8 +313,16 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
         repeats=repeats,
         spread=stdev(rates) if len(rates) > 1 else None,
-        **averages,
+        **{name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED},
     )
+
+
+def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
+    """Returns the success rate of each repeat."""
+    return {
+        n: success_within([result for result in scored if result.repeat == n], longest)
+        for n in sorted({result.repeat for result in scored})
+    }
 
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hisa.plugins.benchmarks.bench.suites import Suite
     from hisa.plugins.benchmarks.bench.summary import Summary
     from hisa.plugins.benchmarks.bench.watch import Watch
+    from hisa.runs.read import Run
 
 __all__ = ["bench"]
 
@@ -84,11 +86,8 @@ def run_command(
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
-    hisa bench run browsergym:miniwob --env browsergym --out benches/gym
-    hisa bench run own:DIR --repeat 2 --independent --max-steps 100 --out benches/table2
     hisa bench run own:DIR --ablate table5 --out benches/table5
     hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
-    hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
     With --group N it is tried N times with that seed, as training wants it; only the planner's
@@ -172,14 +171,9 @@ def _plan(
     variants = expand(options["ablate"])
     trees = {}
     for variant in variants:
-        store = json.dumps(str((folder / "patterns" / variant).resolve()))
-        collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
-        own = [f"patterns.path={store}", f"patterns.collection={collection}"]
-        settings = load(
-            file,
-            [*own, *assignments],
-            overrides=_merged(_overrides(options), changes(variant, variants)),
-        )
+        store, own = _own_patterns(folder, variant)
+        changed = _merged(_overrides(options), changes(variant, variants))
+        settings = load(file, [*own, *assignments], overrides=changed)
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
             words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
             raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
@@ -195,6 +189,13 @@ def _plan(
         group=options["group"],
         independent=options["independent"],
     )
+
+
+def _own_patterns(folder: Path, variant: str) -> tuple[str, list[str]]:
+    """Returns the place of a variant's own pattern store, and the settings that name it."""
+    store = json.dumps(str((folder / "patterns" / variant).resolve()))
+    collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
+    return store, [f"patterns.path={store}", f"patterns.collection={collection}"]
 
 
 def _merged(one: dict[str, Any], other: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -401,10 +402,8 @@ def failures(
 
     Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some have no class still.
     """
-    import asyncio
-
     from hisa.errors import UsageError
-    from hisa.plugins.benchmarks.attempts.run_judge import classify, failed_runs
+    from hisa.plugins.benchmarks.attempts.run_judge import failed_runs
     from hisa.runs import failure_class as kinds
 
     classes = kinds.SEQUENCE_FAILURES if sequences else kinds.FAILURES
@@ -415,12 +414,7 @@ def failures(
         kinds.keep_failure(runs[name].folder, kinds.Failure(kind=kind, by="hand"))
     if model:
         left = [run for run in runs.values() if not kinds.failure_of(run.folder, classes).kind]
-        judge = (settings.models.judge or settings.models.planner).model_copy(
-            update={"model": model}
-        )
-        models = settings.models.model_copy(update={"planner": judge, "judge": judge})
-        chosen = settings.model_copy(update={"models": models})
-        problem = asyncio.run(classify(left, chosen, classes))
+        problem = _ask_for_classes(left, settings, model, classes)
     counts = dict.fromkeys([*classes, "no class"], 0)
     for name, run in runs.items():
         found = kinds.failure_of(run.folder, classes)
@@ -430,3 +424,16 @@ def failures(
     if problem:
         say_error(problem)
     return 3 if problem else 0
+
+
+def _ask_for_classes(
+    runs: list[Run], settings: Settings, model: str, classes: Mapping[str, str]
+) -> str:
+    """Have a model classify runs; returns why the first without a class has none."""
+    import asyncio
+
+    from hisa.plugins.benchmarks.attempts.run_judge import classify
+
+    judge = (settings.models.judge or settings.models.planner).model_copy(update={"model": model})
+    models = settings.models.model_copy(update={"planner": judge, "judge": judge})
+    return asyncio.run(classify(runs, settings.model_copy(update={"models": models}), classes))

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,16 +36,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.pass_context
 def grounding(
-    ctx: click.Context,
-    /,
-    suite: Path,
-    grounder: str,
-    split: str,
-    kinds: tuple[str, ...],
-    limit: int | None,
-    full_size: bool,
-    json_file: Path | None,
-    assignments: tuple[str, ...],
+    ctx: click.Context, /, suite: Path, grounder: str, json_file: Path | None, **options: Any
 ) -> None:
     """Ask a grounder for every thing described in SUITE, and say how often it is right.
 
@@ -77,12 +68,12 @@ def grounding(
     from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 
     file, before = ctx.meta["hisa.settings"]
-    settings = load(file, [*before, *assignments])
+    settings = load(file, [*before, *options["assignments"]])
     opened = open_grounding_suite(suite)
-    targets = _chosen(opened.targets, split, kinds, limit)
+    targets = _chosen(opened.targets, options["split"], options["kinds"], options["limit"])
     answers: list[Answer] = []
     try:
-        asyncio.run(_ask(targets, grounder, settings, answers, full_size=full_size))
+        asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
     finally:  # a broken model or Ctrl-C does not take with it what was answered
         if answers:
             _keep(opened.name, grounder, targets, answers, json_file=json_file)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from hisa.cli import cli
@@ -20,14 +19,12 @@ from hisa.plugins.benchmarks.bench.attempt_records import (
     AttemptStarted,
 )
 from hisa.plugins.benchmarks.bench.bench_report import Group, Report, build_report
-from hisa.plugins.benchmarks.bench.jobs import RunEnded, perform
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from hisa.plugins.benchmarks.bench.pages import html_page, markdown_table, write_report
 from hisa.plugins.benchmarks.bench.stats import t95, wilson
 from hisa.plugins.benchmarks.bench.tables import Table, tables
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
-from tests.plugins.benchmarks.bench_suite.forms import job
 from tests.plugins.benchmarks.bench_suite.sample import plan
 
 CLICK = Acted(tool="gui_action", input="pyautogui.click(1, 1)", ok=True)
@@ -233,22 +230,3 @@ def test_the_table_is_the_same_on_the_page_in_print_and_in_json(
     (kept,) = Report.model_validate_json(paths[0].read_bytes()).variants
     assert kept.partial == report.variants[0].partial
     assert kept.partial.value == 0.5
-
-
-def test_a_bench_without_attempts_has_dashes(book: AttemptLedger) -> None:
-    book.close()
-    assert table(build_report(book.folder)).rows == (("full", *["–"] * 6),)
-
-
-async def test_a_job_tells_how_much_was_done(tmp_path: Path) -> None:
-    made = job(tmp_path, "ada", wanted="nobody")
-    with_half(Path(made.task))
-    ended = [message async for message in perform(made) if isinstance(message, RunEnded)]
-    assert [(each.score, each.partial) for each in ended] == [(0.0, 0.5)]
-
-
-def with_half(task: Path) -> None:
-    """Add a check that holds to a task's file."""
-    tree = yaml.safe_load(task.read_text("utf-8"))
-    tree["check"].append({"file": "/home/user/form.txt", "contains": "ada"})
-    task.write_text(yaml.safe_dump(tree), "utf-8")

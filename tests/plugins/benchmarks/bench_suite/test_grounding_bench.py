@@ -17,7 +17,7 @@ from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_su
 from hisa.plugins.benchmarks.bench.grounding.runner import Answer, answers
 from hisa.plugins.benchmarks.bench.grounding.targets import GroundingSuite
 from hisa.plugins.benchmarks.bench.grounding.ways import open_way
-from hisa.plugins.benchmarks.bench.stats import quantile, wilson
+from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.screen import ocr
 from hisa.screen.geometry import Point, Size
 from hisa.testing.model_server import FakeServer
@@ -128,17 +128,6 @@ async def test_the_cascade_asks_the_stand_in_at_most_twice_and_only_where_it_mus
     assert (large.outcome, large.calls) == ("right", 0)
 
 
-async def test_a_configured_model_is_behind_the_cascade(folder: Path) -> None:
-    with FakeServer(then=lambda received: "(2,2)") as server:
-        model = {"model": "gta1-7b", "base_url": server.url}
-        settings = Settings.model_validate({"models": {"grounder": model}})
-        found = await asked(open_grounding_suite(folder), "cascade", settings)
-        default = await asked(open_grounding_suite(folder), "settings", settings)
-    assert found["form", "the Save button"].calls == 0
-    assert found["form", HOSTILE].calls == 2
-    assert [each.outcome for each in found.values()] == [e.outcome for e in default.values()]
-
-
 async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
     suite = open_grounding_suite(folder)
     found = await asked(suite, "choice:1")
@@ -168,16 +157,6 @@ async def test_an_unknown_way_is_refused(way: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(way))):
         async with open_way(way, Settings()):
             pass
-
-
-@pytest.mark.process
-def test_nothing_is_measured_as_reading_where_nothing_can_read(
-    folder: Path, tmp_path: Path
-) -> None:
-    hisa = Command(tmp_path)
-    hisa.environ["PATH"] = str(tmp_path)
-    said = hisa.refused("bench", "grounding", str(folder), "--grounder", "ocr", code=3)
-    assert "tesseract is not installed" in said
 
 
 def answer(outcome: str, *, box: bool = True, split: str = "train", **more: Any) -> Answer:
@@ -228,13 +207,6 @@ def test_the_numbers_by_hand() -> None:
     assert read.absent_refused.count == 0
     assert (train.ms_median, train.ms_p95) == (1, 1000)
     assert (train.calls, train.tokens_in) == (6, 42)
-
-
-def test_a_quantile_is_a_value_that_was_seen() -> None:
-    assert quantile([], 0.5) is None
-    assert quantile([3, 1, 2], 0.5) == 2
-    assert quantile(range(1, 101), 0.95) == 95
-    assert quantile([4], 0.95) == 4
 
 
 @pytest.mark.process
@@ -344,36 +316,6 @@ def test_a_bad_file_is_named(tmp_path: Path, damage: Callable[[Path], object], s
     damage(write_suite(tmp_path))
     with pytest.raises(UsageError, match=re.escape(said)):
         open_grounding_suite(tmp_path)
-
-
-def test_targets_may_lie_in_several_files(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "screens").symlink_to(folder / "screens")
-    (tmp_path / "targets").mkdir()
-    (tmp_path / "targets.jsonl").write_text(json.dumps(TARGETS[0]))
-    for number, each in enumerate(TARGETS[1:], 1):
-        (tmp_path / "targets" / f"{number}.jsonl").write_text(json.dumps(each))
-    found = open_grounding_suite(tmp_path).targets
-    assert [each.id for each in found][:2] == ["targets.jsonl:1", "targets/1.jsonl:1"]
-    assert len(found) == len(TARGETS)
-
-
-@needs_tesseract
-@pytest.mark.parametrize(
-    ("name", "kind", "app"),
-    [
-        ("screenspot-v2", "text", "windows"),
-        ("screenspot-pro", "text", "vscode macos"),
-        ("osworld-g", "Button", ""),
-    ],
-)
-async def test_published_suites_are_read_as_they_are(
-    tmp_path: Path, name: str, kind: str, app: str
-) -> None:
-    suite = open_grounding_suite(published(tmp_path, name))
-    found = await asked(suite, "ocr")
-    first = next(each for each in found.values() if each.description == "Archive")
-    assert (first.outcome, first.kind, first.app, first.split) == ("right", kind, app, "")
-    assert first.box == (280, 190, 390, 230)
 
 
 def test_outlines_and_refusals_of_osworld_g(tmp_path: Path) -> None:
