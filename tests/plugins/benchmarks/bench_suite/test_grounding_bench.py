@@ -150,6 +150,7 @@ async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) ->
         "vision:",
         "vision:x",
         "simulated:1",
+        "elements:1",
         "cascade:0.9:",
     ],
 )
