@@ -136,6 +136,8 @@ async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) ->
     assert {each.outcome for each in found.values() if each.calls} <= {"right", "refused"}
     assert {each.calls for each in found.values()} <= {0, 1}
     assert {e.outcome for e in found.values() if e.calls and not e.present} == {"refused"}
+    both = await asked(suite, "cascade+choice:1")
+    assert {e.outcome for e in both.values() if e.present and e.calls} == {"right"}
     wrong = await asked(suite, "choice:0")
     asked_about = [each for each in wrong.values() if each.calls]
     assert asked_about
