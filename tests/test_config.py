@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pydantic import ValidationError
 
 from hisa.cli import cli
-from hisa.config import EnvironmentSettings, Settings, load, preset_sources
+from hisa.config import EnvironmentSettings, load, preset_sources
 from hisa.errors import ConfigError
 
 PRESETS = ("hisa-paper", "gta1")

@@ -429,7 +429,7 @@ def failures(
 def _ask_for_classes(
     runs: list[Run], settings: Settings, model: str, classes: Mapping[str, str]
 ) -> str:
-    """Have a model classify runs; returns why the first without a class has none."""
+    """Classify runs by a model; returns why the first without a class has none."""
     import asyncio
 
     from hisa.plugins.benchmarks.attempts.run_judge import classify
