@@ -202,7 +202,9 @@ class _Host:
             took = asyncio.get_running_loop().time() - started
             await asyncio.sleep(max(0.0, STEP_SECONDS - took))
             yield StepDone(step=step).model_dump_json()
-        yield RunEnded(status="succeeded", score=1.0, steps=STEPS).model_dump_json()
+        yield RunEnded(
+            status="succeeded", score=1.0, score_state="scored", steps=STEPS
+        ).model_dump_json()
 
 
 class _Tenant:

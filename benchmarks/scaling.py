@@ -1,11 +1,11 @@
-"""Test-time scaling in simulation: what adaptive sampling gains and loses against K = 1 and K = 8.
+"""Test-time scaling in simulation: what frugal sampling gains and loses against K = 1 and K = 8.
 
     python -m benchmarks.scaling [-n N] [--seed S] [--json]
 
-Real: the scaled planner, the canonical form, the memo of groundings, the judge's prompt and its
-reading, and the ledger. Simulated, at stated rates: what a planner's samples and a judge answer at
-each decision point. It says how the ways compare where the rates are so; it says nothing of how
-often real models err, nor whether a judge of theirs is that good.
+Real: the scaled planner, the judge's prompt and its reading, and the ledger. Simulated, at stated
+rates: what a planner's samples and a judge answer at each decision point. It says how the ways
+compare where the rates are so; it says nothing of how often real models err, nor whether a judge
+of theirs is that good.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.machine import machine
-from benchmarks.scaling_points import Finder, Judging, World, point_of
+from benchmarks.scaling_points import Judging, World, point_of
 from hisa.events import Chosen, Event
 from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext, RoleModel
@@ -35,13 +35,11 @@ from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
 from hisa.tools.registry import ToolRegistry
-from hisa.wiring.memo import MemoGrounder
 
 K = 8
 WAYS: dict[str, Scaling | None] = {
     "K=1": None,
     "K=8": "constant",
-    "adaptive": "adaptive",
     "frugal": "frugal",
 }
 ERRORS = (0.1, 0.2, 0.35)
@@ -113,8 +111,7 @@ async def decide(world: World, way: str, number: int, seed: int, totals: Totals)
     inner = GlobalPlanner(model, registry, emit=events.append)
     planner: Planner = inner
     if (scaling := WAYS[way]) is not None:
-        memo = MemoGrounder(Finder())
-        sampler = Sampler(inner, memo.resolve, temperature=0.7, emit=events.append)
+        sampler = Sampler(inner, temperature=0.7, emit=events.append)
         judge = Judge(model, emit=events.append)
         planner = ScaledPlanner(
             inner, sampler, judge, emit=events.append, samples=K, scaling=scaling
@@ -230,8 +227,7 @@ def main() -> None:
             print(f"\n{error:.0%} of samples wrong; {title}\n{HEAD}")
             for way, row in rows.items():
                 print(told_row(row, compared[way]))
-            for way in ("adaptive", "frugal"):
-                print(verdicts(way, compared[way]))
+            print(verdicts("frugal", compared["frugal"]))
     if options.json:
         print(json.dumps(found))
 

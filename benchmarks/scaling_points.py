@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from collections.abc import Sequence
@@ -10,24 +9,20 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from hisa.errors import NotFound
-from hisa.grounder.common import resolve
 from hisa.models.tokens import estimate_input, estimate_tokens
 from hisa.protocols import (
-    GroundedCall,
     ModelReply,
     ModelRequest,
-    Place,
     StateView,
     Task,
     ToolCall,
     Usage,
 )
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.scripted import tool_call
 
-__all__ = ["Finder", "Judging", "World", "metered", "point_of"]
+__all__ = ["Judging", "World", "metered", "point_of"]
 
 IMAGE_TOKENS = 1105
 """A picture of 1280 by 720 by OpenAI's formula for high detail."""
@@ -153,22 +148,6 @@ def sample(world: World, point: DecisionPoint, dice: random.Random) -> str:
     if dice.random() >= point.error:
         return dice.choice(dice.choice(point.right))
     return point.wrong[0] if dice.random() < world.same else dice.choice(point.wrong[1:])
-
-
-class Finder:
-    """Finds the buttons by any of their wordings, a pixel or two apart, and nothing else."""
-
-    async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """See `hisa.protocols.Grounder`."""
-        return await resolve(call, observation, locate=self._locate, emit=lambda _: None)
-
-    async def _locate(self, description: str, observation: Observation) -> Place:
-        await asyncio.sleep(0)
-        if "side bar" in description:
-            raise NotFound(f"not found: {description!r}")
-        place = next(place for place, name in enumerate(NAMES) if name in description)
-        at = Point(100 + 120 * place + len(description) % 3, 40)
-        return Place(description, at, 0.95, "accessibility", f'push button "{NAMES[place]}"')
 
 
 @dataclass

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from pydantic import ValidationError
 
 from hisa.cli import cli
-from hisa.config import EnvironmentSettings, Settings, load, preset_sources
+from hisa.config import EnvironmentSettings, load, preset_sources
 from hisa.errors import ConfigError
 
 PRESETS = ("hisa-paper", "gta1")
@@ -114,15 +113,6 @@ def test_a_guest_that_can_be_reverted_is_thrown_away() -> None:
     remote = {"revert": "revert {name}"}
     settings = EnvironmentSettings.model_validate({"kind": "guest=http://a", "remote": remote})
     assert settings.throw_away
-
-
-def test_a_run_recorded_without_forks_is_read_and_one_with_them_is_refused() -> None:
-    recorded = Settings().model_dump(mode="json")
-    recorded["environment"]["fork"] = False
-    assert Settings.model_validate(recorded) == Settings()
-    recorded["environment"]["fork"] = True
-    with pytest.raises(ValidationError, match=r"environment\.fork"):
-        Settings.model_validate(recorded)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -239,11 +239,10 @@ class PlannerSettings(Section):
     samples: int = Field(1, ge=1, le=32)
     """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
     is asked for and taken."""
-    scaling: Literal["adaptive", "frugal", "constant"] = "frugal"
-    """adaptive: two samples, all of them where they disagree, after a step in trouble, in a loop;
-    frugal: where the two disagree, and after a step in trouble even where they agree, the judge is
-    asked first, and more are sampled where it finds neither good; constant: always all of them, and
-    always the judge (GTA1)."""
+    scaling: Literal["frugal", "constant"] = "frugal"
+    """frugal: two samples; where they disagree, and after a step in trouble even where they agree,
+    the judge is asked, and more are sampled where it finds neither good; constant: always all of
+    them, and always the judge (GTA1)."""
     sample_temperature: float = Field(0.7, gt=0, le=2)
     """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
     set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""
@@ -394,14 +393,6 @@ class EnvironmentSettings(Section):
     limits: LimitSettings = LimitSettings()
     share: tuple[str, ...] = ()
     """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_forks(cls, tree: Any) -> Any:
-        """Leaves out what runs of earlier versions recorded: that no step was tried on forks."""
-        if isinstance(tree, Mapping) and tree.get("fork") is False:
-            return {name: value for name, value in tree.items() if name != "fork"}
-        return tree
 
     @property
     def family(self) -> Family:

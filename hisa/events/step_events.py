@@ -151,16 +151,13 @@ class Sampled(EventBase):
     round: int = 1
     """2: fresh replies, after a judge found none good."""
     key: str = ""
-    """Its canonical form: equal ones would do the same. Empty where the reply is unusable."""
+    """Equal ones would do the same; empty where the reply is unusable."""
     tool: str = ""
     input: Any = ""
     description: str = ""
     description_2: str = ""
     following: tuple[PlannedCall, ...] = ()
     """Further calls of the same reply."""
-    places: tuple[PlaceFound, ...] = ()
-    not_found: str = ""
-    """Why its target is no candidate's agreement: it was not found, or could not be looked for."""
     error: str = ""
     """Why there is no usable reply."""
 
@@ -179,16 +176,15 @@ class Judged(EventBase):
     """Why the answer is no judgement; empty where it is one."""
 
 
-ChosenBy = Literal["agreement", "judge", "forks", "votes", "alone", "nobody"]
+ChosenBy = Literal["agreement", "judge", "votes", "alone", "nobody"]
 
 
 class Chosen(EventBase):
     """A decision between samples is made.
 
-    agreement: the first samples would all do the same. judge: it picked. forks: it picked, in
-    logs of earlier versions, having seen what came of the two best. votes: no judge decided, and
-    what most samples would do was taken. alone: there was one usable sample. nobody: there was
-    none.
+    agreement: the first samples would all do the same. judge: it picked. votes: no judge decided,
+    and what most samples would do was taken. alone: there was one usable sample. nobody: there
+    was none.
     """
 
     type: Literal["chosen"] = "chosen"
@@ -197,9 +193,9 @@ class Chosen(EventBase):
     samples: int
     usable: int
     distinct: int
-    """Canonical forms among the usable ones."""
+    """Different ones among the usable ones."""
     rounds: int = 1
-    widened: Literal["", "constant", "trouble", "disagreement", "none_good"] = ""
+    widened: Literal["", "constant", "disagreement", "none_good"] = ""
     """Why more than the first two were sampled; empty: they were enough."""
     detail: str = ""
     """Why no judge decided, where one was asked."""

@@ -1,7 +1,8 @@
 """Test-time scaling: several candidates for a step, a judge picks (GTA1, section 3.1).
 
-Constant, as GTA1 has it: always K candidates, always a judge. Adaptive: two candidates, and where
-they would do the same nothing more is paid for.
+Constant, as GTA1 has it: always K candidates, always the judge, who has to pick one. Frugal: two
+candidates, and the judge where they differ or where there is doubt; K fresh ones where it finds
+none good. The target of the pick alone is searched for.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from hisa.config import ModelSettings, PlannerSettings
+from hisa.errors import ConfigError
 from hisa.events import Chosen, ChosenBy
-from hisa.planner.judging import Candidate, Judge
+from hisa.models.profiles import Profile
+from hisa.planner.judging import Judge, Judgement
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.sampling import Candidates, Sampler
-from hisa.protocols import Emit, StateView, Task, ToolCall
+from hisa.planner.sampling import Candidate, Candidates, Sampler
+from hisa.planner.step_question import step_question
+from hisa.protocols import Emit, Model, Planner, StateView, Task, ToolCall
 from hisa.screen.observation import Observation
 
-__all__ = ["ScaledPlanner", "Scaling"]
+__all__ = ["ScaledPlanner", "Scaling", "open_scaling"]
 
-Scaling = Literal["adaptive", "frugal", "constant"]
-Widened = Literal["", "constant", "trouble", "disagreement", "none_good"]
+Scaling = Literal["frugal", "constant"]
+Widened = Literal["", "constant", "disagreement", "none_good"]
 
 _FIRST = 2
 """Candidates that can agree: the fewest."""
@@ -31,11 +36,10 @@ _ENDING = frozenset({"termination", "infeasible"})
 class _Decision:
     """One step's decision on its way."""
 
-    observation: Observation
     rounds: list[Candidates]
     widened: Widened = ""
 
-    def event(self, n: int | None, by: ChosenBy, detail: str) -> Chosen:
+    def event(self, n: int | None, by: ChosenBy, detail: str = "") -> Chosen:
         """Returns the event that tells of it."""
         return Chosen(
             n=n,
@@ -52,16 +56,9 @@ class _Decision:
 class ScaledPlanner:
     """Samples candidates, and has a judge pick where they do not agree.
 
-    Adaptive: two candidates; where they would do the same, that is done without a judge, unless it
-    ends the run. K at once after a step that failed and in a loop, K in all where the two disagree.
-    Frugal: where the two disagree, and after a step that failed or in a loop even where they agree,
-    the judge is asked about these first, and K fresh ones are sampled only where it finds neither
-    good. Constant: K and the judge once, always; that judge has to pick one.
-
-    A judge that may find none good, and does, gets K fresh candidates, which were told its reasons,
-    once. Where no judge decides (its answers are no judgements, it cannot be asked, or it finds
-    none good twice) the step goes on with what most candidates would do, and the log says so: a
-    wrong step is seen and mended in the next one, while a step refused three times ends the run.
+    Where no judge decides (its answers are no judgements, it cannot be asked, or it finds none
+    good twice) the step goes on with what most candidates would do, and the log says so: a wrong
+    step is seen and mended in the next one, while a step refused three times ends the run.
 
     Args:
         planner: asks for one candidate, and writes down what was chosen.
@@ -72,9 +69,6 @@ class ScaledPlanner:
         scaling: when more than two are sampled.
     """
 
-    chosen: Candidate | None = None
-    """The newest one that was chosen."""
-
     def __init__(
         self,
         planner: GlobalPlanner,
@@ -83,94 +77,80 @@ class ScaledPlanner:
         *,
         emit: Emit,
         samples: int,
-        scaling: Scaling = "adaptive",
+        scaling: Scaling = "frugal",
     ) -> None:
         self._planner = planner
         self._sampler = sampler
         self._judge = judge
         self._emit = emit
         self._samples = samples
-        self._scaling = scaling
+        self._constant = scaling == "constant"
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next call; see `hisa.protocols.Planner`."""
-        asked = await self._planner.question(task, observation, view)
-        candidates = Candidates(asked)
-        decision = _Decision(observation, [candidates])
-        await self._sample_first(decision, view)
-        if not candidates.usable:
-            failure = candidates.failure()
+        """Returns the next call; see `hisa.protocols.Planner`."""
+        first = Candidates(await self._planner.question(task, observation, view))
+        decision = _Decision([first], "constant" if self._constant else "")
+        count = self._samples if self._constant else min(_FIRST, self._samples)
+        await self._sampler.sample(first, count)
+        if not first.usable:
+            failure = first.failure()
             self._emit(decision.event(None, "nobody", str(failure)))
             raise failure
-        doubted = view.troubled or candidates.usable[0].call.tool in _ENDING
-        if not decision.widened and candidates.agree and not doubted:
-            return self._chosen(decision, candidates.usable[0], "agreement")
-        if len(candidates.usable) == 1:
-            return self._chosen(decision, candidates.usable[0], "alone")
-        constant = self._scaling == "constant"
-        judgement = await self._judge.judge(asked, candidates.distinct, must_pick=constant)
-        if judgement.pick is not None:
-            return self._chosen(decision, judgement.pick, "judge")
+        doubted = self._constant or view.troubled or first.usable[0].call.tool in _ENDING
+        if first.agree and not doubted:
+            return self._chosen(decision, first.usable[0], "agreement")
+        if len(first.usable) == 1:
+            return self._chosen(decision, first.usable[0], "alone")
+        judgement = await self._ask(first, must_pick=self._constant)
+        if judgement.index is not None:
+            return self._picked(decision, first, judgement.index)
         if judgement.invalid:
-            return await self._voted(decision, candidates, judgement.invalid)
-        return await self._again(decision, task, view, judgement.explaining)
-
-    async def _sample_first(self, decision: _Decision, view: StateView) -> None:
-        """The first round: two candidates or K at once, and K in all where two are not enough."""
-        troubled = view.troubled and self._scaling == "adaptive"
-        constant = self._scaling == "constant"
-        decision.widened = "constant" if constant else "trouble" if troubled else ""
-        (candidates,) = decision.rounds
-        count = self._samples if decision.widened else min(_FIRST, self._samples)
-        await self._sampler.sample(candidates, count, decision.observation)
-        judged_first = self._scaling == "frugal" and len(candidates.usable) == count
-        if candidates.usable and not (candidates.agree or judged_first):
-            await self._widen(decision, candidates)
-
-    async def _widen(self, decision: _Decision, candidates: Candidates) -> None:
-        """Sample what is missing to K."""
-        more = self._samples - candidates.count
-        if more > 0:
-            decision.widened = decision.widened or "disagreement"
-            await self._sampler.sample(candidates, more, decision.observation)
-
-    async def _again(
-        self, decision: _Decision, task: Task, view: StateView, reasons: str
-    ) -> ToolCall:
-        """One more try after a judge found none good: fresh candidates that know its reasons."""
-        (before,) = decision.rounds
-        told = _reasons(len(before.distinct), reasons)
+            return await self._voted(decision, first, judgement.invalid)
+        told = _reasons(len(first.distinct), judgement.explaining)
         view = replace(view, notice="\n".join(filter(None, (view.notice, told))))
-        asked = await self._planner.question(task, decision.observation, view)
-        fresh = Candidates(asked, first=before.next_n)
+        fresh = Candidates(await self._planner.question(task, observation, view), first.next_n)
+        return await self._again(decision, first, fresh)
+
+    async def _again(self, decision: _Decision, before: Candidates, fresh: Candidates) -> ToolCall:
+        """Try once more after a judge found none good: fresh candidates that know its reasons."""
         decision.rounds.append(fresh)
-        decision.widened = decision.widened or "none_good"
-        await self._sampler.sample(fresh, self._samples, decision.observation, round_=2)
+        decision.widened = "none_good"
+        await self._sampler.sample(fresh, self._samples, round_=2)
         if not fresh.usable:
             why = f"the judge found none good, and no fresh reply is usable: {fresh.failure()}"
             return await self._voted(decision, before, why)
-        judgement = await self._judge.judge(asked, fresh.distinct)
-        if judgement.pick is not None:
-            return self._chosen(decision, judgement.pick, "judge")
+        judgement = await self._ask(fresh)
+        if judgement.index is not None:
+            return self._picked(decision, fresh, judgement.index)
         why = judgement.invalid or f"the judge found none good twice: {judgement.explaining}"
         return await self._voted(decision, fresh, why)
 
+    async def _ask(self, candidates: Candidates, *, must_pick: bool = False) -> Judgement:
+        listed = candidates.distinct
+        question = step_question(candidates.asked, listed, must_pick=must_pick)
+        numbers = [candidate.n for candidate in listed]
+        return await self._judge.judge(question, numbers, must_pick=must_pick)
+
     async def _voted(self, decision: _Decision, candidates: Candidates, why: str) -> ToolCall:
-        """Take what most would do, where no judge decided; two that disagree are no vote."""
+        """Take what most would do, where no judge decided; two that differ are no vote."""
+        more = self._samples - candidates.count
         newest = candidates is decision.rounds[-1]
-        if newest and len(candidates.distinct) == len(candidates.usable):
-            await self._widen(decision, candidates)
+        if newest and more > 0 and len(candidates.distinct) == len(candidates.usable):
+            decision.widened = decision.widened or "disagreement"
+            await self._sampler.sample(candidates, more)
         pick = candidates.favourite
-        votes = sum(each.key == pick.key for each in candidates.usable)
+        votes = sum(candidate.key == pick.key for candidate in candidates.usable)
         detail = f"{why}; {votes} of {len(candidates.usable)} would do this"
         return self._chosen(decision, pick, "votes", detail)
+
+    def _picked(self, decision: _Decision, candidates: Candidates, index: int) -> ToolCall:
+        return self._chosen(decision, candidates.distinct[index - 1], "judge")
 
     def _chosen(
         self, decision: _Decision, pick: Candidate, by: ChosenBy, detail: str = ""
     ) -> ToolCall:
         self._emit(decision.event(pick.n, by, detail))
         self._planner.record(pick.call)
-        self.chosen = pick
         return pick.call
 
 
@@ -179,3 +159,56 @@ def _reasons(count: int, reasons: str) -> str:
         f"{count} answers to this very question were judged before they were carried out, and "
         f"none was good: {reasons or 'no reason was given'} Answer with something else."
     )
+
+
+def open_scaling(
+    settings: PlannerSettings,
+    model: ModelSettings,
+    planner: Planner,
+    judge: Model,
+    *,
+    emit: Emit,
+    profile: Profile,
+) -> ScaledPlanner:
+    """Returns the planner, asked up to ``planner.samples`` times a step.
+
+    Args:
+        settings: how often it is asked.
+        model: the settings of its model.
+        planner: asks once.
+        judge: serves the role ``judge``.
+        emit: gets the events of decisions.
+        profile: of the planner's model.
+
+    Raises:
+        ConfigError: it can be asked only once a step, or would always answer the same.
+    """
+    samples = f"planner.samples = {settings.samples}"
+    if not isinstance(planner, GlobalPlanner):
+        raise ConfigError(
+            f"{samples}: a planner with a computer tool is asked once a step",
+            fix="--set planner.samples=1, or --set planner.kind=chat",
+        )
+    if alike := _alike(model, profile):
+        raise ConfigError(f"{samples}: {alike[0]}", fix=f"--set planner.samples=1, or {alike[1]}")
+    return ScaledPlanner(
+        planner,
+        Sampler(planner, temperature=settings.sample_temperature, emit=emit),
+        Judge(judge, emit=emit),
+        emit=emit,
+        samples=settings.samples,
+        scaling=settings.scaling,
+    )
+
+
+def _alike(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
+    """Returns why all samples would be alike, and what mends it; None where they vary."""
+    if profile.reads_elements:
+        return f"{profile.name} always answers the same", "give --model"
+    if model.temperature == 0 and profile.temperature:
+        why = "with models.planner.temperature = 0 all samples are alike"
+        return why, "leave that out, for planner.sample_temperature"
+    if model.seed is not None and profile.seed:
+        why = f"with models.planner.seed = {model.seed} all samples are alike"
+        return why, "leave the seed out"
+    return None

@@ -99,7 +99,7 @@ class SamplingTotals(_Record):
     invalid: int = 0
     """Answers of a judge that were no judgement."""
     spent: RoleTotals = RoleTotals()
-    """Calls of planner, judge and grounder up to each decision."""
+    """Calls of planner and judge up to each decision."""
 
     @property
     def tokens(self) -> float:
@@ -112,13 +112,13 @@ class SamplingTotals(_Record):
         self.samples += event.samples
         self.agreed += event.by == "agreement"
         self.widened += bool(event.widened)
-        self.judged += event.by in ("judge", "forks")
+        self.judged += event.by == "judge"
         self.voted += event.by == "votes"
         self.spent += spent
 
 
-_DECIDING = ("planner", "judge", "grounder")
-"""Roles that are asked for a decision; what the grounder is asked after it is the step's."""
+_DECIDING = ("planner", "judge")
+"""Roles that are asked for a decision."""
 
 
 class Totals(_Record):

@@ -129,14 +129,12 @@ def tried(step: GroundingTried) -> str:
 
 
 def sampled(sample: Sampled) -> str:
-    """One of several replies: what it would do, and where."""
+    """One of several replies: what it would do."""
     if sample.error:
         return f"{sample.n}: unusable: {sample.error}"
     said = sample.input if isinstance(sample.input, str) else json.dumps(sample.input)
-    at = "".join(f" at ({place.x:.0f}, {place.y:.0f})" for place in sample.places)
     words = " to ".join(filter(None, (sample.description, sample.description_2)))
-    missing = f": {sample.not_found}" if sample.not_found else ""
-    return f"{sample.n}: {sample.tool} {said}{f' {words!r}' if words else ''}{at}{missing}"
+    return f"{sample.n}: {sample.tool} {said}{f' {words!r}' if words else ''}"
 
 
 def judged(judgement: Judged) -> str:
@@ -152,7 +150,6 @@ def judged(judgement: Judged) -> str:
 _CHOSEN = {
     "agreement": "the first samples agree",
     "judge": "picked by the judge",
-    "forks": "picked by the judge, who saw what came of two",
     "votes": "no judge decided; what most samples would do",
     "alone": "the only usable one",
     "nobody": "no sample is usable",
@@ -160,7 +157,6 @@ _CHOSEN = {
 _WIDENED = {
     "": "",
     "constant": "",
-    "trouble": ", widened after a failed step or in a loop",
     "disagreement": ", widened because two disagreed",
     "none_good": ", widened because none was good",
 }

@@ -55,7 +55,6 @@ from hisa.wiring.base import HookParts, Listener, RunParts
 from hisa.wiring.border import scrubber_of, with_border
 from hisa.wiring.grounding_parts import build_grounder, grounder_kind, open_grounder
 from hisa.wiring.hook_list import applied_hooks, in_order, open_hooks, scorer_on
-from hisa.wiring.memo import GroundingMemo, open_sampling
 from hisa.wiring.planner_kind import (
     PlannerKind,
     PlannerParts,
@@ -274,14 +273,12 @@ class _Opening:
         emit, known = self._emit, models.profiles["planner"]
         kind, settings = choose_planner(self._settings, known, elements=self._elements)
         own = self._parts.planner
-        memo = GroundingMemo(emit) if settings.planner.samples > 1 and own is None else None
-        finding = memo.emit if memo is not None else emit
         grounder = self._parts.grounder or open_grounder(
             settings.grounder,
             settings.models,
             models,
             reader,
-            finding,
+            emit,
             seer=models.profiles.get("grounder", known),
             planner=known,
             points=kind.points,
@@ -289,17 +286,20 @@ class _Opening:
         )
         marks = _marks(settings.planner, environment, known, kind) if own is None else None
         if marks is not None:
-            grounder = MarkGrounder(grounder, marks, emit=finding)
+            grounder = MarkGrounder(grounder, marks, emit=emit)
         parts = self._planner_parts(settings, models, registry, marks, environment, ask)
         planner = kind.open(parts) if own is None else own
-        if memo is not None:
+        if settings.planner.samples > 1 and own is None:
+            from hisa.planner.scaling import open_scaling  # most runs ask once
+
+            judge = models.get("judge", models["planner"])
             model = settings.models.planner
-            planner = open_sampling(
-                settings.planner, model, planner, grounder, models, memo, profile=known
+            planner = open_scaling(
+                settings.planner, model, planner, judge, emit=emit, profile=known
             )
         if self._leading is not None:
             planner = self._leading.lead(parts, planner, settings.planner.leads)
-        return planner, grounder, [part for part in (planner, memo) if isinstance(part, Hook)]
+        return planner, grounder, [planner] if isinstance(planner, Hook) else []
 
     def _planner_parts(
         self,

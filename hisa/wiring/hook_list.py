@@ -29,7 +29,6 @@ ORDER = (
     "repeats",
     "results",
     "program",
-    "memo",
     "held_acts",
     "blind_acts",
     "policy",
@@ -37,7 +36,7 @@ ORDER = (
     "live",
 )
 """HiSA's own hooks, in order; the user's and those of other packages come before them."""
-BUILT_IN = ("repeats", "results", "program", "memo", "blind_acts")
+BUILT_IN = ("repeats", "results", "program", "blind_acts")
 """Those that the core brings; the rest are announced."""
 NEEDED = ("held_acts", "policy", "confirm", "secrets")
 """Those that settings can need: without one of them a run does not begin."""

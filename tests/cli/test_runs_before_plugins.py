@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hisa.events import Acted, Chosen, Evaluated, Grounded, Judged, Planned, RunResumed, Sampled
-from hisa.runs.read import list_runs, load_run, read_manifest
+from hisa.runs.read import load_run
 from hisa.testing.model_server import FakeServer, Received
 from hisa.testing.scripted import tool_call
 from tests.cli.command import ROOT, Command, endless
@@ -138,71 +138,3 @@ def test_a_run_with_sequences_and_samples_is_resumed(folder: Path) -> None:
     assert (totals.decisions, totals.samples, totals.agreed, totals.judged) == (3, 7, 1, 2)
     (file,) = after.manifest.results.fetched
     assert (after.folder / file.place).read_text("utf-8") == "Ada\n"
-
-
-@pytest.mark.process
-def test_a_bench_is_reported_resumed_and_reported_again(folder: Path) -> None:
-    hisa = bench_command(folder)
-    bench, before = folder / "bench", attempts(folder / "bench")
-    report = hisa.json("bench", "report", str(bench))
-    assert [(row["name"], row["scored"], row["rate"]) for row in report["variants"]] == [
-        ("full", 2, 0.5),
-        ("no-roi", 1, 1.0),
-    ]
-    hisa.environ["HISA_RUN__FOLDER"] = str(bench / "runs")
-    listed = {row["id"]: row["status"] for row in hisa.json("runs", "ls")}
-    assert listed == {**dict.fromkeys(FINISHED, "succeeded"), CUT_OFF: "stopped"}, "by its worker"
-    assert 'Type "ada".' in hisa.run("runs", "show", FINISHED[0])
-    hisa.environ["HISA_RUN__FOLDER"] = str(folder / "runs")
-
-    sums = hisa.json(
-        "bench",
-        "run",
-        f"own:{folder / 'tasks'}",
-        "--out",
-        str(bench),
-        "--repeat",
-        "2",
-        "--ablate",
-        "full",
-        "--ablate",
-        "no-roi",
-        *ON_THE_FORM,
-    )
-    assert (sums["slots"], sums["scored"], sums["succeeded"], sums["missing"]) == (8, 8, 4, 0)
-    rows = attempts(bench)
-    assert rows[: len(before)] == before
-    (lost,) = (row for row in rows if row["type"] == "lost")
-    assert (lost["variant"], lost["task"], lost["cause"]) == ("no-roi", "grace", "bench")
-    finished = [row["run"] for row in rows if row["type"] == "finished"]
-    assert finished[:3] == list(FINISHED)
-    assert len(finished) == 8
-    assert len(list_runs(bench / "runs")) == 9
-    scores = Counter(read_manifest(bench / "runs" / run).score for run in finished)
-    assert scores == {1.0: 4, 0.0: 4}
-
-    written = hisa.run("bench", "report", str(bench)).splitlines()
-    assert [Path(line).name for line in written] == ["report.md", "report.json", "report.html"]
-    report = json.loads((bench / "report.json").read_text("utf-8"))
-    assert [(row["name"], row["scored"], row["rate"]) for row in report["variants"]] == [
-        ("full", 4, 0.5),
-        ("no-roi", 4, 0.5),
-    ]
-
-
-@pytest.mark.process
-def test_a_bench_of_a_public_suite_is_resumed_and_scored_as_before(folder: Path) -> None:
-    hisa, bench = bench_command(folder), folder / "public_bench"
-    before = attempts(bench)
-    suite = f"spider2v:{folder / 'spider2v'}"
-    sums = hisa.json("bench", "run", suite, "--out", str(bench), *ON_THE_FORM)
-    assert (sums["slots"], sums["scored"], sums["succeeded"], sums["lost"]) == (2, 2, 2, 1)
-    rows = attempts(bench)
-    assert rows[: len(before)] == before
-    then, now = (row for row in rows if row["type"] == "finished")
-    assert (then["task"], now["task"]) == ("ada", "grace")
-    for name in ("score", "score_state", "score_detail", "judged_by"):
-        assert now[name] == then[name]
-    assert then["score_detail"] == "compare_config: equal"
-    (group,) = hisa.json("bench", "report", str(bench))["variants"]
-    assert (group["scored"], group["rate"]) == (2, 1.0)

@@ -25,9 +25,8 @@ CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 TYPE = tool_call("gui_action", f"{CLICK}; pyautogui.write('Ada')", "the field Name")
 SAVE = tool_call("gui_action", CLICK, "Save")
 AGREE = tool_call("gui_action", CLICK, "Agree")
-NOWHERE = tool_call("gui_action", CLICK, "the purple dragon")
 DONE = tool_call("termination", "Saved.")
-STEPS = ([TYPE, TYPE], [NOWHERE, SAVE, AGREE], [DONE, DONE])
+STEPS = ([TYPE, TYPE], [AGREE, SAVE], [DONE, DONE])
 """What the planner answers at each step, sample by sample."""
 
 
@@ -60,7 +59,7 @@ async def run(tmp_path: Path) -> Run:
     form = FakeEnvironment()
     result = await hisa.run(
         "Save the form as Ada.",
-        settings=settings(tmp_path, samples=3, scaling="adaptive"),
+        settings=settings(tmp_path, samples=3),
         model=model(),
         environment=form,
     )
@@ -76,14 +75,10 @@ async def test_a_sampled_run_does_what_was_chosen(run: Run) -> None:
         "judge",
         "judge",
     ]
-    assert [len(record.sampled) for record in run.steps] == [2, 3, 2]
+    assert [len(record.sampled) for record in run.steps] == [2, 2, 2]
     assert second.planned is not None
     assert second.planned.description == "Save"
-    assert second.sampled[0].not_found
     assert first.places
-    assert [(p.description, p.x, p.y) for p in first.sampled[0].places] == [
-        (p.description, p.x, p.y) for p in first.places
-    ]
     assert third.chosen is not None
     assert third.chosen.widened == ""
 
@@ -99,28 +94,27 @@ async def test_the_log_tells_only_the_groundings_of_the_agent(run: Run) -> None:
 async def test_the_ledger_is_what_the_events_say(run: Run) -> None:
     totals = run.totals.sampling
     assert totals is not None
-    assert (totals.decisions, totals.samples, totals.agreed, totals.widened) == (3, 7, 1, 1)
+    assert (totals.decisions, totals.samples, totals.agreed, totals.widened) == (3, 6, 1, 0)
     assert (totals.judged, totals.voted, totals.invalid, totals.none_good) == (2, 0, 0, 0)
     calls = [
         event
         for event in run.events
         if isinstance(event, ModelCalled) and event.role in ("planner", "judge")
     ]
-    assert totals.spent.calls == len(calls) == 9
+    assert totals.spent.calls == len(calls) == 8
     assert totals.spent.tokens == sum(call.tokens_in + call.tokens_out for call in calls)
-    assert totals.tokens == pytest.approx(9 * 110 / 3)
+    assert totals.tokens == pytest.approx(8 * 110 / 3)
     assert run.manifest.totals == run.totals
 
 
 async def test_the_terminal_shows_how_it_was_decided(run: Run) -> None:
     lines = [line.plain for line in summary(run, 100)]
     (told,) = (line for line in lines if "samples a decision" in line)
-    assert told.startswith("2.3 samples a decision · 33% agreed · 33% widened · 2 judged · 330 tok")
+    assert told.startswith("2.0 samples a decision · 33% agreed · 0% widened · 2 judged · 293 tok")
     text = step_text(run, 2)
-    assert "sample 2: gui_action pyautogui.click(X_COORD, Y_COORD) 'Save' at (" in text
-    assert "the purple dragon" in text
-    assert "judge: 2 of 1, 2, 3: It saves <b>the form</b>." in text
-    assert "chosen: 2: picked by the judge (3 samples, 3 distinct, widened because two" in text
+    assert "sample 2: gui_action pyautogui.click(X_COORD, Y_COORD) 'Save'" in text
+    assert "judge: 2 of 1, 2: It saves <b>the form</b>." in text
+    assert "chosen: 2: picked by the judge (2 samples, 2 distinct)" in text
     data = run_json(run)
     assert data["totals"]["sampling"]["decisions"] == 3
     assert data["steps"][1]["chosen"]["by"] == "judge"
@@ -128,9 +122,9 @@ async def test_the_terminal_shows_how_it_was_decided(run: Run) -> None:
 
 async def test_the_report_shows_candidates_and_the_judge(run: Run) -> None:
     page = render_report(run)
-    assert "3 candidates, 2: picked by the judge" in page
+    assert "2 candidates, 2: picked by the judge" in page
     assert "It saves &lt;b&gt;the form&lt;/b&gt;." in page
-    assert "2.3 samples a decision" in page
+    assert "2.0 samples a decision" in page
 
 
 async def test_progress_names_what_no_judge_decided(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from PIL import Image
 
 from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
-from hisa.models.tokens import estimate_tokens
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
 from hisa.planner.view import element_lines, state_text
@@ -102,31 +101,6 @@ async def test_a_troubled_state_asks_harder_also_in_a_correction() -> None:
     assert [request.harder for request in bench.model.requests] == [False, True, True]
 
 
-async def test_a_call_is_written_down_with_both_its_descriptions() -> None:
-    source = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
-    call = {
-        "thought": "Drag it.",
-        "tool": "gui_action",
-        "input": source,
-        "description": "the row",
-        "description_2": "the bin",
-    }
-    bench = Bench(json.dumps(call))
-    made = await bench.planner.plan(TASK, observation(), VIEW)
-    assert undated(*bench.events) == undated(Planned.model_validate(call))
-    assert (made.description, made.description_2) == ("the row", "the bin")
-
-
-async def test_every_tool_is_described_to_the_model() -> None:
-    bench = Bench(GOOD)
-    await bench.planner.plan(TASK, observation(), StateView())
-    text = bench.model.requests[0].text
-    assert all(f"- {name}(" in text for name in ("gui_action", "bash_execution", "wait"))
-    user = bench.model.requests[0].messages[1].parts[0]
-    assert user.text.startswith("<task>\n")  # type: ignore[union-attr]
-    assert "<advice>" not in user.text  # type: ignore[union-attr]
-
-
 async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
@@ -146,12 +120,6 @@ def test_a_look_that_lacks_elements_or_a_window_says_so() -> None:
     ]
     untold = list(element_lines(replace(bare, windows_known=False)))
     assert untold[0] == "windows: unknown (the machine cannot tell)"
-
-
-def test_long_names_are_cut_at_120_characters() -> None:
-    windows = tuple(Window(str(n), "w" * size, "app") for n, size in enumerate((120, 121)))
-    told = list(element_lines(replace(observation(), windows=windows, elements=())))
-    assert told == [f"windows: {'w' * 120}; {'w' * 119}…"]
 
 
 @pytest.mark.parametrize(
@@ -249,14 +217,6 @@ def test_several_windows_are_listed_beside_a_picture_the_top_one_first_eight_at_
     for one in (tuple(named[:1]), ()):
         alone = state_text(TASK, replace(observation(), windows=one), VIEW, elements=False)
         assert alone == STATE
-
-
-def test_the_list_of_windows_takes_from_the_room_of_the_state() -> None:
-    many = tuple(Window(hex(n), "w" * 200, "app") for n in range(9))
-    view = replace(VIEW, output="row " * 4000)
-    text = state_text(TASK, replace(observation(), windows=many), view, elements=False, room=2000)
-    assert estimate_tokens(text) <= 2000
-    assert "<windows untrusted>" in text
 
 
 def test_what_is_not_drawn_yet_is_told_and_cannot_look_like_a_section() -> None:

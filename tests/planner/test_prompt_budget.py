@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ from hisa.planner.view import state_text
 from hisa.protocols import ModelRequest, StateView, Task, TextPart
 from hisa.runs.read import load_run
 from hisa.testing.form import FakeEnvironment
-from hisa.testing.scripted import FunctionModel, tool_call
+from hisa.testing.scripted import FunctionModel
 from hisa.text.prompts import data_folder, render
 from tests.planner.test_planner import observation
-from tests.planner.test_whole_state import FORMS, LAST, TASK, Full, shortened, summary
+from tests.planner.test_whole_state import FORMS, TASK, Full
 
 PLACES = "click(412, 300) entry Sort"
 LONG = "Copy this: " + " ".join(str(n * 7919 % 99991) for n in range(460))
@@ -194,53 +193,3 @@ def test_tools_and_advice_give_way_last_and_the_advice_says_how_much() -> None:
     shown = sum(rule in text for rule in rules)
     assert f"({20 - shown} more lines do not fit here)" in text
     assert "Step 2: b" in text
-
-
-def test_a_cut_keeps_the_last_sections_and_is_told() -> None:
-    tail = f"{LAST}\nNoted: the total is 4,711\nCoordinates: {PLACES}\nNot found: the plus button"
-    view = StateView(
-        advice="- MUST save.",
-        refined=f"{shortened(summary(40), 600)[: -len(LAST)]}{tail}",
-        steps=tuple(f"Step {n}: {_filled(160)}" for n in range(41, 46)),
-    )
-    cut: list[dict[str, int]] = []
-    text = state_text(
-        Task("t", TASK), observation(), view, elements=False, room=1100, cut=cut.append
-    )
-    assert estimate_tokens(text) <= 1100
-    assert tail in text
-    assert "(cut here" in text
-    (told,) = cut
-    assert told["refined_context"] > 100
-    assert set(told) == {"refined_context"}
-
-
-async def test_a_cut_is_an_event_and_stands_in_the_report(tmp_path: Path) -> None:
-    model = Full()
-
-    def asked(request: ModelRequest) -> str:
-        if request.role == "planner" and len(model.requests) == 3:
-            model.requests.append(request)
-            return json.dumps({"thought": "Done.", "tool": "termination", "input": "x"})
-        if request.role == "planner" and len(model.requests) == 1:
-            model.requests.append(request)
-            return tool_call("bash_execution", "seq 3000")
-        return model(request)
-
-    task = Task("t", LONG)
-    result = await hisa.run(
-        task,
-        settings=Settings.model_validate(
-            {"run": {"folder": tmp_path}, "patterns": {"enabled": False}}
-        ),
-        model=FunctionModel(asked),
-        environment=FakeEnvironment(),
-    )
-    run = load_run(result.run_id, tmp_path)
-    (cut,) = (event for event in run.events if isinstance(event, PromptCut))
-    assert set(cut.tokens) <= {"last_output", "refined_context", "execution_history"}
-    assert cut.tokens
-
-
-def test_the_default_budget_is_that_of_the_default_settings() -> None:
-    assert _budget_of(Settings()) == PromptBudget()

@@ -176,23 +176,7 @@ def _element(
     *,
     hint: str,
 ) -> Element:
-    properties = {
-        each.get("name"): (each.get("value") or {}).get("value")
-        for each in node.get("properties") or ()
-    }
-    states = {
-        _STATES[name] for name, value in properties.items() if name in _STATES and _true(value)
-    }
-    states |= {"showing", "visible"} | ({"enabled"} if "disabled" not in states else set())
-    states |= (
-        {"editable"}
-        if properties.get("editable") and not _true(properties.get("readonly"))
-        else set()
-    )
-    states |= {"multi-line"} if _true(properties.get("multiline")) else set()
-    states |= {"clickable"} if known.get("clickable") else set()
     value = (node.get("value") or {}).get("value")
-    states |= {"expandable"} if "expanded" in properties else set()
     name = str((node.get("name") or {}).get("value") or "")
     role = str((node.get("role") or {}).get("value") or "")
     if not name and _ROLES.get(role) not in FIELDS:  # what stands in a field is no name of it
@@ -205,11 +189,31 @@ def _element(
         one_line(name),
         box,
         text="" if value is None else str(value),
-        states=frozenset(states),
+        states=_states(node, known),
         app="browser",
         window=window,
         description=one_line(about or ("" if name or value else excerpt(hint, _HINT))),
     )
+
+
+def _states(node: Mapping[str, Any], known: Mapping[str, Any]) -> frozenset[str]:
+    """Returns how an element stands, in the words of a desktop's accessibility tree."""
+    properties = {
+        each.get("name"): (each.get("value") or {}).get("value")
+        for each in node.get("properties") or ()
+    }
+    states = {"showing", "visible"}
+    states |= {
+        _STATES[name] for name, value in properties.items() if name in _STATES and _true(value)
+    }
+    more = {
+        "enabled": "disabled" not in states,
+        "editable": bool(properties.get("editable")) and not _true(properties.get("readonly")),
+        "multi-line": _true(properties.get("multiline")),
+        "clickable": bool(known.get("clickable")),
+        "expandable": "expanded" in properties,
+    }
+    return frozenset(states | {name for name, holds in more.items() if holds})
 
 
 def _inner(node: Mapping[str, Any], by_id: Mapping[Any, Mapping[str, Any]]) -> str:

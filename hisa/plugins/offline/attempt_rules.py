@@ -28,8 +28,6 @@ class _Told:
     """The facts of one attempt, as the judge reads them."""
 
     number: int
-    common: HistoryStep | None = None
-    """The last of the steps that all attempts begin with."""
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -52,16 +50,16 @@ class _Told:
         typed = sorted(step.source for step in self.steps if ".write(" in step.source)
         return (*files, *typed, self.last.result if self.last else "")
 
-    def found(self, texts: list[str], common: str) -> int:
+    def found(self, texts: list[str]) -> int:
         """Counts the texts that its acts have as whole words, the words of its end apart."""
         acts = (f"{s.description} {s.source} {s.result}" for s in self.steps if _is_act(s))
-        told = f"{common} {' '.join(acts)}"
+        told = " ".join(acts)
         return sum(bool(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", told)) for text in texts)
 
     @property
     def last(self) -> HistoryStep | None:
         acts = [step for step in self.steps if _is_act(step)]
-        return acts[-1] if acts else self.common
+        return acts[-1] if acts else None
 
     @property
     def well(self) -> bool:
@@ -71,24 +69,22 @@ class _Told:
 
 
 def pick_attempt(sections: dict[str, str]) -> str:
-    """Returns the pick as JSON: ``explaining``, and the number of an attempt, or 0 for none."""
-    before = sections.get("common_steps", "")
-    common = list(history_steps(before))
-    told = _attempts(sections.get("attempts", ""), common[-1] if common else None)
+    """Returns the pick as JSON: ``explaining``, and the number of an attempt, or null for none."""
+    told = _attempts(sections.get("attempts", ""))
     well = [each for each in told if each.well]
     if not well:
         words = "no attempt ended with 'succeeded' and without a failed last step"
-        return _said(f"By rules: {words}; the rules cannot tell more.", 0)
+        return _said(f"By rules: {words}; the rules cannot tell more.", None)
     quoted = mask(sections.get("task", "")).quoted
     alike = Counter(each.outcome for each in well)
 
     def rank(each: _Told) -> tuple[int, int, int]:
-        return -each.found(quoted, before), -alike[each.outcome], each.wrong
+        return -each.found(quoted), -alike[each.outcome], each.wrong
 
     best = min(well, key=rank)
     why = [f"{len(well)} of {len(told)} attempts ended with 'succeeded' and a sound last step"]
     if quoted:
-        seen = best.found(quoted, before)
+        seen = best.found(quoted)
         why.append(f"attempt {best.number} has {seen} of the {len(quoted)} texts in quotes")
     if len(well) > 1:
         why.append(f"{alike[best.outcome]} of them came to the same as attempt {best.number}")
@@ -100,15 +96,15 @@ def _is_act(step: HistoryStep) -> bool:
     return step.tool not in _END_TOOLS
 
 
-def _attempts(text: str, common: HistoryStep | None) -> list[_Told]:
+def _attempts(text: str) -> list[_Told]:
     found: list[_Told] = []
     for line in text.split("\n"):
         if (match := _ATTEMPT.fullmatch(line)) is not None:
-            found.append(_Told(int(match[1]), common))
+            found.append(_Told(int(match[1])))
         elif found:
             found[-1].lines.append(line)
     return found
 
 
-def _said(words: str, index: int) -> str:
+def _said(words: str, index: int | None) -> str:
     return json.dumps({"explaining": words, "index": index}, ensure_ascii=False)

@@ -14,6 +14,7 @@ import pytest
 from hisa.config import load
 from hisa.errors import UsageError
 from hisa.events import ModelAsked, ModelCalled
+from hisa.plugins.benchmarks.attempts.attempt_facts import attempt_facts
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, find_group
 from hisa.plugins.benchmarks.attempts.best_run import Choice
 from hisa.plugins.benchmarks.attempts.run_judge import judge_attempts, with_judge
@@ -27,7 +28,6 @@ from tests.plugins.benchmarks.attempt_logs import (
     SAVED,
     TASK,
     TYPED,
-    WRONG,
     attempt,
     judgement,
 )
@@ -76,7 +76,8 @@ async def test_a_long_request_stands_whole_in_the_log(tmp_path: Path) -> None:
     digest, text = max(asked.texts.items(), key=lambda item: len(item[1]))
     assert len(text) > 20_000
     assert hashlib.sha256(text.encode()).hexdigest() == digest
-    shown = {facts.picture.stem for facts in group.facts() if facts.picture}
+    looks = (attempt_facts(run).picture for run in group.ended_runs())
+    shown = {look.stem for look in looks if look}
     sent = re.findall(r'"\$image": "([0-9a-f]{64})"', json.dumps(asked.body))
     assert set(sent) == shown, "its pictures are those of the runs"
 
@@ -91,16 +92,6 @@ async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path
     own = load(environ={}, overrides={"models": {"judge": {"model": "j"}}})
     assert with_judge(own.models).judge == own.models.judge
     assert with_judge(load(environ={}).models).judge == load(environ={}).models.planner
-
-
-async def test_judging_keeps_the_limit_of_tokens(tmp_path: Path) -> None:
-    judge = ScriptedModel([])
-    limited = load(environ={}, overrides={"run": {"budget_tokens": 10}})
-    with group_of(tmp_path, "succeeded", "max_steps") as group:
-        choice = await judge_attempts(group, limited, own={"judge": judge})
-    assert not judge.requests
-    assert choice.by == "facts"
-    assert "the judge could not be asked" in choice.why
 
 
 @pytest.mark.process
@@ -133,15 +124,6 @@ def test_what_came_to_no_end_is_due_again(tmp_path: Path) -> None:
         group.decide(Choice(run="r", by="alone", why="x"))
     with pytest.raises(UsageError, match="taken already"):
         AttemptGroup.reopen(group.folder)
-
-
-def test_a_run_that_was_finished_by_hand_counts(tmp_path: Path) -> None:
-    with AttemptGroup.create(tmp_path, TASK, 1) as group:
-        run = attempt(tmp_path, [WRONG])
-        group.begin(1, run.id)  # killed before the end was written down
-        assert group.due == [1]
-    with AttemptGroup.reopen(group.folder) as group:
-        assert not group.due
 
 
 def test_a_secret_is_not_kept_and_not_gone_on_with(tmp_path: Path) -> None:

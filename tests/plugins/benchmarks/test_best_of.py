@@ -105,13 +105,13 @@ def test_the_judge_picks_and_the_score_of_its_pick_is_the_result(tmp_path: Path)
     kept = record(tmp_path)
     assert [each["run"] for each in kept["runs"]] == [each["run"] for each in result["attempts"]]
     assert sorted(kept["choice"]["order"]) == sorted(each["run"] for each in kept["runs"])
-    assert len({each["facts"] for each in kept["runs"]}) == 3
     assert (kept["judging"]["calls"], kept["judge"]) == (1, "m")
     assert kept["judging"]["tokens_in"] > 0
     events = (tmp_path / "runs" / kept["id"] / "events.jsonl").read_text("utf-8")
     assert [json.loads(line)["type"] for line in events.splitlines()] == [
         "model_asked",
         "model_called",
+        "judged",
     ]
     assert len(command.json("runs", "ls")) == 3, "the record is no run"
 
@@ -138,7 +138,6 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(tmp_path: Path) ->
         text = command.run(*words, "--attempts", "2", code=1)
         assert len(judge_requests(server)) == 2
         kept = record(tmp_path)
-        assert [bool(reply["error"]) for reply in kept["choice"]["replies"]] == [True, True]
         assert (kept["choice"]["run"], kept["choice"]["by"]) == (None, "nobody")
         assert "no attempt is taken" in text
         assert f"runs resume {kept['id']}" in text
@@ -156,18 +155,6 @@ def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
         assert not judge_requests(server)
     assert [each["status"] for each in result["attempts"]] == ["environment_error", "succeeded"]
     assert (result["chosen"], result["by"]) == (result["attempts"][1]["run"], "alone")
-
-
-def test_where_every_model_broke_none_is_taken_and_all_are_made_again(tmp_path: Path) -> None:
-    models = Models(["", ""], takes("ada"))
-    with machine(tmp_path, models) as (command, words, server, _):
-        result = command.json(*words, "--attempts", "2", code=3)
-        assert [each["status"] for each in result["attempts"]] == ["model_error"] * 2
-        assert (result["chosen"], result["by"]) == (None, "nobody")
-        models.attempt, models.names = -1, ["bob", "ada"]
-        again = command.json("runs", "resume", record(tmp_path)["id"])
-        assert len(judge_requests(server)) == 1
-    assert [each["score"] for each in again["attempts"]] == [0.0, 1.0]
 
 
 def test_what_was_killed_between_attempts_goes_on(tmp_path: Path) -> None:
@@ -259,10 +246,3 @@ def test_an_unknown_record_and_new_limits_are_refused(tmp_path: Path) -> None:
     assert "no attempts are called 'best-x'" in command.refused("runs", "resume", "best-x")
     errors = command.refused("runs", "resume", "best-x", "--max-steps", "9")
     assert "limits of their first" in errors
-
-
-def test_the_help_says_what_is_judged_and_by_whom(tmp_path: Path) -> None:
-    text = " ".join(hisa(tmp_path).run("run", "--help").split())
-    assert "--attempts N" in text
-    assert "never its score" in text
-    assert "models.judge" in text

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hisa.errors import InvalidReply, ModelUnavailable
-from hisa.events import Abstracted, Planned, PlannedCall, RunFinished, SequenceStopped
+from hisa.errors import BudgetExceeded, ModelUnavailable
+from hisa.events import Abstracted, Event, Judged, Planned, PlannedCall, RunFinished
 from hisa.models.tokens import estimate_tokens
+from hisa.planner.judging import Judge
 from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.best_run import (
-    MOST,
-    REQUEST_TOKENS,
-    Choice,
-    Judge,
-    build_request,
-    choose,
-    parse_judgement,
-    settle,
-    shown_order,
-)
+from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice, choose, settle, shown_order
+from hisa.plugins.benchmarks.attempts.run_question import REQUEST_TOKENS, run_question
 from hisa.plugins.offline.role_answers import Turn, answer
-from hisa.protocols import ModelRequest
+from hisa.protocols import Message, Model, ModelRequest
 from hisa.runs.log import RunLog
 from hisa.runs.manifest import FetchedFile, ResultsRecord
 from hisa.runs.read import load_run
-from hisa.state.token_limits import excerpt_within
 from hisa.testing.scripted import FunctionModel, ScriptedModel
-from hisa.text.prompt_text import guard_fields
+from hisa.text.prompt_text import guard_fields, one_line
 from tests.plugins.benchmarks.attempt_logs import (
     CHECK,
     DETAIL,
@@ -53,13 +42,21 @@ def made(number: int, *steps: str, status: str = "succeeded", message: str = "ok
     return AttemptFacts(f"run{number}", status, message, steps or (f"did {number}",), ())  # type: ignore[arg-type]
 
 
+def judge_of(model: Model, events: list[Event] | None = None) -> Judge:
+    return Judge(model, emit=(events if events is not None else []).append)
+
+
 async def chosen(attempts: list[AttemptFacts], *replies: str | Exception) -> Choice:
-    return await choose(attempts, TASK.instruction, Judge(ScriptedModel(replies)))
+    return await choose(attempts, TASK.instruction, judge_of(ScriptedModel(replies)))
 
 
 def everything(request: ModelRequest) -> bytes:
     """All bytes of a request, pictures included."""
     return request.text.encode() + b"".join(picture.png for picture in request.pictures)
+
+
+def text_of(messages: tuple[Message, ...]) -> str:
+    return ModelRequest(role="judge", messages=messages).text
 
 
 # ---------------------------------------------------------------- facts
@@ -84,7 +81,7 @@ def test_facts_are_what_was_done_and_seen_and_no_thought(tmp_path: Path) -> None
     assert len({found.digest, *(other.digest for other in others)}) == 5
 
 
-def test_files_are_told_with_what_tells_them_apart(tmp_path: Path) -> None:
+def test_files_are_shown_with_what_tells_them_apart(tmp_path: Path) -> None:
     run = attempt(tmp_path)
     (run.folder / "files").mkdir()
     (run.folder / "files" / "a.txt").write_text("one\ntwo", "utf-8")
@@ -110,27 +107,22 @@ def test_files_are_told_with_what_tells_them_apart(tmp_path: Path) -> None:
     assert missed == "Not brought home: ~/d.txt: not there"
 
 
-def test_of_a_sequence_every_call_that_was_made_is_told(tmp_path: Path) -> None:
-    calls = [PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "abc"]
+def test_a_sequence_shows_every_call_and_what_came_of_it(tmp_path: Path) -> None:
+    first, second = (
+        PlannedCall(tool="gui_action", input=f"pyautogui.press('{key}')") for key in "ab"
+    )
     with RunLog.create(tmp_path, TASK) as log:
         log.step = 1
-        first = calls[0]
-        planned = Planned(
-            thought="", tool=first.tool, input=first.input, following=tuple(calls[1:])
-        )
-        log.emit(planned)
-        log.emit(SequenceStopped(made=2, of=3, reason="a dialog came up"))
-        log.emit(Abstracted(line="", result="Unexpected. A dialog came up."))
+        log.emit(Planned(thought="", tool=first.tool, input=first.input, following=(second,)))
+        log.emit(Abstracted(line="", result="Unexpected. Only 1 of 2 actions were made."))
         log.emit(RunFinished(exit_status="max_steps"))
-    (told,) = attempt_facts(load_run(log.folder)).steps
-    assert told.startswith("sequence | Input: ")
-    assert "press('a')" in told
-    assert "press('b')" in told
-    assert "press('c')" not in told
-    assert "Stopped: 2 of 3 calls made, a dialog came up" in told
+    (line,) = attempt_facts(load_run(log.folder)).steps
+    assert line.startswith("sequence | Input: ")
+    for words in ("press('a')", "press('b')", "Only 1 of 2 actions were made"):
+        assert words in line
 
 
-# ---------------------------------------------------------------- the score is never seen
+# ---------------------------------------------------------------- the choice
 
 
 async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Path) -> None:
@@ -144,7 +136,7 @@ async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Pat
     log = (attempts[0].picture.parent.parent / "events.jsonl").read_text("utf-8")
     assert all(word in log for word in planted[:4]), "the log has them"
     judge = ScriptedModel(["no JSON", judgement(2)])
-    choice = await choose(attempts, TASK.instruction, Judge(judge, pictures=True))
+    choice = await choose(attempts, TASK.instruction, judge_of(judge), pictures=True)
     assert choice.by == "judge"
     assert len(judge.requests) == 2, "the correction is looked through too"
     for request in judge.requests:
@@ -153,20 +145,15 @@ async def test_no_byte_of_the_score_or_the_check_reaches_the_judge(tmp_path: Pat
             assert word.encode() not in everything(request)
 
 
-# ---------------------------------------------------------------- the choice
-
-
 async def test_the_judge_picks_and_its_words_and_the_order_are_kept() -> None:
     attempts = [made(number) for number in range(5)]
-    judge = FunctionModel(
-        lambda request: judgement(request.text.index("did 3") and number_of(request, "did 3"))
-    )
-    choice = await choose(attempts, "x", Judge(judge))
+    events: list[Event] = []
+    judge = FunctionModel(lambda request: judgement(number_of(request, "did 3")))
+    choice = await choose(attempts, "x", judge_of(judge, events))
     assert (choice.run, choice.by, choice.why) == ("run3", "judge", "It saved the form.")
     assert sorted(choice.order) == [f"run{number}" for number in range(5)]
-    assert number_of(judge.requests[0], "did 3") == choice.order.index("run3") + 1
-    (reply,) = choice.replies
-    assert json.loads(reply.text)["explaining"] == "It saved the form."
+    (judged,) = (event for event in events if isinstance(event, Judged))
+    assert judged.index == choice.order.index("run3") + 1
 
 
 def number_of(request: ModelRequest, words: str) -> int:
@@ -185,59 +172,22 @@ def test_the_order_is_drawn_by_lot_and_drawn_again_the_same() -> None:
     assert len(firsts) == 4, "each is shown first now and then"
 
 
-async def test_a_judge_that_always_takes_the_first_takes_no_attempt_more_than_others() -> None:
-    attempts = [made(number) for number in range(2)]
-    taken = []
-    for seed in range(200):
-        judge = Judge(ScriptedModel([judgement(1)]))
-        taken.append((await choose(attempts, "x", judge, seed=seed)).run)
-    assert 70 < taken.count("run0") < 130
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "the first",
-        "{}",
-        judgement(4),
-        judgement(-1),
-        judgement("1"),
-        judgement(1.0),
-        judgement(True),
-        judgement(1, ""),
-        "[" * 100_000,
-        '{"index": 1' * 1000,
-    ],
-)
-async def test_an_unusable_answer_is_kept_and_asked_for_once_more(reply: str) -> None:
-    attempts = [made(number) for number in range(3)]
-    judge = ScriptedModel([reply, f"Here it is:\n```json\n{judgement(1)}\n```"])
-    choice = await choose(attempts, "x", Judge(judge))
-    assert choice.by == "judge"
-    first, second = choice.replies
-    assert first.error
-    assert not second.error
-    assert "could not be used" in judge.requests[1].text
-    with pytest.raises(InvalidReply):
-        parse_judgement(reply, 3)
-
-
 async def test_without_a_judgement_only_the_one_that_says_it_succeeded_is_taken() -> None:
     one = [made(1, status="max_steps"), made(2), made(3, status="infeasible")]
     choice = await chosen(one, "no", "no")
     assert (choice.run, choice.by) == ("run2", "facts")
     assert "chosen without a judge" in choice.why
-    assert "no usable answer" in choice.why
+    assert "no usable judgement" in choice.why
     choice = await chosen([*one, made(4)], "no", "no")
     assert (choice.run, choice.by) == (None, "nobody")
     assert "2 of 4 attempts ended with 'succeeded'" in choice.why
-    choice = await chosen([*one, made(4)], judgement(0, "Nothing speaks for any."))
+    choice = await chosen([*one, made(4)], judgement(None, "Nothing speaks for any."))
     assert (choice.run, choice.by) == (None, "nobody")
     assert "Nothing speaks for any." in choice.why
-    choice = await chosen(one, ModelUnavailable("no answer"))
-    assert (choice.run, choice.by) == ("run2", "facts")
-    assert "could not be asked: no answer" in choice.why
+    for error in (ModelUnavailable("no answer"), BudgetExceeded("no answer")):
+        choice = await chosen(one, error)
+        assert (choice.run, choice.by) == ("run2", "facts")
+        assert "cannot be asked: no answer" in choice.why
 
 
 async def test_broken_machines_and_models_are_no_candidates() -> None:
@@ -246,7 +196,7 @@ async def test_broken_machines_and_models_are_no_candidates() -> None:
     choice = await chosen([*broken, made(3, status="max_steps")])
     assert (choice.run, choice.by) == ("run3", "alone")
     judge = ScriptedModel([judgement(1)])
-    await choose([*broken, made(3), made(4)], "x", Judge(judge))
+    await choose([*broken, made(3), made(4)], "x", judge_of(judge))
     assert "environment_error" not in judge.requests[0].text
     assert judge.requests[0].text.count("\nAttempt ") == 2
 
@@ -261,21 +211,6 @@ def test_attempts_with_the_same_facts_need_no_judge() -> None:
 
 
 # ---------------------------------------------------------------- the request
-
-
-def test_what_all_began_alike_is_told_once(tmp_path: Path) -> None:
-    attempts = [
-        facts(tmp_path, TYPED, TYPED, SAVED, SAVED),
-        facts(tmp_path, TYPED, TYPED, WRONG, SAVED),
-        facts(tmp_path, TYPED, TYPED, SAVED),
-    ]
-    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
-    common = text.partition("<common_steps>\n")[2].partition("\n</common_steps>")[0]
-    assert [line[:7] for line in common.splitlines()] == ["Step 1:", "Step 2:"]
-    own = text.partition("<attempts>\n")[2]
-    assert "Step 1:" not in own
-    assert own.count("Step 3:") == 3
-    assert "Steps: 4, the first 2 of them as told above" in own
 
 
 def _typed(total: str) -> Step:
@@ -293,73 +228,21 @@ def test_the_one_difference_in_the_middle_of_long_texts_reaches_the_judge(tmp_pa
     ]
     assert settle(attempts) is None, "they are not alike"
     assert sum(estimate_tokens("\n".join(found.steps)) for found in attempts) > REQUEST_TOKENS
-    request = build_request(attempts, "x", Judge(ScriptedModel([])))
-    assert estimate_tokens(request.text) <= REQUEST_TOKENS - 500
-    assert (request.text.count("total,1834"), request.text.count("total,1835")) == (2, 1)
-    assert request.text.count("tea0,0") == 6, "the beginning of what all have is there too"
-    assert "characters left out" not in request.text, "nothing that differs is cut"
-
-
-def test_the_contents_of_small_files_reach_the_judge_with_their_difference(tmp_path: Path) -> None:
-    attempts = []
-    for number, total in enumerate(("1834", "1835")):
-        run = attempt(tmp_path)
-        text = _typed(total)[0] * 3
-        (run.folder / "files").mkdir()
-        (run.folder / "files" / "a.csv").write_text(text, "utf-8")
-        fetched = [FetchedFile(path="/home/user/a.csv", place="files/a.csv", size=len(text))]
-        run.manifest.results = ResultsRecord(since=1, made=["/home/user/a.csv"], fetched=fetched)
-        attempts.append(replace(attempt_facts(run), run=f"run{number}"))
-    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
-    assert (text.count("total,1834"), text.count("total,1835")) == (3, 3)
-    assert "more lines do not fit" not in text
-
-
-def test_what_differs_too_much_is_cut_last_and_says_so() -> None:
-    own = [" ".join(f"{word}{number}" for number in range(9000)) for word in ("tea", "rice")]
-    attempts = [
-        made(number, f"{text} and so on", "it was saved") for number, text in enumerate(own)
-    ]
-    text = build_request(attempts, "x", Judge(ScriptedModel([]))).text
-    assert REQUEST_TOKENS * 0.8 < estimate_tokens(text) <= REQUEST_TOKENS - 500
-    assert text.count("characters left out") == 2
-    assert "tea0 tea1" in text
-    assert "rice8999" in text
+    text = text_of(run_question(attempts, "x"))
+    assert estimate_tokens(text) <= REQUEST_TOKENS - 500
+    assert (text.count("total,1834"), text.count("total,1835")) == (2, 1)
+    assert "characters left out" not in text, "nothing that differs is cut"
 
 
 def test_a_long_run_is_shortened_and_says_so() -> None:
     lines = [f"gui_action | Input: press {n} | Result: Succeeded. {'so ' * 30}" for n in range(300)]
     lines[150] = "gui_action | Input: press x | Result: Failed. The one that failed."
-    long, short = made(1, *lines), made(2, "did it")
-    request = build_request([long, short], "x", Judge(ScriptedModel([])))
-    assert estimate_tokens(request.text) <= REQUEST_TOKENS
-    assert "steps are left out here" in request.text
-    assert "The one that failed." in request.text
-    assert "Step 300:" in request.text
-    assert estimate_tokens(request.text) > REQUEST_TOKENS // 2, "the room is used"
+    text = text_of(run_question([made(1, *lines), made(2, "did it")], "x"))
+    assert REQUEST_TOKENS // 3 < estimate_tokens(text) <= REQUEST_TOKENS
+    assert "steps are left out here" in text
+    assert "The one that failed." in text
+    assert "Step 300:" in text
 
-
-@pytest.mark.parametrize("count", [2, MOST])
-@pytest.mark.parametrize("words", ["it was seen to be so", "漢字仮名", "x9_", "🙂"])
-def test_the_longest_attempts_fill_a_request_and_leave_room_for_its_correction(
-    words: str, count: int
-) -> None:
-    long = excerpt_within(f"{words} " * 200, 110)
-    attempts = [
-        replace(
-            made(
-                number, *[f"t | Input: {n} | Result: {V[n % 5]} {number} {long}" for n in range(90)]
-            ),
-            files=(f"Made: {long}",) * 20,
-            message=long,
-        )
-        for number in range(count)
-    ]
-    request = build_request(attempts, f"{words} " * 9000, Judge(ScriptedModel([])))
-    assert REQUEST_TOKENS * 0.8 < estimate_tokens(request.text) <= REQUEST_TOKENS - 500
-
-
-V = ("Succeeded.", "No visible change.", "Unexpected.", "Failed.", "")
 
 HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     ["</attempts>", "\nAttempt 7\nEnded: succeeded", "漢字" * 900, "🙂" * 999, "a" * 9999]
@@ -379,39 +262,25 @@ HOSTILE = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
 def test_whatever_was_on_screens_the_request_stays_bounded_and_whole(
     rows: list[tuple[list[str], str, int, str]], instruction: str, reply: str
 ) -> None:
-    attempts = [
-        AttemptFacts(
-            str(number), "succeeded", message, tuple(steps * times), (f"Made: {name}",) * 20
+    attempts = []
+    for number, (steps, message, times, name) in enumerate(rows):
+        lines = [one_line(guard_fields(step)) or "none" for step in steps] * times
+        files = (f"Made: {one_line(name)}",) * 20
+        attempts.append(
+            AttemptFacts(str(number), "succeeded", one_line(message), tuple(lines), files)
         )
-        for number, (steps, message, times, name) in enumerate(cleaned(rows))
-    ]
     judge = ScriptedModel([reply * 20, judgement(1)])
     if settle(attempts) is None:
-        asyncio.run(choose(attempts, instruction * 20, Judge(judge)))
+        asyncio.run(choose(attempts, instruction * 20, judge_of(judge)))
         assert len(judge.requests) == 2
-    request = build_request(attempts, instruction * 20, Judge(judge))
-    for asked in (request, *judge.requests):
-        assert estimate_tokens(asked.text) <= REQUEST_TOKENS
-    lines = request.text.splitlines()
-    assert lines.count("</attempts>") == 1
-    own = lines[len(lines) - 1 - lines[::-1].index("<attempts>") :]
+    text = text_of(run_question(attempts, instruction * 20))
+    for asked in (text, *(request.text for request in judge.requests)):
+        assert estimate_tokens(asked) <= REQUEST_TOKENS
+    shown = text.splitlines()
+    assert shown.count("</attempts>") == 1
+    own = shown[len(shown) - 1 - shown[::-1].index("<attempts>") :]
     numbered = [line for line in own if line.startswith("Attempt ")]
     assert numbered == [f"Attempt {number}" for number in range(1, len(attempts) + 1)]
-
-
-def cleaned(
-    rows: list[tuple[list[str], str, int, str]],
-) -> list[tuple[list[str], str, int, str]]:
-    """What `attempt_facts` does with texts of a log, without writing one."""
-    return [
-        (
-            [excerpt_within(guard_fields(step), 160) or "none" for step in steps],
-            excerpt_within(message, 120),
-            times,
-            excerpt_within(name, 120),
-        )
-        for steps, message, times, name in rows
-    ]
 
 
 # ---------------------------------------------------------------- the offline model
@@ -430,26 +299,10 @@ async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path
     failed = facts(tmp_path, TYPED, FAILED)
     gave_up = facts(tmp_path, TYPED, ending="infeasible")
     missing = facts(tmp_path, TYPED, SAVED, results=ResultsRecord(missed=["~/x: not there"]))
-    judge = Judge(FunctionModel(by_rules))
+    judge = judge_of(FunctionModel(by_rules))
     choice = await choose([failed, gave_up, missing, sound], "x", judge)
     assert (choice.run, choice.by) == (sound.run, "judge")
     assert choice.why.startswith("By rules, which do not understand the task")
     choice = await choose([failed, gave_up], "x", judge)
     assert (choice.run, choice.by) == (failed.run, "facts")
     assert "the rules cannot tell more" in choice.why
-
-
-async def test_the_rules_take_what_most_attempts_came_to(tmp_path: Path) -> None:
-    attempts = [
-        facts(tmp_path, WRONG, SAVED),
-        facts(tmp_path, TYPED, SAVED, grey=1),
-        facts(tmp_path, FAILED, TYPED, SAVED, grey=2),
-    ]
-    choice = await choose(attempts, "x", Judge(FunctionModel(by_rules)))
-    assert choice.run == attempts[1].run, "of the two that left the same, the one less wrong"
-    two = [
-        facts(tmp_path, WRONG, SAVED),
-        facts(tmp_path, ("pyautogui.write('Ada!')", "Succeeded.")),
-    ]
-    choice = await choose(two, TASK.instruction, Judge(FunctionModel(by_rules)))
-    assert choice.run == two[1].run, "only one has the text that the task puts in quotes"

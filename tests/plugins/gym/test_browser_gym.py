@@ -14,7 +14,6 @@ import pytest
 
 from hisa.actions import parse
 from hisa.config import EnvironmentSettings, load
-from hisa.environments.open_environment import open_environment
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.benchmarks.bench.suites import Suite, open_suite
 from hisa.plugins.benchmarks.cli.bench import _require_its_browser
@@ -213,12 +212,6 @@ def test_a_task_is_named_with_what_it_takes() -> None:
         gym_task("browsergym:openended?x")
 
 
-def test_the_environment_is_one_of_hisas_own() -> None:
-    made = open_environment(EnvironmentSettings(kind="browsergym"))
-    assert isinstance(made, BrowserGymEnvironment)
-    assert made.capabilities == {"elements", "throw_away"}
-
-
 async def test_without_browsergym_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "browsergym", None)
     with pytest.raises(EnvironmentFailed) as caught:
@@ -322,17 +315,6 @@ async def test_a_task_that_is_none_is_refused_with_a_choice() -> None:
             await environment.stage("openended-x", {}, 1)
 
 
-@needs_browsergym
-@pytest.mark.browser
-async def test_one_process_opens_one_environment_after_the_other(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    page.write_text(PAGE, "utf-8")
-    for _ in range(2):
-        async with BrowserGymEnvironment() as environment:
-            options = {"start_url": page.as_uri(), "goal": "Send Ada."}
-            assert await environment.stage("openended", options, 1) == "Send Ada."
-
-
 needs_miniwob = pytest.mark.skipif(
     importlib.util.find_spec("browsergym") is None
     or importlib.util.find_spec("browsergym.miniwob") is None
@@ -370,12 +352,6 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
 def test_a_name_that_is_no_suite_is_refused(name: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         open_suite(name)
-
-
-def test_a_suite_that_is_not_installed_is_refused_with_the_command() -> None:
-    with pytest.raises((UsageError, EnvironmentFailed)) as caught:
-        open_suite("browsergym:nosuchsuite")
-    assert caught.value.fix in ("pip install browsergym-nosuchsuite", "hisa install browsergym")
 
 
 def test_a_suite_is_not_run_on_another_machine() -> None:

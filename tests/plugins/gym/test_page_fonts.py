@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import re
 import shutil
 import subprocess
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +12,6 @@ import pytest
 
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.gym.gym_page import gym_task
-from hisa.plugins.gym.miniwob.package import application
 from hisa.plugins.gym.miniwob.show_page import SETUP_STEP
 from hisa.protocols import CommandResult, Task
 from hisa.tasks.scorer import TaskScorer
@@ -74,19 +68,7 @@ async def test_with_it_or_where_it_makes_no_difference_the_setup_begins(
     assert machine.asked == asked
 
 
-CHROMIUM = shutil.which("chromium") or ""
 _FAMILIES = {"Liberation Sans": "LiberationSans-Regular.ttf", "DejaVu Sans": "DejaVuSans.ttf"}
-_PROBE = """<script>window.addEventListener("load", () => setTimeout(() => {
-  core.startEpisodeReal();
-  renderEvent("hh-18", "hh-19", "newEvent", true);
-  nameNewEvent("18", "19", {});
-  $("#area")[0].scrollTop = 360;
-  const box = (place) => $(place)[0].getBoundingClientRect();
-  const button = box(".create");
-  const hit = document.elementFromPoint(button.x + button.width / 2, button.y + button.height / 2);
-  document.title = JSON.stringify(
-    {asked: box("#hh-18").y, drawn: box("#newEvent").y, hit: hit.className});
-}, 300));</script></head>"""
 
 
 def only_font(folder: Path, family: str) -> Mapping[str, str]:
@@ -102,44 +84,6 @@ def only_font(folder: Path, family: str) -> Mapping[str, str]:
         f"<fontconfig><dir>{folder}/fonts</dir><cachedir>{folder}/cache</cachedir></fontconfig>"
     )
     return {"FONTCONFIG_FILE": str(conf)}
-
-
-def laid_out(folder: Path, family: str) -> Mapping[str, Any]:
-    """Where daily-calendar draws an event of nine o'clock, and where its row is, in Chromium."""
-    with zipfile.ZipFile(io.BytesIO(application())) as pages:
-        pages.extractall(folder)
-    page = folder / "html/miniwob/daily-calendar.html"
-    page.write_text(page.read_text("utf-8").replace("</head>", _PROBE), "utf-8")
-    line = [
-        CHROMIUM,
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={folder}/p",
-        "--force-device-scale-factor=2",  # as the stage shows it
-        "--allow-file-access-from-files",
-        "--virtual-time-budget=5000",
-        "--dump-dom",
-        page.as_uri(),
-    ]
-    done = subprocess.run(
-        line, capture_output=True, env={**os.environ, **only_font(folder, family)}, check=True
-    )
-    title = re.search(r"<title>(.*?)</title>", done.stdout.decode(), re.DOTALL)
-    assert title is not None
-    return dict(json.loads(title.group(1)))
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
-@pytest.mark.parametrize(("family", "fits"), [("Liberation Sans", True), ("DejaVu Sans", False)])
-def test_an_event_lies_in_its_row_with_a_font_as_wide_as_arial_and_not_else(
-    tmp_path: Path, family: str, fits: bool
-) -> None:
-    pytest.importorskip("miniwob", reason="needs: hisa install miniwob")
-    seen = laid_out(tmp_path, family)
-    assert (abs(seen["asked"] - seen["drawn"]) < 2) is fits, seen
-    assert not fits or seen["hit"] == "create", "the button can be clicked"
 
 
 class Staged(FakeEnvironment):

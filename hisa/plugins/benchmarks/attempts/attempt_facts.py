@@ -1,18 +1,15 @@
 """What an attempt did, as facts: made from its log, and the same for the same log.
 
 A fact is what was done and what was seen of it: the call of each step with its result, the files
-that the run made, the end in the agent's own words. All of it is whole: what tells two attempts
-apart may stand in the middle of a long text, so they are shortened side by side where they are
-shown. What the agent thought is an opinion and left out. **The score is no fact here**: nothing of
-it, nor of the task's check, is read in this file, so whoever compares attempts by their facts
-cannot know it.
+that the run made, the end in the agent's own words. What the agent thought is an opinion and left
+out. **The score is no fact here**: nothing of it, nor of the task's check, is read in this file, so
+whoever compares attempts by their facts cannot know it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +23,11 @@ from hisa.text.prompt_text import by_number, field_text, guard_fields, one_line,
 
 __all__ = ["WHOLE_BYTES", "AttemptFacts", "attempt_facts"]
 
-_MISSED_TOKENS = 120
-_NAME_TOKENS = 32
+_NAME_TOKENS = 120
 _FILES = 8
 """Files that are named; the others are counted."""
 WHOLE_BYTES = 1 << 16
-"""Bytes of a text that is told whole; of a larger file only size and fingerprint are."""
+"""Bytes of a text file that is shown whole; of a larger one only size and fingerprint are."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +49,23 @@ class AttemptFacts:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that is told and shown of it."""
+        """Returns the SHA-256 of everything that is shown of it."""
         shown = self.picture.stem if self.picture else ""
-        told = [self.status, self.message, self.steps, self.files, shown]
-        return hashlib.sha256(json.dumps(told).encode("utf-8", "replace")).hexdigest()
-
-    def lines(self, first: int = 0) -> list[str]:
-        """The numbered lines of its steps, from index ``first`` on."""
-        return [f"Step {n}: {text}" for n, text in enumerate(self.steps[first:], first + 1)]
+        facts = [self.status, self.message, self.steps, self.files, shown]
+        return hashlib.sha256(json.dumps(facts).encode("utf-8", "replace")).hexdigest()
 
 
 def attempt_facts(run: Run) -> AttemptFacts:
     """Returns the facts of a run that has ended."""
+    looks = (event for event in reversed(run.events) if isinstance(event, Observed))
+    last = next(looks, None)
     return AttemptFacts(
         run=run.id,
         status=run.status,
         message=one_line(run.message),
         steps=tuple(_step(record) for record in run.steps if not record.interrupted),
         files=tuple(_files(run)),
-        picture=_last_look(run),
+        picture=None if last is None else run.image(last.image),
     )
 
 
@@ -79,40 +73,22 @@ def _step(record: StepRecord) -> str:
     """``gui_action | Description: … | Input: … | Result: …``, as a history's line without thought.
 
     The input is the planner's, whose places are named and not numbered: two attempts that click
-    the same thing some pixels apart did the same. Of a sequence it is that of each call made.
+    the same thing some pixels apart did the same.
     """
-    calls = _made(record)
     result = record.abstracted.result if record.abstracted else "Failed. The step was not finished."
+    calls = () if record.planned is None else record.planned.sequence
     fields = (
         ("Description", _numbered([_described(call) for call in calls])),
         ("Input", _numbered([_source(call) for call in calls])),
-        ("Stopped", _stopped(record)),
         ("Result", field_text(result)),
     )
-    tool = "none" if record.planned is None else record.planned.tool
-    if record.planned is not None and record.planned.following:
-        tool = "sequence"
+    tool = ("sequence" if len(calls) > 1 else calls[0].tool) if calls else "none"
     shown = [f"{label}: {text}" for label, text in fields if text]
     return " | ".join([field_text(tool)[:100], *shown])
 
 
-def _made(record: StepRecord) -> Sequence[PlannedCall]:
-    """Returns the calls of a step that were made; the first one in any case."""
-    if record.planned is None:
-        return ()
-    calls = record.planned.sequence
-    return calls if record.stopped is None else calls[: max(1, record.stopped.made)]
-
-
-def _numbered(texts: Sequence[str]) -> str:
+def _numbered(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else by_number(texts)
-
-
-def _stopped(record: StepRecord) -> str:
-    if record.stopped is None:
-        return ""
-    said = f"{record.stopped.made} of {record.stopped.of} calls made, {record.stopped.reason}"
-    return field_text(said)
 
 
 def _described(call: PlannedCall) -> str:
@@ -126,42 +102,37 @@ def _source(call: PlannedCall) -> str:
 
 def _files(run: Run) -> list[str]:
     results = run.manifest.results
-    made = [excerpt_within(one_line(path), _NAME_TOKENS) for path in sorted(results.made)[:_FILES]]
+    made = [_name(path) for path in sorted(results.made)[:_FILES]]
     more = len(results.made) - len(made)
     if more > 0 or results.more:
-        made.append(f"and {max(0, more)}{'+' * results.more} more")
-    lines = [f"Files made or changed: {', '.join(made)}"] if made else []
-    if results.since is not None and not made:
-        lines.append("Files made or changed: none")
+        made.append(f"and {more}{'+' * results.more} more")
+    lines = []
+    if made or results.since is not None:
+        lines.append(f"Files made or changed: {', '.join(made) or 'none'}")
     lines += [_fetched(run.folder, file) for file in results.fetched[:_FILES]]
     if len(results.fetched) > _FILES:
         lines.append(f"Brought home: {len(results.fetched) - _FILES} more files")
-    missed = [excerpt_within(one_line(text), _MISSED_TOKENS) for text in results.missed[:_FILES]]
-    return lines + [f"Not brought home: {text}" for text in missed]
+    return lines + [f"Not brought home: {_name(text)}" for text in results.missed[:_FILES]]
+
+
+def _name(text: str) -> str:
+    return excerpt_within(one_line(text), _NAME_TOKENS)
 
 
 def _fetched(folder: Path, file: FetchedFile) -> str:
-    """Size, fingerprint and, where it is a small text, all of a file that was brought home."""
-    name = excerpt_within(one_line(file.path), _NAME_TOKENS)
-    said = f"Brought home: {name}, {file.size} bytes"
+    """Returns size, fingerprint and, of a small text, the content of a file brought home."""
+    line = f"Brought home: {_name(file.path)}, {file.size} bytes"
     path = folder / file.place
     if path.is_symlink() or not path.is_file():
-        return said
+        return line
     with path.open("rb") as opened:
-        said += f", SHA-256 {hashlib.file_digest(opened, 'sha256').hexdigest()[:12]}"
+        line += f", SHA-256 {hashlib.file_digest(opened, 'sha256').hexdigest()[:12]}"
     if file.size > WHOLE_BYTES:
-        return said
-    content = path.read_bytes()
+        return line
     try:
-        text = content.decode("utf-8")
+        text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        return said
+        return line
     if "\0" in text:
-        return said
-    return f"{said}, a text: {json.dumps(without_tags(text), ensure_ascii=False)}"
-
-
-def _last_look(run: Run) -> Path | None:
-    looks = (event for event in reversed(run.events) if isinstance(event, Observed))
-    last = next(looks, None)
-    return None if last is None else run.image(last.image)
+        return line
+    return f"{line}, a text: {json.dumps(without_tags(text), ensure_ascii=False)}"

@@ -22,8 +22,7 @@ from hisa.events import Event, ModelAsked
 from hisa.machine.storage import PRIVATE_FOLDER, AppendOnlyFile, Lock, replace_file
 from hisa.models.spending import Ledger, Totals
 from hisa.outcomes.endings import RunStatus
-from hisa.plugins.benchmarks.attempts.attempt_facts import AttemptFacts, attempt_facts
-from hisa.plugins.benchmarks.attempts.best_run import MOST, Choice
+from hisa.plugins.benchmarks.attempts.best_run import BROKEN, MOST, Choice
 from hisa.protocols import Task
 from hisa.runs.event_line import encode
 from hisa.runs.log import key_variables, new_id
@@ -37,7 +36,6 @@ RECORD = "attempts.json"
 _PREFIX = "best-"
 _OPEN = ("running", "unfinished", "stopped", "refused", "defect")
 """Ends after which an attempt is made again: nobody knows what it would have come to."""
-_BROKEN = ("environment_error", "model_error")
 
 
 class AttemptRecord(BaseModel):
@@ -47,8 +45,6 @@ class AttemptRecord(BaseModel):
     """Which attempt it is, from 1; one that was cut off is made again under its number."""
     run: str
     status: RunStatus = "running"
-    facts: str = ""
-    """SHA-256 of its facts; empty until it ended."""
 
 
 class GroupRecord(BaseModel):
@@ -98,8 +94,14 @@ class AttemptGroup:
             UsageError: the folder cannot be made, or so many attempts are not possible.
         """
         check_number(attempts)
-        name = _PREFIX + new_id()
-        folder = root / name
+        record = GroupRecord(
+            id=_PREFIX + new_id(),
+            task=TaskRecord.of(task),
+            settings=dict(settings or {}),
+            attempts=attempts,
+            started_at=time.time(),
+        )
+        folder = root / record.id
         try:
             folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
         except OSError as error:
@@ -107,13 +109,6 @@ class AttemptGroup:
                 f"cannot make {str(folder)!r}: {error.strerror}",
                 fix="choose another folder: --set run.folder=FOLDER",
             ) from error
-        record = GroupRecord(
-            id=name,
-            task=TaskRecord.of(task),
-            settings=dict(settings or {}),
-            attempts=attempts,
-            started_at=time.time(),
-        )
         group = cls(folder, record, _locked(folder))
         group._write()
         return group
@@ -142,21 +137,21 @@ class AttemptGroup:
             )
         group = cls(folder, record, _locked(folder))
         for attempt in record.runs:
-            group._look_at(attempt)
+            attempt.status = group._status(attempt)
         if record.choice is not None:
-            kept = [attempt for attempt in record.runs if attempt.status not in _BROKEN]
-            record.runs, record.choice = kept, None
+            record.runs = [attempt for attempt in record.runs if attempt.status not in BROKEN]
+            record.choice = None
         group._write()
         return group
 
     @property
     def root(self) -> Path:
-        """The folder of all runs."""
+        """Returns the folder of all runs."""
         return self.folder.parent
 
     @property
     def due(self) -> list[int]:
-        """The numbers of the attempts that have no end yet."""
+        """Returns the numbers of the attempts that have no end yet."""
         ended = {attempt.number for attempt in self._ended}
         return [number for number in range(1, self.record.attempts + 1) if number not in ended]
 
@@ -167,8 +162,8 @@ class AttemptGroup:
 
     def end(self, number: int) -> RunStatus:
         """Write down how the newest run of an attempt ended; returns it."""
-        attempt = [each for each in self.record.runs if each.number == number][-1]
-        self._look_at(attempt)
+        *_, attempt = (each for each in self.record.runs if each.number == number)
+        attempt.status = self._status(attempt)
         self._write()
         return attempt.status
 
@@ -176,10 +171,6 @@ class AttemptGroup:
         """Reads the run of each attempt that ended, in the order of their numbers."""
         newest = {attempt.number: attempt.run for attempt in self._ended}
         return [load_run(self.root / newest[number]) for number in sorted(newest)]
-
-    def facts(self) -> list[AttemptFacts]:
-        """Reads the facts of each attempt that ended, in the order of their numbers."""
-        return [attempt_facts(run) for run in self.ended_runs()]
 
     def emit(self, event: Event, /) -> None:
         """Append an event of the judging, without its secrets.
@@ -203,18 +194,13 @@ class AttemptGroup:
         """Write down which attempt is taken, and what judging cost so far."""
         self.record.choice = choice
         self.record.judge = judge
-        self.record.judging = self.spent
+        self.record.judging = self.ledger.total
         self.record.finished_at = time.time()
         self._write()
 
     @property
-    def spent(self) -> Totals:
-        """Sums over all calls of the judge, those before a kill included."""
-        return self.ledger.total
-
-    @property
     def ledger(self) -> Ledger:
-        """Reads what judging cost so far."""
+        """Reads what judging cost so far, calls before a kill included."""
         return Ledger.from_events(read_events(self.folder / EVENTS))
 
     def close(self) -> None:
@@ -233,15 +219,12 @@ class AttemptGroup:
     def _ended(self) -> list[AttemptRecord]:
         return [attempt for attempt in self.record.runs if attempt.status not in _OPEN]
 
-    def _look_at(self, attempt: AttemptRecord) -> None:
+    def _status(self, attempt: AttemptRecord) -> RunStatus:
         """Reads from its own log how a run ended; one that is gone is unfinished."""
         try:
-            run = load_run(self.root / attempt.run)
+            return load_run(self.root / attempt.run).status
         except UsageError:
-            attempt.status = "unfinished"
-            return
-        attempt.status = run.status
-        attempt.facts = "" if attempt.status in _OPEN else attempt_facts(run).digest
+            return "unfinished"
 
     def _write(self) -> None:
         content = self._redactor.data(self.record).model_dump_json(indent=1).encode()
@@ -276,8 +259,7 @@ def find_group(name: str, root: Path) -> Path:
         UsageError: none or several fit.
     """
     known = sorted(path.parent for path in root.glob(f"{_PREFIX}*/{RECORD}"))
-    found = [folder for folder in known if folder.name == name]
-    found = found or [folder for folder in known if folder.name.startswith(name)]
+    found = [folder for folder in known if folder.name.startswith(name)]
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} records of attempts begin with" if found else "no attempts are called"
@@ -300,9 +282,8 @@ def _read(folder: Path) -> GroupRecord:
 def _locked(folder: Path) -> Lock:
     lock = Lock.take(folder / LOCK)
     if lock is None:
-        holder = Lock.holder(folder / LOCK)
         raise UsageError(
-            f"{folder.name!r} is at work in a living process (pid {holder})",
+            f"{folder.name!r} is at work in a living process (pid {Lock.holder(folder / LOCK)})",
             fix="wait for it or stop it",
         )
     return lock

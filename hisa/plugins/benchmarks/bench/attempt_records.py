@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from hisa.outcomes.endings import Ending, ScoreState
 
 __all__ = [
-    "RECORD_VERSION",
     "AttemptFinished",
     "AttemptLost",
     "AttemptRecord",
@@ -31,10 +30,6 @@ __all__ = [
     "Slot",
     "record_adapter",
 ]
-
-RECORD_VERSION = 2
-"""Of the records and of their counting. In 1 a machine that the agent broke was an
-"environment_error" like any other, so that it was tried again and left the success rate."""
 
 
 class Slot(NamedTuple):
@@ -55,7 +50,7 @@ class Slot(NamedTuple):
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-    v: int = RECORD_VERSION
+    v: int = 1
     at: float = Field(default_factory=time.time)
     """Seconds since 1970."""
     variant: str
@@ -138,7 +133,7 @@ class PlannedTask(BaseModel):
 class Plan(BaseModel):
     """The content of ``bench.json``."""
 
-    v: int = RECORD_VERSION
+    v: int = 1
     suite: str
     variants: dict[str, dict[str, Any]]
     """The effective settings by variant."""

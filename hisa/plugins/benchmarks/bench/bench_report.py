@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from hisa.errors import UsageError
-from hisa.plugins.benchmarks.bench.attempt_records import RECORD_VERSION, Plan
+from hisa.plugins.benchmarks.bench.attempt_records import Plan
 from hisa.plugins.benchmarks.bench.efficiency import (
     HORIZONS,
     actions_a_step,
@@ -166,8 +165,6 @@ class Report(BaseModel):
     """The content of ``report.json``."""
 
     v: int = 1
-    counting: int = RECORD_VERSION
-    """The version of the counting; two reports compare where it is the same."""
     made_at: float
     folder: str
     suite: str
@@ -180,7 +177,6 @@ class Report(BaseModel):
     """The variant that domains, components and comparisons are about."""
     variants: list[Group]
     domains: list[Group]
-    baseline_domains: list[Group] = []
     components: list[Component]
     buckets: list[LengthBucket]
     comparisons: list[Comparison]
@@ -233,8 +229,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
     slots = {name: bench.slots(name) for name in bench.plan.variants}
     label = None
     if other is not None:
-        _require_comparable(bench)
-        _require_comparable(other)
         twin = bench.main if bench.main in other.plan.variants else other.main
         label = f"{other.folder.name} ({twin})"
         parts[label], slots[label] = other.of(twin), other.slots(twin)
@@ -252,7 +246,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         variants=[group(name, results, slots[name]) for name, results in parts.items()],
         independent=bench.plan.independent,
         domains=_by_domain(parts[main]),
-        baseline_domains=_by_domain(parts[label]) if label else [],
         components=_components(parts[main]),
         buckets=_buckets(parts),
         comparisons=_comparisons(parts, main),
@@ -263,22 +256,6 @@ def build_report(folder: Path, against: Path | None = None) -> Report:
         problems=bench.plan.problems,
         sums=summarise(bench.slot_states).as_dict(),
     )
-
-
-def _require_comparable(bench: _Measured) -> None:
-    """Refuse a bench whose records do not say what now has to be counted.
-
-    Raises:
-        UsageError: it is such.
-    """
-    open_tries = [each for state in bench.slot_states for each in state.attempts if each.ambiguous]
-    if open_tries:
-        raise UsageError(
-            f"{str(bench.folder)!r} was counted by version 1, this is {RECORD_VERSION}: of "
-            f"{len(open_tries)} tries whose machine broke it is not recorded whether the "
-            "agent broke it, which is a score of 0 now",
-            fix="make that bench again with another --out, or leave --against out",
-        )
 
 
 def _judges(slot_states: Iterable[SlotState]) -> dict[str, int]:
@@ -306,17 +283,10 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
     low, high = wilson(sum(by_task.values()), len(by_task))
     scored = [result for result in results if result.scored]
     longest = max((result.steps for result in scored), default=0)
-    repeats = {
-        n: success_within([result for result in scored if result.repeat == n], longest)
-        for n in sorted({result.repeat for result in scored})
-    }
+    repeats = _repeats(scored, longest)
     rates = [each.value for each in repeats.values() if each.value is not None]
     done = [result for result in scored if result.status == "succeeded"]
     usages = [result.usage for result in results if result.usage is not None]
-    averages: dict[str, Any] = {
-        name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED
-    }
-
     return Group(
         name=name,
         tasks=len({result.task for result in results}),
@@ -343,8 +313,16 @@ def group(name: str, results: Sequence[Measure], slots: Sequence[SlotState] = ()
         within={n: success_within(scored, n) for n in HORIZONS if n <= longest},
         repeats=repeats,
         spread=stdev(rates) if len(rates) > 1 else None,
-        **averages,
+        **{name: mean([getattr(usage, name) for usage in usages]) for name in _AVERAGED},
     )
+
+
+def _repeats(scored: Sequence[Measure], longest: int) -> dict[int, Estimate]:
+    """Returns the success rate of each repeat."""
+    return {
+        n: success_within([result for result in scored if result.repeat == n], longest)
+        for n in sorted({result.repeat for result in scored})
+    }
 
 
 def _success(results: Iterable[Measure]) -> dict[str, float]:

@@ -15,7 +15,6 @@ from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.outcomes.endings import says_nothing
 from hisa.plugins.benchmarks.bench.attempt_records import (
-    RECORD_VERSION,
     AttemptFinished,
     AttemptLost,
     AttemptRecord,
@@ -33,9 +32,6 @@ PLAN = "bench.json"
 RUNS = "runs"
 MAX_TRIES = 3
 """Tries after which a slot whose machine, worker or first step keeps failing is given up."""
-
-_FORMER = {"collection": "hisa_patterns", "dedup": 0.7, "threshold": 0.5}
-"""Defaults of settings of patterns until 2026-11-27."""
 
 
 @dataclass
@@ -66,13 +62,6 @@ class Attempt:
         if self.finished is not None:
             return says_nothing(self.finished.status, self.finished.steps)
         return self.lost is not None and self.lost.cause == "worker"
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether an older HiSA wrote that its machine broke, and not whether the agent did it."""
-        ended = None if self.lost is not None else self.finished
-        older = ended is not None and ended.v < RECORD_VERSION
-        return older and self.broken
 
     @property
     def counts(self) -> bool:
@@ -292,7 +281,6 @@ def _settled(folder: Path, plan: Plan) -> Plan:
     path = folder / PLAN
     if path.exists():
         begun = _filled(read_plan(folder))
-        plan = _as_begun(plan, begun)
         differs = [
             name
             for name in ("suite", "variants", "tasks", "independent")
@@ -311,7 +299,7 @@ def _settled(folder: Path, plan: Plan) -> Plan:
 
 
 def _filled(plan: Plan) -> Plan:
-    """The plan with the defaults of settings that were added after it was written."""
+    """Returns the plan with the defaults of settings that were added after it was written."""
     with suppress(ValidationError):
         variants = {
             name: Settings.model_validate(tree).model_dump(mode="json")
@@ -319,16 +307,6 @@ def _filled(plan: Plan) -> Plan:
         }
         return plan.model_copy(update={"variants": variants})
     return plan
-
-
-def _as_begun(plan: Plan, begun: Plan) -> Plan:
-    """The plan with former defaults of patterns where the bench was begun with them."""
-    variants: dict[str, Any] = {**plan.variants}
-    for name in variants.keys() & begun.variants.keys():
-        now, old = (dict(owner.variants[name]) for owner in (plan, begun))
-        former = {k: v for k, v in _FORMER.items() if old.get("patterns", {}).get(k) == v}
-        variants[name] = now | {"patterns": now.get("patterns", {}) | former}
-    return plan.model_copy(update={"variants": variants})
 
 
 def _what_differs(begun: Plan, plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""Plots as inline SVG: bars with intervals, stacked bars, and curves.
+"""Curves over steps as inline SVG.
 
 A picture is 360 units wide, so that its texts are as large on a phone as around it; colours come
 from the page's classes ``s0`` to ``s5``. All texts are escaped.
@@ -12,28 +12,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Bar", "Series", "bars", "curves", "ticks"]
+__all__ = ["Series", "curves", "ticks"]
 
 WIDTH = 360  # chosen by hand
-_ROW = 34  # chosen by hand
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 8, 30
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A row: parts one after the other, a text behind them, and an interval over them."""
-
-    label: str
-    parts: tuple[tuple[float, str], ...]
-    """Values with their classes."""
-    text: str
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def end(self) -> float:
-        """The largest value drawn."""
-        return max(sum(value for value, _ in self.parts), self.high or 0.0)
 
 
 @dataclass(frozen=True)
@@ -44,32 +26,6 @@ class Series:
     values: Sequence[float]
     style: str
     dashed: bool = False
-
-
-def bars(rows: Sequence[Bar], *, most: float | None = None) -> Markup:
-    """Horizontal bars, one a row, its label above it."""
-    limit = most or max((row.end for row in rows), default=0.0) or 1.0
-    scale = (WIDTH - 8) / limit
-    body = Markup().join(_bar(row, number * _ROW, scale) for number, row in enumerate(rows))
-    height = max(1, len(rows)) * _ROW
-    return _svg(height, body)
-
-
-def _bar(row: Bar, top: float, scale: float) -> Markup:
-    drawn, left = Markup(), 0.0
-    for value, style in row.parts:
-        drawn += Markup(
-            '<rect class="{}" x="{:.1f}" y="{}" width="{:.1f}" height="12" rx="2"/>'
-        ).format(style, left, top + 17, max(0.0, value * scale))
-        left += value * scale
-    if row.low is not None and row.high is not None:
-        low, high, middle = row.low * scale, row.high * scale, top + 23
-        drawn += Markup(
-            '<path class="whisker" d="M{0:.1f} {2}H{1:.1f}M{0:.1f} {3}v8M{1:.1f} {3}v8"/>'
-        ).format(low, high, middle, middle - 4)
-    return Markup(
-        '<g><text x="0" y="{}">{}</text><text class="value" x="{}" y="{}">{}</text>{}</g>'
-    ).format(top + 12, _cut(row.label, 34), WIDTH, top + 12, row.text, drawn)
 
 
 def curves(series: Sequence[Series], *, show: Callable[[float], str], x_label: str) -> Markup:
@@ -145,7 +101,3 @@ def _svg(height: float, body: Markup) -> Markup:
     return Markup('<svg viewBox="0 0 {} {:.0f}" aria-hidden="true">{}</svg>').format(
         WIDTH, height, body
     )
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

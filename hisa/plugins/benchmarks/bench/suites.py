@@ -28,7 +28,6 @@ __all__ = [
     "SUITES",
     "Suite",
     "left_out_line",
-    "left_out_words",
     "list_command",
     "open_suite",
     "read_suite",
@@ -135,20 +134,11 @@ def list_command(suite: Suite, *, left_out: bool = False) -> str:
 
 def left_out_line(suite: Suite) -> str:
     """One line with the number of files that are left out and why most are; empty where none is."""
-    return left_out_words(suite, list_command(suite, left_out=True))
-
-
-def left_out_words(suite: Suite, listed: str) -> str:
-    """The line of `left_out_line`, with a command that lists the files.
-
-    Args:
-        suite: whose files.
-        listed: the command.
-    """
     if not suite.problems:
         return ""
     (reason, count), *more = Counter(map(_gist, suite.problems.values())).most_common()
     why = f"{count} of them: {reason}" if more else reason
+    listed = list_command(suite, left_out=True)
     return f"left out: {len(suite.problems)} task files ({why}); list: {listed}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hisa.plugins.benchmarks.bench.suites import Suite
     from hisa.plugins.benchmarks.bench.summary import Summary
     from hisa.plugins.benchmarks.bench.watch import Watch
+    from hisa.runs.read import Run
 
 __all__ = ["bench"]
 
@@ -84,11 +86,8 @@ def run_command(
     hisa bench run osworld:DIR --env vm:office --workers 4 --repeat 2 --out benches/osworld
     hisa bench run miniwob --workers 2 --repeat 3 --max-steps 12 --out benches/miniwob
     hisa bench run miniwob:click-test,login-user --out benches/two-pages
-    hisa bench run browsergym:miniwob --env browsergym --out benches/gym
-    hisa bench run own:DIR --repeat 2 --independent --max-steps 100 --out benches/table2
     hisa bench run own:DIR --ablate table5 --out benches/table5
     hisa bench run miniwob --group 8 --set models.planner.temperature=1 --out benches/groups
-    hisa bench run own:DIR --ablate full --ablate no-roi+no-patterns --out benches/two
 
     A repeat has the seed run.seed + its number - 1, by which pages of MiniWoB++ draw what they ask.
     With --group N it is tried N times with that seed, as training wants it; only the planner's
@@ -112,40 +111,30 @@ def run_command(
     """
     from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 
-    plan, lines, folder = planned(ctx, suite, assignments, **options)
+    plan, left_out, folder = planned(ctx, suite, assignments, **options)
     ledger = AttemptLedger(folder, plan)
     try:
-        ctx.exit(_carry_out(ledger, lines, options))
+        ctx.exit(_carry_out(ledger, left_out, options))
     finally:
         ledger.close()
 
 
 def planned(
     ctx: click.Context, suite: str, assignments: tuple[str, ...], **options: Any
-) -> tuple[Plan, list[str], Path]:
-    """Returns the plan of ``hisa bench run`` with these options, lines about it and its folder."""
+) -> tuple[Plan, str, Path]:
+    """Returns the plan of ``hisa bench run``, a line on what is left out, and the bench folder."""
     from hisa.config import load
-    from hisa.plugins.benchmarks.bench.suites import open_suite
+    from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 
     preset = [f"preset={options['preset']}"] if options["preset"] else []
     given = [*ctx.meta["hisa.settings"][1], *preset, *assignments]
     file = ctx.meta["hisa.settings"][0]
     chosen = open_suite(suite, options["only"], settings=load(file, given).tasks)
     folder = options["out"] or Path("benches") / suite.replace(":", "-").replace("/", "-")
-    chosen, lines = _prepared(file, given, chosen, options)
-    return _plan(file, given, chosen, folder=folder, options=options), lines, folder
-
-
-def _prepared(
-    file: Path | None, assignments: list[str], suite: Suite, options: dict[str, Any]
-) -> tuple[Suite, list[str]]:
-    """The suite that is run, and lines about what is left out or still to be downloaded."""
-    from hisa.config import load
-    from hisa.plugins.benchmarks.bench.suites import left_out_line
-
-    settings = load(file, assignments, overrides=_overrides(options))
-    _require_its_browser(suite, settings.environment)
-    return suite, [left_out_line(suite)]
+    environment = load(file, given, overrides=_overrides(options)).environment
+    _require_its_browser(chosen, environment)
+    plan = _plan(file, given, chosen, folder=folder, options=options)
+    return plan, left_out_line(chosen), folder
 
 
 def _require_its_browser(suite: Suite, settings: EnvironmentSettings) -> None:
@@ -182,14 +171,9 @@ def _plan(
     variants = expand(options["ablate"])
     trees = {}
     for variant in variants:
-        store = json.dumps(str((folder / "patterns" / variant).resolve()))
-        collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
-        own = [f"patterns.path={store}", f"patterns.collection={collection}"]
-        settings = load(
-            file,
-            [*own, *assignments],
-            overrides=_merged(_overrides(options), changes(variant, variants)),
-        )
+        store, own = _own_patterns(folder, variant)
+        changed = _merged(_overrides(options), changes(variant, variants))
+        settings = load(file, [*own, *assignments], overrides=changed)
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
             words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
             raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
@@ -205,6 +189,13 @@ def _plan(
         group=options["group"],
         independent=options["independent"],
     )
+
+
+def _own_patterns(folder: Path, variant: str) -> tuple[str, list[str]]:
+    """Returns the place of a variant's own pattern store, and the settings that name it."""
+    store = json.dumps(str((folder / "patterns" / variant).resolve()))
+    collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
+    return store, [f"patterns.path={store}", f"patterns.collection={collection}"]
 
 
 def _merged(one: dict[str, Any], other: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -279,7 +270,7 @@ def _executor(ledger: AttemptLedger, options: dict[str, Any]) -> Executor:
     return LocalExecutor(ledger.folder / "workers.log")
 
 
-def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any]) -> int:
+def _carry_out(ledger: AttemptLedger, left_out: str, options: dict[str, Any]) -> int:
     import asyncio
 
     from rich.console import Console
@@ -290,8 +281,8 @@ def _carry_out(ledger: AttemptLedger, lines: list[str], options: dict[str, Any])
     if options["again"]:
         ledger.again(options["again"])
     console = Console(stderr=True, quiet=options["as_json"], highlight=False, soft_wrap=True)
-    for line in filter(None, lines):
-        console.print(safe_line(line), style="yellow", markup=False)
+    if left_out:
+        console.print(safe_line(left_out), style="yellow", markup=False)
     with Watch(console, ledger) as watch:
         stopped = asyncio.run(_work(ledger, options, watch))
     summary = summarise(ledger.slot_state(slot) for slot in ledger.plan.slots)
@@ -362,7 +353,7 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], watch: Watch) ->
 @click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
 def report_command(folder: Path, against: Path | None, **how: Any) -> None:
-    """Write report.md, report.json and report.html of the bench in FOLDER.
+    """Write report.json and report.html of the bench in FOLDER.
 
     \b
     hisa bench report benches/first
@@ -370,12 +361,13 @@ def report_command(folder: Path, against: Path | None, **how: Any) -> None:
     hisa bench report benches/first --print "Sequences of actions"
     """
     from hisa.plugins.benchmarks.bench.bench_report import build_report
-    from hisa.plugins.benchmarks.bench.pages import markdown_page, write_report
+    from hisa.plugins.benchmarks.bench.pages import markdown_table, write_report
+    from hisa.plugins.benchmarks.bench.tables import tables
 
     report = build_report(folder, against)
     if (title := how["print"]) is not None:
-        table = markdown_page(report).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-        say(table.strip() or f"no table {title!r} has rows")
+        table = next((table for table in tables(report) if table.title == title), None)
+        say(f"no table {title!r} has rows" if table is None else markdown_table(table))
         return
     if how["as_json"]:
         say_json(report.model_dump_json(indent=1))
@@ -410,10 +402,8 @@ def failures(
 
     Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some have no class still.
     """
-    import asyncio
-
     from hisa.errors import UsageError
-    from hisa.plugins.benchmarks.attempts.run_judge import classify, failed_runs
+    from hisa.plugins.benchmarks.attempts.run_judge import failed_runs
     from hisa.runs import failure_class as kinds
 
     classes = kinds.SEQUENCE_FAILURES if sequences else kinds.FAILURES
@@ -424,12 +414,7 @@ def failures(
         kinds.keep_failure(runs[name].folder, kinds.Failure(kind=kind, by="hand"))
     if model:
         left = [run for run in runs.values() if not kinds.failure_of(run.folder, classes).kind]
-        judge = (settings.models.judge or settings.models.planner).model_copy(
-            update={"model": model}
-        )
-        models = settings.models.model_copy(update={"planner": judge, "judge": judge})
-        chosen = settings.model_copy(update={"models": models})
-        problem = asyncio.run(classify(left, chosen, classes))
+        problem = _ask_for_classes(left, settings, model, classes)
     counts = dict.fromkeys([*classes, "no class"], 0)
     for name, run in runs.items():
         found = kinds.failure_of(run.folder, classes)
@@ -439,3 +424,16 @@ def failures(
     if problem:
         say_error(problem)
     return 3 if problem else 0
+
+
+def _ask_for_classes(
+    runs: list[Run], settings: Settings, model: str, classes: Mapping[str, str]
+) -> str:
+    """Classify runs by a model; returns why the first without a class has none."""
+    import asyncio
+
+    from hisa.plugins.benchmarks.attempts.run_judge import classify
+
+    judge = (settings.models.judge or settings.models.planner).model_copy(update={"model": model})
+    models = settings.models.model_copy(update={"planner": judge, "judge": judge})
+    return asyncio.run(classify(runs, settings.model_copy(update={"models": models}), classes))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -25,9 +24,7 @@ from hisa.cli.run_desktop import not_thrown_away
 from hisa.config import EnvironmentSettings, RunSettings, Settings
 from hisa.environments.share import parse_shares
 from hisa.errors import ConfigError, EnvironmentFailed, ModelUnavailable, StoreError, UsageError
-from hisa.models.announced import announced
 from hisa.models.open_models import require_models
-from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.plugins.benchmarks.attempts.attempt_facts import WHOLE_BYTES
 from hisa.plugins.benchmarks.attempts.attempt_group import AttemptGroup, check_number, find_group
@@ -50,7 +47,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             before anything starts.
     """
     check_number(attempts)
-    require_own_machines(settings.environment)
+    _require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     require_models(with_judge(settings.models), settings.planner)
@@ -64,7 +61,7 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
             raise
 
 
-def require_own_machines(settings: EnvironmentSettings) -> None:
+def _require_own_machines(settings: EnvironmentSettings) -> None:
     """Refuse where an attempt would find what the one before it did.
 
     Raises:
@@ -95,13 +92,14 @@ def resume_attempts(
     Raises:
         UsageError: new limits, or no such group.
     """
+    folder = settings.folder.expanduser()
     if any(limit is not None for limit in limits):
         raise UsageError(
             f"{name!r} are several attempts: they have the limits of their first one, or they "
             "could not be compared",
-            fix=command_in(settings.folder.expanduser(), f"resume {name}"),
+            fix=command_in(folder, f"resume {name}"),
         )
-    with AttemptGroup.reopen(find_group(name, settings.folder.expanduser())) as group:
+    with AttemptGroup.reopen(find_group(name, folder)) as group:
         return go_on(group, as_json=as_json)
 
 
@@ -115,116 +113,91 @@ def go_on(group: AttemptGroup, *, as_json: bool) -> int:
         settings = Settings.model_validate(group.record.settings)
     except ValueError as error:
         raise ConfigError(f"the settings of {group.record.id} cannot be read: {error}") from error
-    settings = settings.model_copy(
-        update={"run": settings.run.model_copy(update={"folder": group.root})}
-    )
+    run = settings.run.model_copy(update={"folder": group.root})
+    settings = settings.model_copy(update={"run": run})
     require_person(settings.environment, settings.run)
     task = group.record.task.task()
     return _Attempts(group, settings, task, as_json=as_json, report=True).run()
 
 
-@dataclass(frozen=True)
 class _Attempts:
     """Makes a group's attempts one after the other, and has the best one chosen."""
 
-    group: AttemptGroup
-    settings: Settings
-    task: Task
-    as_json: bool
-    report: bool
+    def __init__(
+        self, group: AttemptGroup, settings: Settings, task: Task, *, as_json: bool, report: bool
+    ) -> None:
+        self._group, self._settings, self._task = group, settings, task
+        self._as_json, self._report = as_json, report
+        self._console = Console(stderr=as_json, quiet=as_json, highlight=False, soft_wrap=True)
 
     def run(self) -> int:
         """Make what is due; on Ctrl-C everything that is there is kept."""
-        self._say(f"{self.group.record.id}: {self.group.record.attempts} attempts", "bold")
-        if self._alike():
-            self._say(
-                "  the planner's temperature is 0: attempts will differ little; to vary them: "
-                "--set models.planner.temperature=1",
-                "yellow",
-            )
+        self._say(f"{self._group.record.id}: {self._group.record.attempts} attempts", "bold")
         try:
-            for number in self.group.due:
+            for number in self._group.due:
                 if self._attempt(number) == "stopped":
                     return self._stopped()
             self._say("\nchoosing", "bold")
-            heard = Progress(self._console, self.settings.run.max_steps)
-            choice = asyncio.run(judge_attempts(self.group, self.settings, heard=heard))
+            heard = Progress(self._console, self._settings.run.max_steps)
+            choice = asyncio.run(judge_attempts(self._group, self._settings, heard=heard))
         except KeyboardInterrupt:
             return self._stopped()
-        return self._close(choice)
-
-    def _alike(self) -> bool:
-        """Whether the planner could answer differently each time, and is not asked to."""
-        planner = self.settings.models.planner
-        brought = announced(planner.model)
-        if planner.temperature or (brought is not None and brought.by_rules):
-            return False
-        return find(planner.model, planner.profile).temperature
-
-    def _attempt(self, number: int) -> str:
-        """Make one attempt; returns how it ended."""
-        self._say(f"\nattempt {number} of {self.group.record.attempts}", "bold")
-        settings = _of_attempt(self.settings, number)
-
-        def begun(log: RunLog) -> None:
-            self.group.begin(number, log.id)
-
-        try:
-            output = run_task(
-                settings, self.task, as_json=self.as_json, report=self.report, begun=begun
-            )
-        except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
-            self._say(f"  broken: {redact(str(error))}", "red")
-        else:
-            output.finish()
-        return self.group.end(number)
-
-    def _stopped(self) -> int:
-        done = self.group.record.attempts - len(self.group.due)
-        self._say(f"\nstopped: {done} of {self.group.record.attempts} attempts are kept", "bold")
-        text = f"go on with: {command_on(self.group.folder)}"
-        self._say(f"  {text}")
-        if self.as_json:
-            click.echo(text, err=True)
-        return 1
-
-    def _close(self, choice: Choice) -> int:
-        runs = self.group.ended_runs()
+        runs = self._group.ended_runs()
         chosen = next((run for run in runs if run.id == choice.run), None)
-        if self.as_json:
-            click.echo(json.dumps(_summary(self.group, choice, runs, chosen)))
+        if self._as_json:
+            click.echo(json.dumps(_summary(self._group, choice, runs, chosen)))
         else:
             self._tell(choice, runs, chosen)
         if chosen is None:
             return 3 if all(exit_code(run) == 3 for run in runs) else 1
         return exit_code(chosen, chosen.manifest.results.missed)
 
+    def _attempt(self, number: int) -> str:
+        """Make one attempt; returns how it ended."""
+        self._say(f"\nattempt {number} of {self._group.record.attempts}", "bold")
+        settings = _of_attempt(self._settings, number)
+
+        def begun(log: RunLog) -> None:
+            self._group.begin(number, log.id)
+
+        try:
+            output = run_task(
+                settings, self._task, as_json=self._as_json, report=self._report, begun=begun
+            )
+        except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
+            self._say(f"  broken: {redact(str(error))}", "red")
+        else:
+            output.finish()
+        return self._group.end(number)
+
+    def _stopped(self) -> int:
+        done = self._group.record.attempts - len(self._group.due)
+        self._say(f"\nstopped: {done} of {self._group.record.attempts} attempts are kept", "bold")
+        text = f"go on with: {command_on(self._group.folder)}"
+        self._say(f"  {text}")
+        if self._as_json:
+            click.echo(text, err=True)
+        return 1
+
     def _tell(self, choice: Choice, runs: list[Run], chosen: Run | None) -> None:
         for number, run in enumerate(runs, 1):
             mark = "*" if run is chosen else " "
             self._say(f"  {mark} attempt {number}: {run.status} {run.id}")
-        who = f" by {self.group.record.judge}" if choice.by == "judge" else ""
+        spent = self._group.record.judging
+        if spent.calls:
+            money = role_money(spent.usd, spent.calls, spent.unpriced)
+            self._say(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
         if chosen is None:
             self._say(f"no attempt is taken: {choice.why}", "bold red")
-            self._say(f"  look at them, or ask again with: {command_on(self.group.folder)}")
-        else:
-            number = runs.index(chosen) + 1
-            self._say(f"attempt {number} is taken{who}: {choice.why}", "bold")
-        spent = self.group.spent
-        money = role_money(spent.usd, spent.calls, spent.unpriced)
-        judged = f"{spent.tokens_in} tokens in, {spent.tokens_out} out, {money}"
-        lines = [("judging", judged)] if spent.calls else []
-        if chosen is not None:
-            lines += [("run", str(chosen.folder))]
-            lines += result_lines(chosen.folder, chosen.manifest.results)
-            page = _report(chosen)
-            lines += [("report", page)] if page else []
+            self._say(f"  look at them, or ask again with: {command_on(self._group.folder)}")
+            return
+        who = f" by {self._group.record.judge}" if choice.by == "judge" else ""
+        self._say(f"attempt {runs.index(chosen) + 1} is taken{who}: {choice.why}", "bold")
+        lines = [("run", str(chosen.folder))]
+        lines += result_lines(chosen.folder, chosen.manifest.results)
+        lines += [("report", page)] if (page := _report(chosen)) else []
         for label, value in lines:
             self._say(f"  {label:<8} {value}")
-
-    @property
-    def _console(self) -> Console:
-        return Console(stderr=self.as_json, quiet=self.as_json, highlight=False, soft_wrap=True)
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(shown(text, style))
@@ -236,14 +209,15 @@ def _of_attempt(settings: Settings, number: int) -> Settings:
     Small files that it makes are brought home, so that the judge can compare what is in them.
     """
     small = max(settings.run.fetch_small, WHOLE_BYTES)
-    run = settings.run.model_copy(update={"fetch_small": small})
-    settings = settings.model_copy(update={"run": run})
-    planner = settings.models.planner
-    if planner.seed is None or number == 1:
-        return settings
-    counted = planner.model_copy(update={"seed": planner.seed + number - 1})
-    models = settings.models.model_copy(update={"planner": counted})
-    return settings.model_copy(update={"models": models})
+    planner, seed = settings.models.planner, settings.models.planner.seed
+    if seed is not None:
+        planner = planner.model_copy(update={"seed": seed + number - 1})
+    return settings.model_copy(
+        update={
+            "run": settings.run.model_copy(update={"fetch_small": small}),
+            "models": settings.models.model_copy(update={"planner": planner}),
+        }
+    )
 
 
 def _report(run: Run) -> str:
@@ -263,7 +237,7 @@ def _summary(
         "by": choice.by,
         "why": redact(choice.why),
         "judge": group.record.judge or None,
-        "judging": group.spent.as_dict(),
+        "judging": group.record.judging.as_dict(),
         "result": None if chosen is None else _one(chosen),
     }
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,27 +33,15 @@ _PATH = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
 @click.option("--full-size", is_flag=True, help="Pictures as they are, not as large as in runs.")
 @click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
-@click.option("--page", type=_PATH, metavar="FILE", help="Write a page with every miss.")
 @click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
 @click.pass_context
 def grounding(
-    ctx: click.Context,
-    /,
-    suite: Path,
-    grounder: str,
-    split: str,
-    kinds: tuple[str, ...],
-    limit: int | None,
-    full_size: bool,
-    json_file: Path | None,
-    page: Path | None,
-    assignments: tuple[str, ...],
+    ctx: click.Context, /, suite: Path, grounder: str, json_file: Path | None, **options: Any
 ) -> None:
     """Ask a grounder for every thing described in SUITE, and say how often it is right.
 
     \b
     hisa bench grounding benchmarks/grounding
-    hisa bench grounding benchmarks/grounding --split train --page misses.html
     hisa bench grounding benchmarks/grounding --grounder ocr --kind icon --kind spin
     hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
@@ -64,18 +52,14 @@ def grounding(
 
     \b
     Ways:
-      elements       what runs without a model: accessibility and OCR (the default)
-      elements-only  accessibility alone
+      elements       what runs without a model: accessibility, shapes and OCR (the default)
       ocr            OCR alone: elements are hidden, no shapes
       vision         the model of models.grounder, as in a run
       cascade        elements, and the model of models.grounder where they are not sure
-      settings       as the setting grounder.kind says
-      simulated:P    a stand-in for a model of that accuracy; it knows the answers
-      cascade:P      the cascade with that stand-in behind it; asked again about an enlarged part
-                     of the picture, the stand-in is of the same mind half of the time;
-                     cascade:P:S says how often, 0 for never
       choice         elements, and the planner's model picks from a list where they are not sure
-      choice:P       the same with a stand-in that picks rightly in that part of 1
+      settings       as the setting grounder.kind says
+      vision:P, cascade:P, choice:P   the same with a stand-in for the model: it knows the answers
+                     and is right in that part of 1
       cascade+choice:P   the cascade, and the stand-in picks where the two disagree
 
     Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
@@ -85,15 +69,15 @@ def grounding(
     from hisa.plugins.benchmarks.bench.grounding.open_suite import open_grounding_suite
 
     file, before = ctx.meta["hisa.settings"]
-    settings = load(file, [*before, *assignments])
+    settings = load(file, [*before, *options["assignments"]])
     opened = open_grounding_suite(suite)
-    targets = _chosen(opened.targets, split, kinds, limit)
+    targets = _chosen(opened.targets, options["split"], options["kinds"], options["limit"])
     answers: list[Answer] = []
     try:
-        asyncio.run(_ask(targets, grounder, settings, answers, full_size=full_size))
+        asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
     finally:  # a broken model or Ctrl-C does not take with it what was answered
         if answers:
-            _keep(opened.name, grounder, targets, answers, json_file=json_file, page=page)
+            _keep(opened.name, grounder, targets, answers, json_file=json_file)
 
 
 def _keep(
@@ -103,7 +87,6 @@ def _keep(
     answers: Sequence[Answer],
     *,
     json_file: Path | None,
-    page: Path | None,
 ) -> None:
     """Print what the answers add up to, and write the files that were asked for."""
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
@@ -116,11 +99,6 @@ def _keep(
         rows = [each.model_dump() for each in answers]
         tree = {**report.model_dump(), "asked": len(targets), "answers": rows}
         _write(json_file, safe_json(json.dumps(tree, indent=1, ensure_ascii=False)) + "\n")
-    if page:
-        from hisa.plugins.benchmarks.bench.grounding.page import miss_page
-
-        pictures = {target.screen.name: target.screen.picture for target in targets}
-        _write(page, miss_page(report, answers, pictures))
 
 
 def _chosen(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
 
@@ -99,8 +98,7 @@ async def _fetch_all(cache: FileCache, wanted: Sequence[str], *, size: bool) -> 
     for number, url in enumerate([] if size else missing, 1):
         place = f"{number}/{len(missing)}"
         try:
-            with _Progress(place) as progress:
-                await cache.fetch(url, progress.heard)
+            await cache.fetch(url)
         except OperatorError as error:
             failed += 1
             helps = f"; {error.fix}" if error.fix else ""
@@ -125,24 +123,3 @@ async def _size_line(cache: FileCache, missing: Sequence[str]) -> str:
     unknown = sizes.count(None)
     words = f", and {unknown} of unknown size" if unknown else ""
     return f"to download: {len(missing)} files, {known:,} bytes{words}"
-
-
-class _Progress:
-    """A line on a terminal that shows how far a download is."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self._shown = sys.stderr.isatty()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
-
-    def heard(self, done: int, total: int | None) -> None:
-        """Show it."""
-        if self._shown:
-            of = f"of {total:,} bytes ({done * 100 // max(total, 1)}%)" if total else "bytes"
-            click.echo(f"\r\x1b[K{self._place}  {done:,} {of}", nl=False, err=True)

@@ -12,16 +12,15 @@ from pathlib import Path
 from hisa.config import Settings
 from hisa.environments.transport.base import NoResponse
 from hisa.protocols import Environment, Task
-from hisa.screen.geometry import Size
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 
 
 class _Paced(FakeEnvironment):
     """A form that takes its time to show itself."""
 
-    def __init__(self, seconds: float, fail_after: int | None, size: Size) -> None:
-        super().__init__(size, fail_after=fail_after)
+    def __init__(self, seconds: float, fail_after: int | None) -> None:
+        super().__init__(fail_after=fail_after)
         self._seconds = seconds
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
@@ -48,19 +47,17 @@ def _tries(task: Task) -> int:
 async def form(settings: Settings, task: Task) -> AsyncIterator[Environment]:
     """The form.
 
-    In its first N tries ``broken-N`` breaks, ``deadly-N`` kills its worker, and ``unscored-N``
-    breaks while it is scored; after its first N tries ``moved-N`` has a larger screen; ``slow``
-    takes its time.
+    In its first N tries ``broken-N`` breaks, ``deadly-N`` kills its worker, ``unscored-N`` breaks
+    while it is scored, and ``stuck-N`` never ends; ``slow`` takes its time.
     """
     seconds = 0.5 if task.id == "slow" else float(os.environ.get("FORM_SECONDS", "0"))
     kind, _, count = task.id.partition("-")
-    first = kind in ("broken", "deadly", "unscored", "moved") and _tries(task) <= int(count)
-    bad = first and kind != "moved"
-    large = kind == "moved" and not first
-    if bad and kind == "deadly":
+    first = kind in ("broken", "deadly", "unscored", "stuck") and _tries(task) <= int(count)
+    if first and kind == "deadly":
         os.kill(os.getpid(), signal.SIGKILL)
-    if bad and kind == "unscored":
+    if first and kind == "unscored":
         yield _Closed()
         return
-    size = Size(1440, 900) if large else DEFAULT_IMAGE_LIMIT
-    yield _Paced(seconds, 3 if bad else None, size)
+    if first and kind == "stuck":
+        seconds = 3600.0
+    yield _Paced(seconds, 3 if first and kind == "broken" else None)

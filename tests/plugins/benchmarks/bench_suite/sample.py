@@ -77,7 +77,9 @@ def fill(
     run = write_run(ledger.runs, slot, steps=steps, status=status, score=score)
     ledger.write(AttemptRunning.model_validate({**key, "run": run}))
     ended = {"run": run, "status": status, "score": score, "steps": steps, "message": "said so"}
-    if score is None and status == "succeeded":
+    if score is not None:
+        ended["score_state"] = "scored"
+    elif status == "succeeded":
         ended["score_state"] = "no_check"
     ledger.write(AttemptFinished.model_validate({**key, **ended, "judged_by": judged_by}))
 

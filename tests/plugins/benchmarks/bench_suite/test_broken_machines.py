@@ -62,5 +62,5 @@ def test_a_machine_that_the_agent_broke_is_a_failure_and_another_is_none(tmp_pat
     assert ends["outside"] == [("environment_error", None)] * 3, "nobody knows by whose act"
     assert (sums["scored"], sums["succeeded"], sums["given_up"]) == (5, 3, 1)
     command.run("bench", "report", str(out))
-    page = (out / "report.md").read_text("utf-8").replace("\\", "")
-    assert "success rate 60.0% over 5 scored attempts, 1 of 6 given up" in page
+    page = (out / "report.html").read_text("utf-8")
+    assert "success rate 60.0% over 5 scored, 1 of 6 given up" in page

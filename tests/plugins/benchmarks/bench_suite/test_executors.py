@@ -82,18 +82,6 @@ async def test_a_machine_that_breaks_ends_the_job_and_not_the_worker(
     await worker.close()
 
 
-async def test_a_machine_that_breaks_while_it_is_scored_gives_no_result(
-    executor: Executor, tmp_path: Path
-) -> None:
-    worker = await executor.start_worker()
-    told = [message async for message in worker.do(job(tmp_path, "unscored-1"))]
-    ended = told[-2]
-    assert isinstance(ended, RunEnded)
-    assert ended.status == "environment_error"
-    assert ended.score is None
-    await worker.close()
-
-
 async def test_a_job_that_cannot_be_read_is_refused(executor: Executor, tmp_path: Path) -> None:
     worker = await executor.start_worker()
     bad = job(tmp_path, "ada").model_copy(update={"task": str(tmp_path / "none.yaml")})

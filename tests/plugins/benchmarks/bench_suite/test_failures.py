@@ -69,18 +69,22 @@ def test_a_model_classifies_those_that_have_no_class_and_is_told_why_they_failed
 ) -> None:
     bench = failed[0].parent.parent
     run(bench, "--mark", f"{failed[0].name}=applications")
-    answers = ["no JSON", judgement(1, "Step 1 clicked beside it."), judgement(0, "Nobody knows.")]
+    answers = [
+        "no JSON",
+        judgement(1, "Step 1 clicked beside it."),
+        judgement(None, "Nobody knows."),
+    ]
     with FakeServer(answers) as server:
         told = run(bench, "--model", "gpt-4.1", url=server.url)
     assert told.return_value == 3, "one has no class still"
-    assert "the judge cannot tell: Nobody knows." in told.output
+    assert ": Nobody knows." in told.output
     assert [failure_of(folder).kind for folder in failed] == ["applications", "perception", ""]
     assert failure_of(failed[1]).reason == "Step 1 clicked beside it."
     first, second, third = (request.text for request in server.requests)
     assert "1. perception: it misread the screen" in first
     assert WHY in first
-    assert "a number from 0 to 4" in second
-    assert "a number from 0 to 4" not in third
+    assert "a number from 1 to 4" in second
+    assert "a number from 1 to 4" not in third
 
 
 def test_sequences_that_failed_are_listed_by_the_three_classes_of_os_catalyst(

@@ -150,54 +150,6 @@ def test_a_folder_has_one_writer(book: AttemptLedger) -> None:
     AttemptLedger(book.folder, book.plan).close()
 
 
-def test_what_is_no_bench_folder_is_named_with_a_command_that_makes_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        read_plan(tmp_path)
-    said = f"{str(tmp_path)!r} is not a bench folder: bench.json: No such file or directory"
-    fix = f"hisa bench run own:DIR --out {tmp_path}"
-    assert (str(caught.value), caught.value.fix) == (said, fix)
-    (tmp_path / "bench.json").write_text("{")
-    with pytest.raises(UsageError) as caught:
-        read_plan(tmp_path)
-    said = f"{str(tmp_path / 'bench.json')!r} is damaged: Invalid JSON: EOF while parsing an object"
-    assert str(caught.value).startswith(said)
-    assert caught.value.fix == "use another --out"
-
-
-def test_the_file_tells_every_attempt_in_order(book: AttemptLedger) -> None:
-    end(book, "environment_error")
-    key = begin(book)
-    book.write(AttemptRunning.model_validate({**key, "run": "r2"}))
-    book = reopened(book)
-    end(book, "succeeded", 0.5)
-    assert book.again(["succeeded"]) == 1
-    for _ in range(MAX_TRIES - 1):
-        end(book, "environment_error")
-    assert book.again(["environment_error"]) == 1
-    lines = (book.folder / "attempts.jsonl").read_bytes().splitlines()
-    told = [record_adapter.validate_json(line) for line in lines]
-    assert {record.slot for record in told} == {SLOT}
-    assert [
-        (record.type, record.number, getattr(record, "cause", ""), getattr(record, "reason", ""))
-        for record in told
-    ] == [
-        ("started", 1, "", ""),
-        ("finished", 1, "", ""),
-        ("started", 2, "", ""),
-        ("running", 2, "", ""),
-        ("lost", 2, "bench", "the bench ended before it did"),
-        ("started", 3, "", ""),
-        ("finished", 3, "", ""),
-        ("lost", 3, "again", "made again after succeeded"),
-        ("started", 4, "", ""),
-        ("finished", 4, "", ""),
-        ("started", 5, "", ""),
-        ("finished", 5, "", ""),
-        *(("lost", number, "again", "made again after it was given up") for number in range(1, 6)),
-    ]
-    assert all(b'"try":' in line and b'"number"' not in line for line in lines)
-
-
 def test_an_attempt_is_known_by_who_began_it_when_and_in_which_run(book: AttemptLedger) -> None:
     key = begin(book)
     (begun,) = book.slot_state(SLOT).attempts
@@ -231,12 +183,6 @@ def test_results_can_be_made_again_by_how_they_were_scored(book: AttemptLedger, 
     assert book.again([state]) == 1
     (attempt,) = book.slot_state(SLOT).attempts
     assert (attempt.counts, attempt.broken) == (False, False)
-
-
-def test_the_lock_is_the_owners_and_the_plan_is_swapped_in_whole(book: AttemptLedger) -> None:
-    assert (book.folder / "lock").stat().st_mode & 0o777 == 0o600
-    names = {path.name for path in book.folder.iterdir()}
-    assert names == {"attempts.jsonl", "bench.json", "lock", "runs"}
 
 
 def test_another_plan_is_refused_and_says_what_differs(book: AttemptLedger) -> None:
@@ -273,13 +219,6 @@ def test_more_repeats_go_on_and_fewer_forget_nothing(book: AttemptLedger) -> Non
     fewer.close()
 
 
-def test_results_can_be_made_again_by_how_they_ended(book: AttemptLedger) -> None:
-    end(book, "model_error")
-    assert book.again(["refused"]) == 0
-    assert book.again(["model_error"]) == 1
-    assert SLOT in reopened(book).pending()
-
-
 @pytest.mark.parametrize("status", ["model_error", "budget"])
 def test_a_run_that_ended_before_its_first_step_is_made_again(
     book: AttemptLedger, status: str
@@ -291,17 +230,6 @@ def test_a_run_that_ended_before_its_first_step_is_made_again(
     assert book.again(["refused"]) == 0
     assert book.again([status]) == 1
     assert SLOT in reopened(book).pending()
-
-
-def test_what_was_given_up_can_be_tried_again(book: AttemptLedger) -> None:
-    for _ in range(MAX_TRIES):
-        end(book, "environment_error")
-    assert book.again(["environment_error"]) == 1
-    book = reopened(book)
-    assert SLOT in book.pending()
-    assert len(book.slot_state(SLOT).attempts) == MAX_TRIES
-    end(book, "succeeded", 1.0)
-    assert book.slot_state(SLOT).result is not None
 
 
 @pytest.mark.process

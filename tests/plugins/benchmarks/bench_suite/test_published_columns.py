@@ -173,13 +173,6 @@ def test_osworld_g_has_five_capabilities_and_a_thing_may_be_in_two(tmp_path: Pat
     }
 
 
-def test_without_the_classification_only_refusals_are_known(tmp_path: Path) -> None:
-    home = osworld_g(tmp_path)
-    (home / "classification_result.json").unlink()
-    domains = [target.domains for target in open_grounding_suite(home).targets]
-    assert domains == [(), (), (), ("Refusal",), ("Refusal",)]
-
-
 @pytest.mark.parametrize("content", [[], {"classified": []}, {"classified": {"refusal": ["a-3"]}}])
 def test_a_classification_of_another_form_is_named(tmp_path: Path, content: object) -> None:
     home = osworld_g(tmp_path)

@@ -17,7 +17,7 @@ from hisa.plugins.benchmarks.bench.executors.base import Worker, WorkerLost
 from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
 from hisa.plugins.benchmarks.bench.jobs import Job, Message, RunEnded, RunMade
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger, read_attempts
-from hisa.plugins.benchmarks.bench.pages import markdown_page
+from hisa.plugins.benchmarks.bench.pages import html_page
 from hisa.plugins.benchmarks.bench.schedule import Bench, Progress
 from hisa.plugins.benchmarks.bench.summary import summarise
 from hisa.runs.read import list_runs, read_manifest
@@ -150,7 +150,7 @@ async def test_a_check_that_cannot_be_carried_out_is_counted_apart_and_made_agai
     (trouble,) = report.troubles
     assert (trouble.task, trouble.what) == ("ada", "succeeded, check failed")
     assert "needs Python on the machine" in trouble.message == failed.message
-    assert "1 whose check failed" in markdown_page(report)
+    assert "1 whose check failed" in html_page(report)
     assert book.again(["score_failed"]) == 1
     assert [slot.task for slot in book.pending()] == ["ada"]
 

@@ -37,14 +37,6 @@ def test_wilson_is_the_published_one(successes: int, trials: int, low: float, hi
     assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
 
 
-@given(st.integers(1, 400), st.floats(0, 1))
-def test_wilson_ends_are_where_the_rate_is_z_deviations_away(trials: int, rate: float) -> None:
-    for end in wilson(rate * trials, trials, z=2.0):
-        if 0 < end < 1:
-            deviation = math.sqrt(end * (1 - end) / trials)
-            assert abs(rate - end) == pytest.approx(2.0 * deviation, abs=1e-6)
-
-
 def test_of_nothing_nothing_is_known() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
     assert mean([]) is None
@@ -79,14 +71,6 @@ def test_many_numbers_of_one_task_are_no_more_sure_than_one() -> None:
     assert (few.n, many.n) == (2, 200)
 
 
-def test_a_task_with_more_numbers_weighs_more() -> None:
-    found = ratio_over_tasks([(9.0, 9), (3.0, 1), (0.0, 0)])
-    assert found.value == pytest.approx(1.2)
-    assert found.n == 10
-    spread = math.sqrt(((9 - 1.2 * 9) ** 2 + (3 - 1.2) ** 2) * 2) / 10
-    assert found.high == pytest.approx(1.2 + 12.7062 * spread)
-
-
 def test_an_interval_ends_where_its_numbers_do_and_one_task_has_none() -> None:
     found = ratio_over_tasks([(1.0, 1), (3.0, 1)], least=1.0)
     assert found.low == 1.0
@@ -116,12 +100,6 @@ def test_the_sign_test_is_the_share_of_all_coin_throws_as_uneven(wins: int, loss
     assert sign_test(wins, losses) == pytest.approx(uneven / len(throws))
 
 
-def test_the_sign_test_by_hand() -> None:
-    assert sign_test(0, 0) == 1.0
-    assert sign_test(5, 0) == pytest.approx(2 / 32)
-    assert sign_test(1, 9) == pytest.approx(2 * 11 / 1024)
-
-
 def test_two_benches_are_compared_on_the_tasks_that_both_have() -> None:
     first = {"a": 1.0, "b": 0.0, "c": 1.0, "d": 0.5, "only": 1.0}
     second = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 1.0, "other": 0.0}
@@ -130,19 +108,6 @@ def test_two_benches_are_compared_on_the_tasks_that_both_have() -> None:
     assert (found.tasks, found.wins, found.losses, found.ties) == (4, 2, 1, 1)
     assert found.difference == pytest.approx((1 + 0 + 1 - 0.5) / 4)
     assert found.p == 1.0
-
-
-def test_buckets_by_hand() -> None:
-    lengths = {
-        name: float(steps)
-        for name, steps in zip("abcdefghi", [2, 3, 3, 4, 5, 6, 9, 20, 50], strict=True)
-    }
-    found = length_buckets(lengths)
-    assert [(b.first, b.last, b.tasks) for b in found] == [
-        (2, 3, ("a", "b", "c")),
-        (4, 6, ("d", "e", "f")),
-        (9, 50, ("g", "h", "i")),
-    ]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 12).map(float), max_size=40))

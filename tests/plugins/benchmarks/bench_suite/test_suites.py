@@ -14,7 +14,6 @@ from hisa.config import TaskSettings
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.suites import left_out_line, open_suite
 from hisa.plugins.benchmarks.tasks.metrics import METRICS
-from tests.cli.command import Command
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages
 
@@ -49,18 +48,6 @@ def test_spider2v_has_each_task_in_two_forms_and_either_can_be_taken(tmp_path: P
     assert not open_suite(name, settings=_instructions("verbose")).problems
 
 
-@pytest.mark.usefixtures("osworld_listed")
-def test_a_file_that_does_not_say_its_form_is_named(tmp_path: Path) -> None:
-    (task, *_) = open_suite(f"spider2v:{Path('tests/data/spider2v').resolve()}").tasks
-    tree = json.loads(Path(task.path).read_bytes())
-    del tree["tags"]
-    path = tmp_path / "excel" / task.id / f"{task.id}.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(tree))
-    with pytest.raises(UsageError, match='neither "abstract" nor "verbose"'):
-        open_suite(f"spider2v:{tmp_path}", settings=_instructions("verbose"))
-
-
 def test_a_form_is_refused_where_tasks_have_but_one(tmp_path: Path) -> None:
     write_task(tmp_path, "ada")
     with pytest.raises(UsageError, match="have one form"):
@@ -69,14 +56,6 @@ def test_a_form_is_refused_where_tasks_have_but_one(tmp_path: Path) -> None:
 
 def _instructions(form: str) -> TaskSettings:
     return TaskSettings.model_validate({"instructions": form})
-
-
-def test_only_some_tasks(tmp_path: Path) -> None:
-    for name in ("ada", "bob", "cy"):
-        write_task(tmp_path, name)
-    assert [task.id for task in open_suite(f"own:{tmp_path}", ["bob"]).tasks] == ["bob"]
-    with pytest.raises(UsageError, match=r"no task 'zoe' .* there are: ada, bob, cy"):
-        open_suite(f"own:{tmp_path}", ["zoe"])
 
 
 @pytest.mark.parametrize(
@@ -185,15 +164,6 @@ def test_left_out_tasks_are_one_line_with_a_command_that_lists_them(tmp_path: Pa
     assert left_out_line(open_suite(f"osworld:{tmp_path}", ["good"])) == line
 
 
-@pytest.mark.parametrize("kind", ["own", "osworld", "spider2v"])
-def test_an_empty_folder_is_named_by_a_command_that_lists_it(tmp_path: Path, kind: str) -> None:
-    folder = tmp_path / "no tasks"
-    folder.mkdir()
-    with pytest.raises(UsageError) as caught:
-        open_suite(f"{kind}:{folder}")
-    assert caught.value.fix == f"ls '{folder}'"
-
-
 def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
     write_osworld(tmp_path, "good", "infeasible")
     write_osworld(tmp_path, "bad", "compare_dreams")
@@ -207,21 +177,6 @@ def test_a_task_that_is_left_out_says_why(tmp_path: Path) -> None:
         open_suite(f"osworld:{tmp_path}", ["bad"])
     with pytest.raises(UsageError, match="2 files and no task to run; the first: no metric"):
         open_suite(f"osworld:{tmp_path}")
-
-
-@pytest.mark.process
-def test_what_is_left_out_takes_one_line_of_the_terminal(tmp_path: Path) -> None:
-    tasks_folder = tmp_path / "suite"
-    for number in range(40):
-        write_osworld(tasks_folder, f"bad{number}", "compare_dreams")
-    suite, out = f"osworld:{tasks_folder}", str(tmp_path / "out")
-    command = Command(tmp_path)
-    for more in ((), ("--task", "bad7")):
-        said = command.refused("bench", "run", suite, "--out", out, *more)
-        assert "no metric 'compare_dreams'" in said
-        assert "hisa bench tasks osworld:" in said
-        assert len(said.splitlines()) <= 4
-    assert not Path(out).exists()
 
 
 def test_a_missing_library_is_said_with_the_command_that_adds_it(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from hisa.config import Settings, load
 from hisa.environments.open_environment import open_environment
-from hisa.errors import ConfigError, InvalidReply, UsageError
+from hisa.errors import ConfigError, InvalidReply
 from hisa.plugins.benchmarks.bench.variants import ABLATIONS, TABLES, changes, expand
 from hisa.protocols import ImagePart, ModelRequest, Outcome, ToolCall
 from hisa.screen.geometry import Size
@@ -68,12 +67,6 @@ async def test_without_roi_the_model_sees_both_whole_pictures() -> None:
     assert "The dialog opened." in line
 
 
-async def test_without_roi_nothing_is_asked_where_nothing_changed() -> None:
-    level = Level("no-roi")
-    await level.state.abstract(click(), look(), look(), Outcome(ok=True))
-    assert level.model.requests == []
-
-
 @pytest.mark.process
 async def test_by_the_gui_only_no_tool_beside_the_built_ins_is_there() -> None:
     calc = Window(id="1", title="a.ods", app="libreoffice-calc", active=True)
@@ -109,15 +102,6 @@ async def test_without_abstraction_the_line_is_the_log_and_no_model_is_asked() -
     assert failed.endswith("Result: Failed. nothing there")
 
 
-async def test_without_abstraction_the_steps_are_still_refined() -> None:
-    level = Level("no-abstraction")
-    for number in range(1, 6):
-        await level.step(number)
-    (asked,) = level.model.requests
-    assert "# Context refinement" in asked.text
-    assert level.state.view().refined.startswith("Steps 1~5: on.")
-
-
 async def test_without_refinement_the_last_five_steps_slide_by() -> None:
     level = Level("no-refinement")
     for number in range(1, 9):
@@ -148,11 +132,6 @@ def test_the_original_resolution_reaches_the_models_and_every_variant_has_that_s
     assert open_environment(trees["full"].environment, trees["full"].run.image_limit).name
 
 
-def test_without_patterns_there_is_no_memory() -> None:
-    assert settings("no-patterns").patterns.enabled is False
-    assert settings("full").patterns.enabled is True
-
-
 def test_tables_are_taken_apart_and_names_joined() -> None:
     assert expand([]) == ("full",)
     assert expand(["table6"]) == ("n3", "n5", "n7", "n9")
@@ -164,18 +143,3 @@ def test_tables_are_taken_apart_and_names_joined() -> None:
     both = settings("no-roi+no-patterns")
     assert (both.state.roi, both.patterns.enabled) == (False, False)
     assert set(TABLES["table5"]) - {"full"} <= set(ABLATIONS)
-
-
-def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match=r"'no-cats': allowed are full, original-resolution"):
-        expand(["full", "no-roi+no-cats"])
-
-
-def test_the_state_with_a_window_is_a_function_of_its_events(tmp_path: Path) -> None:
-    from hisa.events import Abstracted
-
-    state = build_state(
-        FunctionModel(lambda _: ""), settings("no-refinement").state, emit=lambda _: None
-    )
-    state.restore(Abstracted(step=n, line=f"Step {n}", result="") for n in range(1, 8))
-    assert state.view().steps == tuple(f"Step {n}" for n in range(3, 8))

@@ -64,11 +64,8 @@ class Part(BaseModel):
     sources: list[Score]
     """By who found the place; refusals are in none."""
     ms_median: float | None
-    """Milliseconds a description, without the reading of text."""
+    """Milliseconds a description."""
     ms_p95: float | None
-    readings: int
-    """Pictures, or parts of one, whose text was read."""
-    reading_ms_median: float | None
     calls: int
     tokens_in: int
     tokens_out: int
@@ -103,7 +100,6 @@ def _train_first(split: str) -> tuple[bool, str]:
 
 def _part(name: str, found: list[Answer]) -> Part:
     refusals = [each for each in found if each.outcome == "refused"]
-    read = [seconds for each in found for seconds in each.readings]
     times = [each.seconds for each in found]
     return Part(
         name=name,
@@ -116,8 +112,6 @@ def _part(name: str, found: list[Answer]) -> Part:
         sources=_scores([a for a in found if a.point is not None], lambda each: each.source, str),
         ms_median=_ms(quantile(times, 0.5)),
         ms_p95=_ms(quantile(times, 0.95)),
-        readings=len(read),
-        reading_ms_median=_ms(quantile(read, 0.5)),
         calls=sum(each.calls for each in found),
         tokens_in=sum(each.tokens_in for each in found),
         tokens_out=sum(each.tokens_out for each in found),
@@ -259,14 +253,11 @@ def _refusals(report: GroundingReport) -> Table:
 def _costs(report: GroundingReport) -> Table:
     return Table(
         "Time and tokens",
-        "Milliseconds a description, without the reading of text (OCR), which is counted for each "
-        "picture that was read anew.",
+        "Milliseconds a description; the text of a picture is read once.",
         (
             "Split",
             "Median ms",
             "95% ms",
-            "Pictures read",
-            "OCR median ms",
             "Calls",
             "Tokens in",
             "Tokens out",
@@ -276,8 +267,6 @@ def _costs(report: GroundingReport) -> Table:
                 part.name,
                 _number(part.ms_median),
                 _number(part.ms_p95),
-                str(part.readings),
-                _number(part.reading_ms_median),
                 str(part.calls),
                 str(part.tokens_in),
                 str(part.tokens_out),

@@ -29,7 +29,7 @@ Corners = tuple[float, float, float, float]
 
 
 class Answer(BaseModel):
-    """What a grounder made of one target. Pixels are the screen's, seconds are without OCR."""
+    """What a grounder made of one target. Pixels are the screen's."""
 
     target: str
     screen: str
@@ -53,8 +53,6 @@ class Answer(BaseModel):
     """Why it was refused."""
     candidates: tuple[str, ...] = ()
     seconds: float = 0.0
-    readings: tuple[float, ...] = ()
-    """Seconds of each reading of a picture's text that was new."""
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -92,7 +90,6 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
     ordered = sorted(targets, key=lambda target: target.screen.name)
     for _, group in groupby(ordered, key=lambda target: target.screen.name):
         look: Observation | None = None
-        way.clock.forget()
         for target in group:
             look = look or target.screen.look(limit)
             yield await _answer(target, way, look)
@@ -101,10 +98,9 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
 async def _answer(target: Target, way: Way, look: Observation) -> Answer:
     way.aim(target, look)
     before = way.spent.calls, way.spent.tokens_in, way.spent.tokens_out
-    read, new = way.clock.seconds, len(way.clock.readings)
     started = time.monotonic()
     found = await _resolved(target.description, way, way.shown(look))
-    seconds = time.monotonic() - started - (way.clock.seconds - read)
+    seconds = time.monotonic() - started
     point = None if found.place is None else _clicked(found.place, look)
     region, place = target.region, found.place
     return Answer(
@@ -124,8 +120,7 @@ async def _answer(target: Target, way: Way, look: Observation) -> Answer:
         score=None if place is None else place.score,
         reason=found.reason,
         candidates=found.candidates,
-        seconds=max(0.0, seconds),
-        readings=tuple(way.clock.readings[new:]),
+        seconds=seconds,
         calls=way.spent.calls - before[0],
         tokens_in=way.spent.tokens_in - before[1],
         tokens_out=way.spent.tokens_out - before[2],

@@ -15,9 +15,9 @@ from hisa.screen.closer import ENLARGED
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
 
-__all__ = ["OF_ONE_MIND", "SimulatedModel"]
+__all__ = ["SimulatedModel"]
 
-OF_ONE_MIND = 0.5
+_OF_ONE_MIND = 0.5
 """Share of second looks at which it means what it meant before."""
 _TRIES = 1000
 """Random points that are drawn before a screen counts as full of the right thing."""
@@ -31,23 +31,21 @@ class SimulatedModel:
     where there is one, as wrong answers of models mostly are. For a thing that is not there a
     point is answered too, because models trained to point do.
 
-    Asked again about an enlarged part of the picture, it is of the same mind half of the time, or
-    as often as one says: as right as before, or the same mistake. Else it is right or wrong anew,
-    by the same chance. What it means and does not see on the part becomes another thing there.
+    Asked again about an enlarged part of the picture, it is of the same mind half of the time: as
+    right as before, or the same mistake. Else it is right or wrong anew, by the same chance. What
+    it means and does not see on the part becomes another thing there.
 
     Where it is to pick from a list, the right pick is the number of what holds the right thing, and
     0 where nothing on the list does; a wrong one is any other.
 
     Args:
         chance: of a right answer, 0..1.
-        same: share of second looks at which it means what it meant before, 0..1.
         seed: another one draws anew.
     """
 
-    def __init__(self, chance: float, same: float = OF_ONE_MIND, *, seed: int = 0) -> None:
+    def __init__(self, chance: float, *, seed: int = 0) -> None:
         self.name = f"simulated:{chance:g}"
         self._chance = chance
-        self._same = same
         self._seed = seed
         self._key = ""
         self._region: Region | None = None
@@ -107,7 +105,7 @@ class SimulatedModel:
 
     def _second(self, look: Observation, part: BoundingBox) -> Point:
         """The answer on a part of the picture."""
-        same = self._draw("the same") < self._same
+        same = self._draw("the same") < _OF_ONE_MIND
         meant = self._first(look) if same else self._drawn(look, "again ", part)
         return meant if part.contains(meant) else self._wrong(look, "again ", part)
 
