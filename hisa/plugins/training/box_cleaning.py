@@ -1,8 +1,9 @@
 """The cleaning of annotations (GTA1, eq. 1): a box that no detected box resembles goes.
 
-A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: what
-other looks' trees tell (`OtherLooks`), what is drawn, or what OmniParser says. None knows the
-annotation, nor the tree that it is from. Not seen is not absent: if a detector saw nothing of a
+A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: of a
+run's screens what other looks' trees have (`OtherLooks`), of drawn pages what stands out from their
+ground (`drawn`), of both what OmniParser answers. None knows the annotation, nor the tree that it
+is from. Not seen is not absent: if a detector saw nothing of a
 picture, or not the place of a box, that box is not judged and stays; only where it looked does the
 paper's rule hold, that a box goes which none of the detected ones resembles.
 """
@@ -22,8 +23,7 @@ from PIL import Image, ImageDraw, ImageOps
 
 from hisa.errors import UsageError
 from hisa.machine.bounded_http import read_bounded
-from hisa.plugins.training.click_rewards import iou
-from hisa.plugins.training.drawn_boxes import drawn_boxes
+from hisa.plugins.training.rewards import iou
 from hisa.plugins.training.widget_pages import Box, Target
 
 if TYPE_CHECKING:
@@ -111,23 +111,15 @@ def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 4
     return sheet
 
 
-def _by_picture(boxes_of: Callable[[Image.Image], Sequence[Box]]) -> Detector:
-    """A detector that reads a picture once for all targets in a row that share it."""
-    picture: Image.Image | None = None
-    boxes: Sequence[Box] = ()
+def drawn(target: Target) -> list[Box]:
+    """Returns the boxes of what stands out from the ground of a drawn page, piece by piece."""
+    from scipy import ndimage
 
-    def detect(target: Target) -> Sequence[Box]:
-        nonlocal picture, boxes
-        if target.picture is not picture:
-            picture, boxes = target.picture, boxes_of(target.picture)
-        return boxes
-
-    return detect
-
-
-def drawn() -> Detector:
-    """Returns a detector of what is drawn; see `drawn_boxes`."""
-    return _by_picture(drawn_boxes)
+    pixels = _pixels(target.picture)
+    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
+    labels, _ = ndimage.label((pixels != colours[counts.argmax()]).any(2))
+    slices = ndimage.find_objects(labels)
+    return [Box(across.start, down.start, across.stop, down.stop) for down, across in slices]
 
 
 class OtherLooks:
@@ -205,7 +197,14 @@ def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -
             reason = f"{url}: no answer of OmniParser's: {type(error).__name__}: {error!s:.200}"
             raise UsageError(reason, fix="--detector drawn") from error
 
-    return _by_picture(ask)
+    answered: list[tuple[Image.Image, list[Box]]] = []
+
+    def detect(target: Target) -> list[Box]:
+        if not answered or answered[0][0] is not target.picture:  # those in a row share theirs
+            answered[:] = [(target.picture, ask(target.picture))]
+        return answered[0][1]
+
+    return detect
 
 
 def _box(shares: list[float], width: int, height: int) -> Box:

@@ -89,21 +89,14 @@ class PixelNetwork(nn.Module):
         """Write a checkpoint; see `checkpoints.write`."""
         sizes = {"channels": self.channels}
         header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
-        checkpoints.write(path, checkpoints.pack(header, self.state_dict()))
+        checkpoints.write(path, header, self)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Returns the network of a checkpoint.
-
-        Raises:
-            UsageError: it is missing, damaged, foreign, or its weights are of another shape.
-        """
-        header, weights = checkpoints.unpack(checkpoints.read(path), str(path), kind="pixels")
-        network = cls(header.size("channels", 1, 256))
-        try:
-            network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise header.refused(f"other weights than the network's: {error!s:.200}") from error
+        """Returns the network of a checkpoint; raises UsageError as `checkpoints.read` does."""
+        header, tensors = checkpoints.read(path, "pixels", {"channels": (1, 256)})
+        network = cls(header.sizes["channels"])
+        checkpoints.load_weights(path, network, tensors)
         return network.train(False)
 
 

@@ -1,38 +1,35 @@
-"""Rollout workers: processes on this machine or Ray tasks, by the same loop (ComputerRL, 2.3).
+"""Rollout workers: processes that play on while the trainer updates its policy (ComputerRL, 2.3).
 
-A worker leases a wave of tickets, plays it, and puts each episode into the buffer as it ends. It
-takes the newest weights up before each choice, so an episode may have steps of several versions.
+A worker is sent a wave of draws with the newest weights, plays it, and sends its episodes back. A
+thread of the trainer sends and receives, so that no worker waits for an update to end.
 """
 
 from __future__ import annotations
 
-import importlib
-import itertools
+import contextlib
 import multiprocessing
 import signal
 import sys
-import time
-from collections.abc import Callable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.machine.parts import install_command
+from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.training.episode_buffer import EpisodeBuffer
+from hisa.plugins.training.admission import Admission, Terms
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Rollouts, Trainable
-    from hisa.plugins.training.episodes import Choice, Look
+    from hisa.plugins.training.episodes import Draw, Episode, Rollouts, Trainable
 
-__all__ = ["Crew", "WorkerPool", "packed_weights"]
+__all__ = ["Crew", "RolloutWorkers"]
 
 _PAUSE = 0.02
-"""Seconds between two requests for tickets: an update takes ten times as long."""
+"""Seconds between two looks at the workers: an update takes ten times as long."""
 _DEATHS = 3
-"""Deaths for each worker, without a new episode, after which the pool gives up."""
+"""Deaths for each worker, without a new episode, after which the trainer gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,167 +39,173 @@ class Crew:
     rollouts: Callable[[], Rollouts]
     policy: Callable[[], Trainable]  # of the trainer's sizes; its weights are replaced
     workers: int = 1
-    wave: int = 32  # tickets that one leases at once
+    wave: int = 32  # draws that one plays at once
 
 
-def packed_weights(policy: Trainable) -> bytes:
-    """Returns the weights of a policy for the buffer."""
+class RolloutWorkers:
+    """Workers under `Terms`; `begin` starts them, and one that dies is replaced.
+
+    Its episodes in flight are lost with it, and their draws are played again.
+    """
+
+    def __init__(self, crew: Crew, terms: Terms) -> None:
+        self.terms, self._crew = terms, crew
+        self._change = threading.Condition()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._error: EnvironmentFailed | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of `Admission` since the last `begin`."""
+        return dict(self._admission.counts)
+
+    def begin(self, policy: Trainable, draws: Iterator[Draw], group_size: int) -> None:
+        """Start workers on draws, whole groups one after the other; earlier ones are ended."""
+        self.close()
+        self._admission = Admission(self.terms, group_size, policy.version)
+        self._waiting, self._draws = deque[Draw](), draws
+        self._weights = policy.version, _packed(policy)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(self._stop,), daemon=True)
+        self._thread.start()
+
+    def batch(self) -> list[Episode]:
+        """Waits for the episodes of the next update.
+
+        Raises:
+            EnvironmentFailed: workers die again and again, and no episode comes of them.
+        """
+        with self._change:
+            while (episodes := self._admission.take()) is None:
+                if self._error:
+                    raise self._error
+                if not (self._thread and self._thread.is_alive()):
+                    raise EnvironmentFailed("the rollout workers have ended")
+                self._change.wait(1.0)
+        return episodes
+
+    def publish(self, policy: Trainable) -> None:
+        """Let workers play by these weights from their next wave on."""
+        weights = policy.version, _packed(policy)
+        with self._change:
+            self._weights = weights
+            self._admission.publish(policy.version)
+
+    def close(self) -> None:
+        """End all workers; may be called twice."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join()
+        self._thread = None
+
+    def _serve(self, stop: threading.Event) -> None:
+        workers = [_Worker(self._crew, number) for number in range(self._crew.workers)]
+        numbers, deaths, done = len(workers), 0, 0
+        try:
+            while not stop.is_set():
+                for worker in (worker for worker in workers if not worker.draws):
+                    with self._change:
+                        wave, weights = self._wave(), self._weights
+                    if wave:
+                        worker.send(wave, weights)
+                for pipe in wait([worker.pipe for worker in workers], _PAUSE):
+                    place = next(i for i, worker in enumerate(workers) if worker.pipe is pipe)
+                    alive = self._receive(workers[place])
+                    if not alive:
+                        workers[place].end()
+                        workers[place], numbers = _Worker(self._crew, numbers), numbers + 1
+                        before, done = done, self._admission.counts["done"]
+                        deaths = 1 + (deaths if done == before else 0)
+                if deaths > _DEATHS * len(workers):
+                    reason = f"{deaths} rollout workers died without an episode"
+                    self._error = EnvironmentFailed(reason, fix="see their errors above")
+                    stop.set()
+        finally:
+            for worker in workers:
+                worker.end()
+            with self._change:
+                self._change.notify_all()
+
+    def _wave(self) -> list[Draw]:
+        """The next draws, as many as the bound lets begin."""
+        wave: list[Draw] = []
+        while len(wave) < self._crew.wave:
+            draw = self._waiting.popleft() if self._waiting else next(self._draws)
+            if not self._admission.admit(draw, self._weights[0]):
+                self._waiting.appendleft(draw)
+                break
+            wave.append(draw)
+        return wave
+
+    def _receive(self, worker: _Worker) -> bool:
+        """Keep the episodes of a worker's wave; False: it died."""
+        try:
+            episodes: list[Episode] = worker.pipe.recv()
+        except (EOFError, OSError):
+            episodes = []
+        with self._change:
+            of_draw = {episode.draw: episode for episode in episodes}
+            for draw in worker.draws:
+                if not self._admission.finish(draw, of_draw.get(draw)):
+                    self._waiting.append(draw)
+            self._change.notify_all()
+        worker.draws = []
+        return bool(episodes)
+
+
+class _Worker:
+    """A process, our end of its pipe, and the draws that it plays."""
+
+    def __init__(self, crew: Crew, number: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, crew, number), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.draws: list[Draw] = []
+        self._version = -1
+
+    def send(self, draws: list[Draw], weights: tuple[int, bytes]) -> None:
+        version, packed = weights
+        self.draws = draws
+        with contextlib.suppress(OSError):  # it died, as its pipe will show
+            self.pipe.send((draws, version, packed if version != self._version else b""))
+        self._version = version
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.join(patience(10))
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+
+def _packed(policy: Trainable) -> bytes:
     from safetensors.torch import save
 
     tensors = policy.network.state_dict().items()
-    return save({name: tensor.detach().contiguous() for name, tensor in tensors})
+    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors})
 
 
-class _FreshPolicy:
-    """A policy that takes the newest weights up before each choice, and shows that it lives."""
-
-    def __init__(self, policy: Trainable, buffer: EpisodeBuffer, worker: int) -> None:
-        self.name, self.version = policy.name, -1
-        self._policy, self._buffer, self._worker = policy, buffer, worker
-
-    def refresh(self) -> None:
-        """Take up weights that are newer; end with the trainer."""
-        from safetensors.torch import load
-
-        parent = multiprocessing.parent_process()
-        if parent and not parent.is_alive():
-            sys.exit(0)
-        if newer := self._buffer.refresh(self._worker, self.version):
-            self.version, weights = newer
-            self._policy.network.load_state_dict(load(weights))
-            self._policy.version = self.version
-
-    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        """See `base.Policy`."""
-        self.refresh()
-        return self._policy.choose(looks, greedy=greedy)
-
-
-def _work(worker: int, crew: Crew, buffer: EpisodeBuffer) -> None:
-    """Plays whatever the buffer gives out, without end."""
+def _work(pipe: Connection, crew: Crew, number: int) -> None:
+    """Play what the trainer sends, until it ends."""
     import torch
+    from safetensors.torch import load
 
-    torch.set_num_threads(1)
-    trainable = crew.policy()
-    trainable.reseed(worker)
-    policy, rollouts = _FreshPolicy(trainable, buffer, worker), crew.rollouts()
-    try:
-        while True:
-            policy.refresh()
-            tickets = {t.draw: t for t in buffer.lease(worker, policy.version, crew.wave)}
-            for episode in rollouts.play(list(tickets), policy) if tickets else ():
-                buffer.put(tickets[episode.draw], episode)
-            if not tickets:
-                time.sleep(_PAUSE)
-    finally:
-        rollouts.close()
-
-
-class _Hired(NamedTuple):
-    is_alive: Callable[[], bool]
-    end: Callable[[], None]
-
-
-class WorkerPool:
-    """Workers that are replaced when they die; their leases end at once.
-
-    Args:
-        buffer: the trainer's, with weights in it.
-        crew: the workers.
-        ray: tasks of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
-            processes; the buffer stays on this machine.
-
-    Raises:
-        UsageError: Ray is not installed.
-    """
-
-    def __init__(self, buffer: EpisodeBuffer, crew: Crew, *, ray: bool = False) -> None:
-        self._buffer, self._crew, self._numbers = buffer, crew, itertools.count()
-        self._hire = (_ray_tasks if ray else _processes)(buffer.path, crew)
-        self._staff: dict[int, _Hired] = {}
-        self._deaths, self._done = 0, 0
-
-    def tend(self) -> None:
-        """Hire whoever is missing, and end the leases of the dead.
-
-        Raises:
-            EnvironmentFailed: they die again and again, and no episode comes of them.
-        """
-        dead = [number for number, worker in self._staff.items() if not worker.is_alive()]
-        for number in dead:
-            del self._staff[number]
-            self._buffer.free(number)
-        if dead:
-            done = self._buffer.counts().get("done", 0)
-            self._deaths = len(dead) + (self._deaths if done == self._done else 0)
-            self._done = done
-        if self._deaths > _DEATHS * self._crew.workers:
-            reason = f"{self._deaths} rollout workers died without an episode"
-            raise EnvironmentFailed(reason, fix="see their errors above")
-        while len(self._staff) < self._crew.workers:
-            number = next(self._numbers)
-            self._staff[number] = self._hire(number)
-
-    def close(self) -> None:
-        """End all workers."""
-        while self._staff:
-            self._staff.popitem()[1].end()
-
-
-def _processes(path: Path, crew: Crew) -> Callable[[int], _Hired]:
-    def hire(worker: int) -> _Hired:
-        work = (worker, crew, path)
-        process = multiprocessing.get_context("spawn").Process(target=_run, args=work, daemon=True)
-        process.start()
-
-        def end() -> None:
-            process.terminate()
-            process.join(patience(10))
-            process.kill()
-            process.join()
-
-        return _Hired(process.is_alive, end)
-
-    return hire
-
-
-def _run(worker: int, crew: Crew, path: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    _work(worker, crew, EpisodeBuffer(path))
-
-
-def _ray_tasks(path: Path, crew: Crew) -> Callable[[int], _Hired]:
+    torch.set_num_threads(1)
+    policy, rollouts = crew.policy(), crew.rollouts()
+    policy.reseed(number)
     try:
-        ray = importlib.import_module("ray")
-    except ImportError as error:
-        raise UsageError("--ray needs Ray", fix=install_command("ray")) from error
-    if not ray.is_initialized():
-        ray.init(include_dashboard=False, configure_logging=False)
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
-    desk = ray.remote(num_cpus=0, scheduling_strategy=here)(EpisodeBuffer).remote(path)
-    work = ray.remote(num_cpus=0, max_retries=0)(_work_far)
-
-    def hire(worker: int) -> _Hired:
-        task = work.remote(worker, crew, desk)
-        end = partial(ray.cancel, task, force=True)
-        return _Hired(lambda: not ray.wait([task], timeout=0)[0], end)
-
-    return hire
-
-
-def _work_far(worker: int, crew: Crew, desk: Any) -> None:
-    buffer: Any = _Far(desk)
-    _work(worker, crew, buffer)
-
-
-class _Far:
-    """Calls the methods of an object that is an actor."""
-
-    def __init__(self, actor: Any) -> None:
-        self._actor, self._get = actor, importlib.import_module("ray").get
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *values: self._get(getattr(self._actor, name).remote(*values))
+        while True:
+            draws, version, weights = pipe.recv()
+            if weights:
+                policy.network.load_state_dict(load(weights))
+            policy.version = version
+            pipe.send(list(rollouts.play(draws, policy)))
+    except (EOFError, BrokenPipeError):  # the trainer has ended
+        return
+    finally:
+        rollouts.close()

@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.training import box_cleaning as cleaning
 from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.cli.sft import require_device
-from hisa.plugins.training.curve_metrics import MetricsRow
+from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.recorded_targets import recorded_targets
 
 __all__ = ["grounder"]
@@ -38,7 +38,7 @@ _PAGES = 2048
 @click.command("grounder", epilog=_EXAMPLES)
 @click.option("--data", default="widgets", metavar="widgets|DIR", help="Drawn pages, or runs.")
 @click.option("--clean", type=click.FloatRange(0, 1), metavar="IOU", help="As in the paper: 0.3.")
-@click.option("--detector", default="drawn", metavar="WAY", help="looks, drawn or a URL.")
+@click.option("--detector", default="drawn", metavar="WAY", help="drawn, looks or a URL.")
 @click.option(
     "--reward", type=click.Choice(["click", "click+iou", "click+format", "all"]), default="click"
 )
@@ -56,9 +56,9 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
     dropped.png, a sheet of what went. All is written every 50 steps.
 
-    A detector does not know the annotation: "looks" takes the elements of other looks of the same
-    screen, "drawn" what is drawn, a URL is of a server as OmniParser's. Of what it saw nothing is
-    not judged: that stays, and is counted.
+    A detector does not know the annotation: "drawn" takes what stands out from the ground of a
+    drawn page, "looks" the elements of other looks of a run's screen; a URL is of a server as
+    OmniParser's. What it saw nothing of is not judged: that stays, and is counted.
 
     Runs give the named elements of their looks, of which every tenth is held out. Without a cold
     start an entropy bonus of 0.03 is added, or the network collapses on one place. It sees a screen
@@ -66,7 +66,7 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     """
     import torch
 
-    from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
+    from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
     require_device(how["device"])
@@ -117,8 +117,10 @@ def _cleaned(targets: list[pages.Target], how: dict[str, Any], output: Path) -> 
     if how["clean"] is None:
         return targets
     match how["detector"]:
+        case "drawn" if how["data"] == "widgets":
+            detect: cleaning.Detector = cleaning.drawn
         case "drawn":
-            detect: cleaning.Detector = cleaning.drawn()
+            raise UsageError("drawn is for drawn pages", fix="--detector looks, or a server's URL")
         case "looks":
             detect = cleaning.OtherLooks(targets)
         case url:
