@@ -6,9 +6,8 @@ before a network takes them, and nothing in it is ever run.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,8 +21,6 @@ __all__ = ["LARGEST", "Header", "load_weights", "read", "write"]
 
 LARGEST = 256 << 20
 """Bytes of a file: a hundred times a pointer of the default size."""
-_LARGEST_HEADER = 1 << 20
-"""Bytes of a file's own header, where each tensor takes about a hundred."""
 
 
 class Header(BaseModel):
@@ -35,14 +32,6 @@ class Header(BaseModel):
     name: str = Field(max_length=200)
     version: int = Field(ge=0, lt=1 << 62)
     sizes: dict[str, int]
-
-    @classmethod
-    def of(cls, data: bytes) -> Self:
-        """Returns the header of a file's bytes; raises ValueError, KeyError or TypeError."""
-        length = int.from_bytes(data[:8], "little")
-        if not 0 < length <= min(_LARGEST_HEADER, len(data) - 8):
-            raise ValueError("no safetensors file, or cut off")
-        return cls.model_validate_json(json.loads(data[8 : 8 + length])["__metadata__"]["hisa"])
 
 
 def write(path: Path, header: Header, network: torch.nn.Module) -> None:
@@ -70,14 +59,14 @@ def read(
         UsageError: missing, no plain file, larger than 256 MiB, damaged, foreign, of another kind
             or size, or not all finite.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load
+    from safetensors import SafetensorError, safe_open
 
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             raise _refused(path, f"no file of at most {LARGEST >> 20} MiB")
-        data = path.read_bytes()
-        header, tensors = Header.of(data), load(data)
+        with safe_open(path, "pt") as file:
+            header = Header.model_validate_json(file.metadata()["hisa"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
         raise _refused(path, f"not readable: {error.strerror}") from error
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -25,12 +25,10 @@ __all__ = [
     "METRICS_FILE",
     "Metrics",
     "MetricsRow",
-    "PairedDifference",
     "Point",
     "Run",
     "TaskMetrics",
     "episode_metrics",
-    "paired_difference",
     "read_metrics",
     "read_runs",
 ]
@@ -284,28 +282,3 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     estimate = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
     known = estimate.low is not None and estimate.high is not None and estimate.low < estimate.high
     return (estimate.low, estimate.high) if known else (None, None)
-
-
-class PairedDifference(stats.Paired):
-    """Two checkpoints on the same instances; the interval is of ``difference``."""
-
-    low: float
-    high: float
-
-
-def paired_difference(
-    first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]
-) -> PairedDifference | None:
-    """Compare scores in 0..1 by task and seed; None where no instance is in both.
-
-    The 95% interval is Student's over pairs, -1 to 1 for a single one. Of several draws of an
-    instance, give the mean.
-    """
-    keys = sorted(first.keys() & second.keys())
-    test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
-    low, high = _interval([first[key] - second[key] for key in keys])
-    ends = {
-        "low": -1.0 if low is None else max(-1.0, low),
-        "high": 1.0 if high is None else min(1.0, high),
-    }
-    return PairedDifference(**dict(test), **ends) if test else None

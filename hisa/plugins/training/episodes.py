@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from hisa.errors import UsageError
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -106,11 +104,7 @@ class Episode:
     truncated: bool = False  # whether the limit of steps ended it
     seconds: float = 0.0
     failure: str = ""  # why the machine failed; empty where it did not
-    source: str = "pages"  # or "machines" or "recorded"
     policy: str = ""  # name of the policy that acted, for cloning by strata
-    cloning_only: bool = False
-    """Whether log-probabilities are lacking, so that reinforcement learning refuses it; those of
-    its samples are then 0 and mean nothing."""
 
     @property
     def version(self) -> int:
@@ -121,17 +115,6 @@ class Episode:
     def is_sample(self) -> bool:
         """Whether training may use it: its machine did not fail."""
         return self.score is not None
-
-    def require_trainable(self) -> None:
-        """Refuse what is fit for cloning alone, as `hisa.runs.turns.Turn.require_trainable` does.
-
-        Raises:
-            UsageError: its steps have no log-probabilities.
-        """
-        if self.cloning_only:
-            reason = f"episode of {self.draw.task!r} by {self.policy!r} has no log-probabilities"
-            fix = "hisa train sft, or record episodes with the pointer policy"
-            raise UsageError(f"{reason}: fit for cloning, no sample of RL", fix=fix)
 
 
 class Policy(Protocol):

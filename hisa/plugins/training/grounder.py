@@ -83,8 +83,8 @@ class Pool:
 def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor]:
     """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
 
-    The whole is the plain sum of click, IoU and format; see
-    `rewards`, whose numbers these are. Of a malformed reply nothing is read, so that all are 0.
+    The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
+    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0.
 
     Args:
         replies: N to each of B targets, see `parts_of`.

@@ -15,7 +15,6 @@ truncated importance, the samples' own log-probabilities against those of the po
 
 from __future__ import annotations
 
-import itertools
 import random
 import time
 from collections import Counter
@@ -258,7 +257,7 @@ class StepTraining:
         try:
             if self._folder.state is None:
                 self._write(MetricsRow(update=0, version=self.policy.version))
-            self._begin_workers(self.done + 1)
+            self._publish()
             for update in range(self.done + 1, self._settings.updates + 1):
                 self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
                 began, pulsing = time.monotonic(), update == self._settings.pulse_at
@@ -269,22 +268,21 @@ class StepTraining:
             if self._workers:
                 self._workers.close()
 
-    def _begin_workers(self, first: int) -> None:
-        """Let workers play the groups of updates from the first on; what they had is dropped."""
+    def _publish(self) -> None:
         if self._workers:
-            updates = itertools.count(first)
-            draws = (d for u in updates for d in draw_groups(self._tasks, self._settings, u))
-            self._workers.begin(self.policy, draws, self._settings.group_size)
+            self._workers.publish(self.policy)
+
+    def _draws(self, update: int) -> list[Draw]:
+        return draw_groups(self._tasks, self._settings, update)
 
     def _update(self, update: int) -> MetricsRow:
         settings, version = self._settings, self.policy.version
         if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
             settings = replace(settings, clip_high=_DAPO_CLIP_HIGH)
         if self._workers:
-            self.episodes = self._workers.batch()
+            self.episodes = self._workers.batch(update, self._draws)
         else:
-            draws = draw_groups(self._tasks, settings, update)
-            self.episodes = list(self._rollouts.play(draws, self.policy))
+            self.episodes = list(self._rollouts.play(self._draws(update), self.policy))
         self.episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
         batch = grouped(self.episodes)
         measures = update_policy(
@@ -295,8 +293,7 @@ class StepTraining:
             settings,
             decoupled=self._workers is not None and settings.weighted,
         )
-        if self._workers:
-            self._workers.publish(self.policy)
+        self._publish()
         facts = episode_metrics(self.episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
         row.version = self.policy.version
@@ -316,7 +313,9 @@ class StepTraining:
         row.version = self.policy.version
         self.reference = self.policy.copy()
         self._optimizer = adamw(self.policy, self._settings.lr)
-        self._begin_workers(update + 1)
+        if self._workers:  # what they play is of a policy that is no more
+            self._workers.close()
+        self._publish()
         return row
 
     def _write(self, row: MetricsRow) -> None:

@@ -127,7 +127,6 @@ class MachineRollouts:
             truncated=ended.status == "max_steps",
             seconds=ended.seconds,
             failure=failure,
-            source="machines",
             policy=model.policy.name,
         )
 

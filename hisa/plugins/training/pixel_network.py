@@ -78,13 +78,6 @@ class PixelNetwork(nn.Module):
             replies = (replies[:, :, None] + formed[:, None, :]).flatten(1)
         return replies
 
-    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
-        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
-        with torch.no_grad():
-            replies = self(*encode([picture], [description]), frozenset())
-        x, y = points(replies[0].argmax())
-        return float(x) / WIDTH, float(y) / HEIGHT
-
     def save(self, path: Path, version: int) -> None:
         """Write a checkpoint; see `checkpoints.write`."""
         sizes = {"channels": self.channels}

@@ -4,27 +4,21 @@ Rewards of steps (ComputerRL, 3.2) and their advantages, (r - mean) / std of a g
 population std (1/n, nothing added) are over *all* steps of a group, so long trajectories weigh
 more. A group without spread has no advantages: it is dropped and counted.
 
-Rewards of a grounder's reply: click, IoU and format (GTA1, eq. 2 and table 6). Boxes are (x_min,
-y_min, x_max, y_max) in the point's unit. The paper leaves open its IoU reward and how table 6
-combines rewards: here it is the IoU itself, and the plain sum.
+GTA1 has the same advantage over replies to one question; its rewards are in `grounder`.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Literal
 
 from hisa.errors import UsageError
 from hisa.plugins.training.episodes import Episode, Sample
 
 __all__ = [
     "Advantaged",
-    "click_reward",
-    "format_reward",
     "grouped",
     "iou",
     "step_advantages",
@@ -32,14 +26,7 @@ __all__ = [
     "z_scores",
 ]
 
-Point = tuple[float, float]
 Box = tuple[float, float, float, float]
-Variant = Literal["click", "click+iou", "click+format", "all"]
-_N = r" ?\d{1,6}(?:\.\d{1,6})?"
-_ANSWER = rf"<answer>\({_N},{_N}\)</answer>"
-_BBOX = rf"<bbox>\[{_N},{_N},{_N},{_N}\]</bbox>\s?"
-_THINK = r"<think>(?:(?!</?think>).)+</think>\s?"
-_BEFORE = {"click": "", "click+iou": _BBOX, "click+format": _THINK, "all": _THINK + _BBOX}
 
 
 def step_rewards(episode: Episode) -> tuple[float, ...]:
@@ -105,13 +92,10 @@ def grouped(episodes: Iterable[Episode]) -> Advantaged:
     """Returns the steps of all groups with their advantages.
 
     Raises:
-        UsageError: an episode is in no group, its group played another instance, or it is fit for
-            cloning alone.
+        UsageError: an episode is in no group, or its group played another instance.
     """
     groups = _by_group(episodes).values()
     played = [[member for member in members if member.is_sample] for members in groups]
-    for member in chain(*played):
-        member.require_trainable()
     shaped = step_advantages([[step_rewards(member) for member in members] for members in played])
     steps = [[sample for member in members for sample in member.samples] for members in played]
     kept = [(group, rows) for group, rows in zip(steps, shaped, strict=True) if rows]
@@ -122,12 +106,6 @@ def grouped(episodes: Iterable[Episode]) -> Advantaged:
     )
 
 
-def click_reward(point: Point | None, box: Box) -> float:
-    """Returns 1.0 for a point in the box, both ends included (eq. 2); 0.0 outside or for None."""
-    x, y = point or (math.nan, math.nan)
-    return float(box[0] <= x <= box[2] and box[1] <= y <= box[3])
-
-
 def iou(first: Box, second: Box) -> float:
     """Returns intersection over union, 0 to 1; a box with its ends the wrong way round is empty."""
     width = max(0.0, min(first[2], second[2]) - max(first[0], second[0]))
@@ -135,8 +113,3 @@ def iou(first: Box, second: Box) -> float:
     areas = [max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1]) for box in (first, second)]
     union = sum(areas) - width * height
     return width * height / union if union > 0 else 0.0
-
-
-def format_reward(reply: str, variant: Variant) -> float:
-    """Returns 1.0 for exactly what the prompt of table 15, 16 or 17 wants, else 0.0."""
-    return float(bool(re.fullmatch(_BEFORE[variant] + _ANSWER, reply.strip(), re.DOTALL)))

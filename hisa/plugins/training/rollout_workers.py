@@ -1,35 +1,33 @@
-"""Rollout workers: processes that play on while the trainer updates its policy (ComputerRL, 2.3).
+"""Rollout workers: processes that play ahead while the trainer updates (ComputerRL, 2.3).
 
-A worker is sent a wave of draws with the newest weights, plays it, and sends its episodes back. A
-thread of the trainer sends and receives, so that no worker waits for an update to end.
+The age of an episode is the number of updates between its first action and its use. Update N uses
+the groups that were drawn for it, and those of N + bound begin once it is being made at the
+earliest: no episode is older than the bound, and no finished one is thrown away. A worker takes the
+newest weights up before each wave.
 """
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
-import signal
-import sys
+import os
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hisa.errors import EnvironmentFailed
-from hisa.machine.patience import patience
-from hisa.plugins.training.admission import Admission, Terms
+from hisa.machine.storage import replace_file
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.episodes import Draw, Episode, Rollouts, Trainable
+    from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Rollouts, Trainable
 
 __all__ = ["Crew", "RolloutWorkers"]
 
-_PAUSE = 0.02
-"""Seconds between two looks at the workers: an update takes ten times as long."""
 _DEATHS = 3
-"""Deaths for each worker, without a new episode, after which the trainer gives up."""
+"""Times in a row that a worker may die without any wave having been played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,174 +36,136 @@ class Crew:
 
     rollouts: Callable[[], Rollouts]
     policy: Callable[[], Trainable]  # of the trainer's sizes; its weights are replaced
+    weights: Path  # where the trainer leaves its newest weights
     workers: int = 1
     wave: int = 32  # draws that one plays at once
 
 
 class RolloutWorkers:
-    """Workers under `Terms`; `begin` starts them, and one that dies is replaced.
+    """Plays the draws of coming updates; where a worker dies, what was in flight is played again.
 
-    Its episodes in flight are lost with it, and their draws are played again.
+    Args:
+        crew: the workers.
+        bound: on the age of an episode, in updates; 0: none is begun before its update.
     """
 
-    def __init__(self, crew: Crew, terms: Terms) -> None:
-        self.terms, self._crew = terms, crew
-        self._change = threading.Condition()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._error: EnvironmentFailed | None = None
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The counts of `Admission` since the last `begin`."""
-        return dict(self._admission.counts)
-
-    def begin(self, policy: Trainable, draws: Iterator[Draw], group_size: int) -> None:
-        """Start workers on draws, whole groups one after the other; earlier ones are ended."""
-        self.close()
-        self._admission = Admission(self.terms, group_size, policy.version)
-        self._waiting, self._draws = deque[Draw](), draws
-        self._weights = policy.version, _packed(policy)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=(self._stop,), daemon=True)
-        self._thread.start()
-
-    def batch(self) -> list[Episode]:
-        """Waits for the episodes of the next update.
-
-        Raises:
-            EnvironmentFailed: workers die again and again, and no episode comes of them.
-        """
-        with self._change:
-            while (episodes := self._admission.take()) is None:
-                if self._error:
-                    raise self._error
-                if not (self._thread and self._thread.is_alive()):
-                    raise EnvironmentFailed("the rollout workers have ended")
-                self._change.wait(1.0)
-        return episodes
+    def __init__(self, crew: Crew, bound: int) -> None:
+        self._crew, self._bound = crew, bound
+        self._pool: ProcessPoolExecutor | None = None
+        self._waves: dict[Future[list[Episode]], tuple[int, Sequence[Draw]]] = {}
+        self._begun, self._deaths = 0, 0
+        self._played: dict[int, list[Episode]] = {}
 
     def publish(self, policy: Trainable) -> None:
         """Let workers play by these weights from their next wave on."""
-        weights = policy.version, _packed(policy)
-        with self._change:
-            self._weights = weights
-            self._admission.publish(policy.version)
+        from safetensors.torch import save
+
+        tensors = policy.network.state_dict().items()
+        packed = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors}
+        replace_file(self._crew.weights, save(packed, {"version": str(policy.version)}))
+
+    def batch(self, update: int, draws: Callable[[int], Sequence[Draw]]) -> list[Episode]:
+        """Returns the episodes of an update; ``draws`` has those of any update by its number.
+
+        Raises:
+            EnvironmentFailed: workers die again and again, and nothing comes of them.
+        """
+        for coming in range(max(update, self._begun + 1), update + self._bound + 1):
+            self._begun = coming
+            self._begin(coming, draws(coming))
+        while any(number == update for number, _ in self._waves.values()):
+            ended, _ = wait(self._waves, return_when=FIRST_COMPLETED)
+            try:
+                for future in ended:
+                    self._played.setdefault(self._waves[future][0], []).extend(future.result())
+                    del self._waves[future]
+                self._deaths = 0
+            except BrokenProcessPool as error:
+                self._begin_again(error)
+        return self._played.pop(update)
 
     def close(self) -> None:
-        """End all workers; may be called twice."""
-        self._stop.set()
-        if self._thread:
-            self._thread.join()
-        self._thread = None
+        """End all workers and forget what they play; may be called twice."""
+        if self._pool:
+            self._stop.set()
+            self._pool.shutdown(cancel_futures=True)
+        self._pool, self._begun = None, 0
+        self._waves.clear()
+        self._played.clear()
 
-    def _serve(self, stop: threading.Event) -> None:
-        workers = [_Worker(self._crew, number) for number in range(self._crew.workers)]
-        numbers, deaths, done = len(workers), 0, 0
-        try:
-            while not stop.is_set():
-                for worker in (worker for worker in workers if not worker.draws):
-                    with self._change:
-                        wave, weights = self._wave(), self._weights
-                    if wave:
-                        worker.send(wave, weights)
-                for pipe in wait([worker.pipe for worker in workers], _PAUSE):
-                    place = next(i for i, worker in enumerate(workers) if worker.pipe is pipe)
-                    alive = self._receive(workers[place])
-                    if not alive:
-                        workers[place].end()
-                        workers[place], numbers = _Worker(self._crew, numbers), numbers + 1
-                        before, done = done, self._admission.counts["done"]
-                        deaths = 1 + (deaths if done == before else 0)
-                if deaths > _DEATHS * len(workers):
-                    reason = f"{deaths} rollout workers died without an episode"
-                    self._error = EnvironmentFailed(reason, fix="see their errors above")
-                    stop.set()
-        finally:
-            for worker in workers:
-                worker.end()
-            with self._change:
-                self._change.notify_all()
+    def _begin(self, update: int, draws: Sequence[Draw]) -> None:
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._stop = spawn.Event()
+            self._pool = ProcessPoolExecutor(
+                self._crew.workers, spawn, _begin_work, (self._crew, self._stop)
+            )
+        for start in range(0, len(draws), self._crew.wave):
+            part = draws[start : start + self._crew.wave]
+            try:
+                future = self._pool.submit(_play, part)
+            except BrokenProcessPool as error:  # for `batch` to see
+                future = Future()
+                future.set_exception(error)
+            self._waves[future] = update, part
 
-    def _wave(self) -> list[Draw]:
-        """The next draws, as many as the bound lets begin."""
-        wave: list[Draw] = []
-        while len(wave) < self._crew.wave:
-            draw = self._waiting.popleft() if self._waiting else next(self._draws)
-            if not self._admission.admit(draw, self._weights[0]):
-                self._waiting.appendleft(draw)
-                break
-            wave.append(draw)
-        return wave
-
-    def _receive(self, worker: _Worker) -> bool:
-        """Keep the episodes of a worker's wave; False: it died."""
-        try:
-            episodes: list[Episode] = worker.pipe.recv()
-        except (EOFError, OSError):
-            episodes = []
-        with self._change:
-            of_draw = {episode.draw: episode for episode in episodes}
-            for draw in worker.draws:
-                if not self._admission.finish(draw, of_draw.get(draw)):
-                    self._waiting.append(draw)
-            self._change.notify_all()
-        worker.draws = []
-        return bool(episodes)
+    def _begin_again(self, error: BrokenProcessPool) -> None:
+        self._deaths += 1
+        if self._deaths > _DEATHS:
+            reason = f"rollout workers died {self._deaths} times without a wave: {error}"
+            raise EnvironmentFailed(reason, fix="see their errors above") from error
+        left, self._waves, self._pool = self._waves, {}, None
+        for update, draws in left.values():
+            self._begin(update, draws)
 
 
-class _Worker:
-    """A process, our end of its pipe, and the draws that it plays."""
+class _FreshPolicy:
+    """The policy of a worker; it plays on only while the trainer wants it."""
 
-    def __init__(self, crew: Crew, number: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, crew, number), daemon=True)
-        self._process.start()
-        theirs.close()
-        self.draws: list[Draw] = []
-        self._version = -1
+    def __init__(self, policy: Trainable, weights: Path, stop: Any) -> None:
+        self.name, self.version = policy.name, -1
+        self._policy, self._weights, self._stop = policy, weights, stop
 
-    def send(self, draws: list[Draw], weights: tuple[int, bytes]) -> None:
-        version, packed = weights
-        self.draws = draws
-        with contextlib.suppress(OSError):  # it died, as its pipe will show
-            self.pipe.send((draws, version, packed if version != self._version else b""))
-        self._version = version
+    def refresh(self) -> None:
+        """Take up the newest weights."""
+        from safetensors import safe_open
 
-    def end(self) -> None:
-        self._process.terminate()
-        self._process.join(patience(10))
-        self._process.kill()
-        self._process.join()
-        self.pipe.close()
+        with safe_open(self._weights, "pt") as file:
+            version = int(file.metadata()["version"])
+            if version != self.version:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                self._policy.network.load_state_dict(tensors)
+        self.version = self._policy.version = version
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """See `Policy`."""
+        if self._stop.is_set():
+            raise EnvironmentFailed("the trainer has ended")
+        return self._policy.choose(looks, greedy=greedy)
 
 
-def _packed(policy: Trainable) -> bytes:
-    from safetensors.torch import save
-
-    tensors = policy.network.state_dict().items()
-    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors})
+_own: dict[str, Any] = {}
+"""The rollouts and the policy of this process, where it is a worker."""
 
 
-def _work(pipe: Connection, crew: Crew, number: int) -> None:
-    """Play what the trainer sends, until it ends."""
+def _begin_work(crew: Crew, stop: Any) -> None:
+    """Make a worker of this process, which ends when the trainer does."""
     import torch
-    from safetensors.torch import load
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     torch.set_num_threads(1)
-    policy, rollouts = crew.policy(), crew.rollouts()
-    policy.reseed(number)
-    try:
-        while True:
-            draws, version, weights = pipe.recv()
-            if weights:
-                policy.network.load_state_dict(load(weights))
-            policy.version = version
-            pipe.send(list(rollouts.play(draws, policy)))
-    except (EOFError, BrokenPipeError):  # the trainer has ended
-        return
-    finally:
-        rollouts.close()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    policy = crew.policy()
+    policy.reseed(os.getpid())
+    _own.update(rollouts=crew.rollouts(), policy=_FreshPolicy(policy, crew.weights, stop))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+    os._exit(1)
+
+
+def _play(draws: Sequence[Draw]) -> list[Episode]:
+    _own["policy"].refresh()
+    return list(_own["rollouts"].play(draws, _own["policy"]))

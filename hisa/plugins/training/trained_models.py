@@ -1,12 +1,7 @@
-"""Trained networks as models: ``pointer:FILE`` plans, ``pixels:FILE`` points.
-
-Of their settings the name counts, and of a pointer the temperature and the seed. Nothing here
-imports torch before one of them is opened.
-"""
+"""``--model pointer:FILE`` as it is announced: a trained policy behind the seam of any model."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +11,12 @@ from hisa.errors import ConfigError, LibraryLacking, ModelUnavailable
 from hisa.machine.parts import install_command, missing
 from hisa.models.profile import Price, Profile
 from hisa.plugins.training.screen_looks import LOOK
-from hisa.protocols import ImagePart, ModelReply, ModelRequest, TextPart, TurnTokens
+from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
 if TYPE_CHECKING:
     from hisa.plugins.training.episodes import Choice
 
-__all__ = ["PixelModel", "PointerModel", "act_reply"]
+__all__ = ["PointerModel", "act_reply"]
 
 
 class PointerModel:
@@ -48,7 +43,10 @@ class PointerModel:
     )
 
     def __init__(self, settings: ModelSettings) -> None:
-        path = _checkpoint(settings.model)
+        if lacking := missing("train"):
+            raise LibraryLacking(
+                f"{settings.model}: needs {lacking[0]}", fix=install_command("train")
+            )
         if settings.temperature not in (None, 0, 1):
             raise ConfigError(
                 f"{settings.model} at temperature {settings.temperature}: allowed are 0 and 1",
@@ -56,6 +54,7 @@ class PointerModel:
             )
         from hisa.plugins.training.pointer_policy import PointerPolicy
 
+        path = Path(settings.model.removeprefix("pointer:")).expanduser()
         self.name, self._temperature = settings.model, settings.temperature
         self._policy = PointerPolicy.load(path, seed=settings.seed or 0)
 
@@ -88,49 +87,3 @@ def act_reply(choice: Choice, name: str, version: int) -> ModelReply:
         policy=str(version),
         tokens=TurnTokens(logprobs=(choice.logprob,)),
     )
-
-
-class PixelModel:
-    """A `PixelNetwork` that points and does nothing else.
-
-    A grounder of HiSA is a format and a model. The format ``unit`` fits as it is and the profile
-    names it, so that this enters by ``hisa.models`` and needs nothing in ``hisa.grounders``.
-
-    Raises:
-        UsageError: see `PixelNetwork.load`.
-        LibraryLacking: torch or safetensors is not installed.
-    """
-
-    profile = Profile(
-        name="pixels", price=Price(input=0, output=0), streams=False, coordinates="unit"
-    )
-
-    def __init__(self, settings: ModelSettings) -> None:
-        path, self.name = _checkpoint(settings.model), settings.model
-        from hisa.plugins.training.pixel_network import PixelNetwork
-
-        self._network = PixelNetwork.load(path)
-
-    async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Answer where the thing is that the first question describes, as ``(x,y)`` of 0 to 1.
-
-        Raises:
-            ConfigError: anything else is asked of it.
-        """
-        question = next((m.parts for m in request.messages if m.role == "user"), ())
-        words = [part.text for part in question if isinstance(part, TextPart)]
-        if request.role != "grounder" or not words or not request.pictures:
-            raise ConfigError(
-                f"{self.name}: it points at things and cannot serve as {request.role}",
-                fix=f"--set models.grounder.model={self.name}, and another --model",
-            )
-        shown = next(part.image.pixels for part in question if isinstance(part, ImagePart))
-        x, y = await asyncio.to_thread(self._network.point_at, shown, words[-1])
-        return ModelReply(f"({x:.4f},{y:.4f})", model=self.name)
-
-
-def _checkpoint(name: str) -> Path:
-    """The file of a model's name; raises LibraryLacking where torch or safetensors is not."""
-    if lacking := missing("train"):
-        raise LibraryLacking(f"{name}: needs {lacking[0]}", fix=install_command("train"))
-    return Path(name.partition(":")[2]).expanduser()

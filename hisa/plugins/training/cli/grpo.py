@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,14 +112,12 @@ def _workers(
     how: dict[str, Any], source: Callable[..., Any], rollouts: Rollouts, out: Path
 ) -> RolloutWorkers:
     """Processes that play; each has pages of its own, or one machine."""
-    from hisa.plugins.training.admission import Terms
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers
 
     policy = partial(PointerPolicy.load, out / "checkpoints" / "last.safetensors")
+    pages: Callable[..., Rollouts] = type(rollouts)
+    crew = Crew(partial(pages, how["pages"]), policy, out / "weights", how["workers"])
     if how["env"]:  # a worker has one machine: what else it took would wait for that
-        crew = Crew(partial(source, how, out), policy, how["workers"], wave=1)
-    else:
-        pages: Callable[..., Rollouts] = type(rollouts)
-        crew = Crew(partial(pages, how["pages"]), policy, how["workers"])
-    return RolloutWorkers(crew, Terms(how["groups"], how["max_age"]))
+        crew = replace(crew, rollouts=partial(source, how, out), wave=1)
+    return RolloutWorkers(crew, how["max_age"])
