@@ -2,10 +2,10 @@
 
 A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: of a
 run's screens what other looks' trees have (`OtherLooks`), of drawn pages what stands out from their
-ground (`drawn`). Neither knows the annotation, nor the tree that it
-is from. Not seen is not absent: if a detector saw nothing of a
-picture, or not the place of a box, that box is not judged and stays; only where it looked does the
-paper's rule hold, that a box goes which none of the detected ones resembles.
+ground (`drawn`). Neither knows the annotation, nor the tree that it is from. Not seen is not
+absent: if a detector saw nothing of a picture, or not the place of a box, that box is not judged
+and stays; only where it looked does the paper's rule hold, that a box goes which none of the
+detected ones resembles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps
 
-from hisa.plugins.training.rewards import iou
 from hisa.plugins.training.widget_pages import Box, Target
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ __all__ = [
     "clean",
     "contact_sheet",
     "drawn",
+    "iou",
 ]
 
 THRESHOLD = 0.3
@@ -77,6 +77,17 @@ def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESH
             kept.append(target)
             not_judged += overlap is None
     return Cleaned(kept, dropped, not_judged)
+
+
+def iou(first: Box, second: Box) -> float:
+    """Returns intersection over union, 0 to 1; a box with its ends the wrong way round is empty."""
+    width = max(0.0, min(first.right, second.right) - max(first.left, second.left))
+    height = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
+    areas = [
+        max(0.0, box.right - box.left) * max(0.0, box.bottom - box.top) for box in (first, second)
+    ]
+    union = sum(areas) - width * height
+    return width * height / union if union > 0 else 0.0
 
 
 def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 48) -> Image.Image:

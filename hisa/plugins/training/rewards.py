@@ -20,13 +20,10 @@ from hisa.plugins.training.episodes import Episode, Sample
 __all__ = [
     "Advantaged",
     "grouped",
-    "iou",
     "step_advantages",
     "step_rewards",
     "z_scores",
 ]
-
-Box = tuple[float, float, float, float]
 
 
 def step_rewards(episode: Episode) -> tuple[float, ...]:
@@ -104,12 +101,3 @@ def grouped(episodes: Iterable[Episode]) -> Advantaged:
         [1 / (len(kept) * len(group)) for group, _ in kept for _ in group],
         dropped=sum(map(bool, steps)) - len(kept),
     )
-
-
-def iou(first: Box, second: Box) -> float:
-    """Returns intersection over union, 0 to 1; a box with its ends the wrong way round is empty."""
-    width = max(0.0, min(first[2], second[2]) - max(first[0], second[0]))
-    height = max(0.0, min(first[3], second[3]) - max(first[1], second[1]))
-    areas = [max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1]) for box in (first, second)]
-    union = sum(areas) - width * height
-    return width * height / union if union > 0 else 0.0

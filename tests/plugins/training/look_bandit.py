@@ -5,10 +5,19 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-import torch
 
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
+torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+
+from hisa.plugins.training.episodes import (  # noqa: E402
+    Act,
+    Choice,
+    Draw,
+    Episode,
+    Item,
+    Look,
+    Policy,
+    Sample,
+)
 
 DEVICES = [
     "cpu",
