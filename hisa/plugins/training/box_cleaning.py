@@ -115,7 +115,8 @@ def drawn(target: Target) -> list[Box]:
 
     pixels = _pixels(target.picture)
     colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    labels, _ = ndimage.label((pixels != colours[counts.argmax()]).any(2))
+    stands_out = (pixels != colours[counts.argmax()]).any(2)
+    labels, _ = ndimage.label(stands_out, np.ones((3, 3)))
     slices = ndimage.find_objects(labels)
     return [Box(across.start, down.start, across.stop, down.stop) for down, across in slices]
 

@@ -139,7 +139,7 @@ class ClickTrainer:
             loss, measures = self._click_loss(logs, pool.boxes[chosen], generator)
             loss = loss - settings.entropy_bonus * entropy
         self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), settings.norm)
         self.optimizer.step()
         self.version += 1
@@ -193,12 +193,12 @@ class ClickTrainer:
             reply = reply * len(net.BOX_SIZES) + sizes.argmin(1)
         return (reply * 2 + 1 if "formed" in self.parts else reply)[:, None]
 
-    @torch.no_grad()
     def hits(self, pool: Pool) -> int:
         """Returns for how many targets the likeliest reply clicks into the box."""
         total = 0
         for first in range(0, len(pool), 256):
             part = torch.arange(first, min(first + 256, len(pool)))
-            replies = self._log_probs(pool, part).argmax(1, keepdim=True)
+            with torch.no_grad():
+                replies = self._log_probs(pool, part).argmax(1, keepdim=True)
             total += int(reply_rewards(replies, pool.boxes[part], self.parts)[0].sum())
         return total

@@ -157,7 +157,7 @@ def objective_gradient(
             kl=settings.kl,
             behaviour_logprobs=None if behaviour is None else behaviour[part],
         )
-        loss.value.backward()  # type: ignore[no-untyped-call]
+        loss.value.backward()
         totals["loss"] += float(loss.value.detach())
         for name in ("kl", "ppo_kl", "clipped"):
             totals[name] += float(weights[part].sum() / weights.sum()) * getattr(loss, name)

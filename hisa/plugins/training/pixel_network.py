@@ -90,7 +90,8 @@ class PixelNetwork(nn.Module):
         header, tensors = checkpoints.read(path, "pixels", {"channels": (1, 256)})
         network = cls(header.sizes["channels"])
         checkpoints.load_weights(path, network, tensors)
-        return network.train(False)
+        network.train(False)
+        return network
 
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:

@@ -80,7 +80,7 @@ def clone(
         for start in range(0, len(order), settings.batch):
             logprobs, entropy = policy.log_probs(order[start : start + settings.batch])
             loss = cloning_loss(logprobs)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             descend(policy, optimizer, settings.grad_norm)
             losses += float(loss.detach()) * len(logprobs)
             entropies += float(entropy.detach().sum())

@@ -6,9 +6,11 @@ from typing import Self
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.plugins.training.episodes import (  # noqa: E402
+import torch
+
+from hisa.plugins.training.episodes import (
     Act,
     Choice,
     Draw,

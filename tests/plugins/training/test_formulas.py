@@ -10,23 +10,25 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.errors import UsageError  # noqa: E402
-from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample  # noqa: E402
-from hisa.plugins.training.losses import (  # noqa: E402
+import torch
+
+from hisa.errors import UsageError
+from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
+from hisa.plugins.training.losses import (
     Loss,
     click_grpo_loss,
     cloning_loss,
     step_grpo_loss,
 )
-from hisa.plugins.training.rewards import (  # noqa: E402
+from hisa.plugins.training.rewards import (
     grouped,
     step_advantages,
     step_rewards,
     z_scores,
 )
-from tests.plugins.training import trl_agreement  # noqa: E402
+from tests.plugins.training import trl_agreement
 
 GOLDEN = json.loads(Path(__file__).with_name("trl_golden.json").read_text("utf-8"))
 

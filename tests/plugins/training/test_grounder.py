@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.errors import UsageError  # noqa: E402
-from hisa.plugins.training import widget_pages as pages  # noqa: E402
-from hisa.plugins.training.box_cleaning import iou  # noqa: E402
-from hisa.plugins.training.grounder import (  # noqa: E402
+import torch
+
+from hisa.errors import UsageError
+from hisa.plugins.training import widget_pages as pages
+from hisa.plugins.training.box_cleaning import iou
+from hisa.plugins.training.grounder import (
     REWARDS,
     ClickSettings,
     ClickTrainer,
     Pool,
     reply_rewards,
 )
-from hisa.plugins.training.pixel_network import BOX_SIZES, PixelNetwork, parts_of, points  # noqa: E402
+from hisa.plugins.training.pixel_network import BOX_SIZES, PixelNetwork, parts_of, points
 
 torch.set_num_threads(1)
 FEW = list(pages.targets(range(60)))

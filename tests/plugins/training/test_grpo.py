@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+
+import torch
+
 torch.set_num_threads(1)
 
 from hisa.errors import UsageError  # noqa: E402
@@ -54,7 +57,7 @@ def trained(
 
 def weights(run: StepTraining) -> list[float]:
     """All weights of a run's policy."""
-    values: list[float] = run.policy.network.weight.flatten().tolist()  # type: ignore[operator]
+    values: list[float] = run.policy.network.weight.flatten().tolist()
     return values
 
 

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.errors import UsageError  # noqa: E402
-from hisa.plugins.training import checkpoints  # noqa: E402
-from hisa.plugins.training.episodes import Act, Item, Look, Sample, Trainable  # noqa: E402
-from hisa.plugins.training.pointer_features import features  # noqa: E402
-from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of  # noqa: E402
+import torch
+
+from hisa.errors import UsageError
+from hisa.plugins.training import checkpoints
+from hisa.plugins.training.episodes import Act, Item, Look, Sample, Trainable
+from hisa.plugins.training.pointer_features import features
+from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of
 
 _WORDS = ("ok", "cancel", "submit", "yes", "no", "next", "back", "open")
 
@@ -120,7 +122,7 @@ def test_sixty_steps_of_cloning_solve_pages_that_were_not_shown() -> None:
     for start in range(0, 960, 16):
         loss = -policy.log_probs(shown[start : start + 16])[0].mean()
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
     others = _samples(100, seed=7)
     choices = policy.choose([sample.look for sample in others], greedy=True)
@@ -153,7 +155,7 @@ def _damaged() -> dict[str, bytes]:
 
     def with_header(**changes: object) -> bytes:
         fields = {**header.model_dump(), **changes}
-        return save(weights, {"hisa": json.dumps(fields)})
+        return bytes(save(weights, {"hisa": json.dumps(fields)}))
 
     return {
         "cut off": good[: len(good) // 2],

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.errors import EnvironmentFailed  # noqa: E402
-from hisa.machine.patience import Deadline  # noqa: E402
-from hisa.plugins.training.curves import read_metrics  # noqa: E402
-from hisa.plugins.training.episodes import Draw, Episode, Policy  # noqa: E402
-from hisa.plugins.training.grpo import GrpoSettings, StepTraining, draw_groups  # noqa: E402
-from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers  # noqa: E402
-from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
-from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402
+
+from hisa.errors import EnvironmentFailed
+from hisa.machine.patience import Deadline
+from hisa.plugins.training.curves import read_metrics
+from hisa.plugins.training.episodes import Draw, Episode, Policy
+from hisa.plugins.training.grpo import GrpoSettings, StepTraining, draw_groups
+from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers
+from hisa.plugins.training.training_folder import TrainingFolder
+from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy
 
 SETTINGS = GrpoSettings(groups=3, group_size=4, lr=0.1, evaluate_every=0, pulse_at=4)
 
