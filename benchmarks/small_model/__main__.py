@@ -58,9 +58,7 @@ def settings_of(options: argparse.Namespace, page: str, seed: int) -> Settings:
 
 async def play(options: argparse.Namespace, page: str, seed: int) -> Episode:
     """Plays a page once."""
-    result = await hisa.run(
-        f"browsergym:miniwob.{page}", settings=settings_of(options, page, seed)
-    )
+    result = await hisa.run(f"browsergym:miniwob.{page}", settings=settings_of(options, page, seed))
     totals = load_run(result.folder).totals
     return Episode(
         page,

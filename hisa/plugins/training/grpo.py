@@ -26,7 +26,7 @@ import torch
 
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
-from hisa.plugins.training.episodes import Draw, Episode, Rollouts, Sample, Trainable
+from hisa.plugins.training.episodes import Draw, Episode, Policy, Rollouts, Sample, Trainable
 from hisa.plugins.training.losses import step_grpo_loss
 from hisa.plugins.training.rewards import Advantaged, grouped
 from hisa.plugins.training.sft import CloningSettings, adamw, clone, descend, seeded
@@ -108,7 +108,7 @@ def evaluation_draws(tasks: Iterable[str], count: int, first: int = TUNING_SEEDS
 
 
 def evaluate(
-    rollouts: Rollouts, policy: Trainable, draws: Sequence[Draw], *, greedy: bool = True
+    rollouts: Rollouts, policy: Policy, draws: Sequence[Draw], *, greedy: bool = True
 ) -> dict[str, list[bool]]:
     """Returns for each task whether each of its episodes was solved; failed machines left out."""
     solved: dict[str, list[bool]] = {draw.task: [] for draw in draws}
