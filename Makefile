@@ -15,7 +15,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-train test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ durations: $(VENV)/.dev  ## write down how long files of tests took last, by whi
 
 test-again: $(VENV)/.dev  ## run once more the tests that failed last, where they were at most five
 	@$(BIN)/python scripts/test_again.py
+
+test-train: $(VENV)/.train  ## install PyTorch without CUDA and run the tests of training
+	$(BIN)/python -m pytest tests/plugins/training -n $(WORKERS) --dist loadfile
 
 test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the tests that start some
 	@sh scripts/install-vm.sh
@@ -61,7 +64,7 @@ format: $(VENV)/.dev  ## put every file into the house format
 bench: $(VENV)/.dev $(VENV)/.vocabularies  ## print the benchmarks; ends with 1 where a goal is not met
 	@bash scripts/bench.sh $(BIN)/python roi guest patterns loop own_time first_act "tokens --vocabularies $(VENV)/vocabularies" "tokens_ways --vocabularies $(VENV)/vocabularies" "cached_share --vocabularies $(VENV)/vocabularies" "tool_tokens --vocabularies $(VENV)/vocabularies" png importtime "scaling -n 100" "looking looks -n 20" "step_lines goals --runs 1" recall "held_acts -n 20"
 
-train-demo: $(VENV)/.dev  ## clone six demonstrations a page, then train by GRPO, and print what both learned
+train-demo: $(VENV)/.train  ## clone six demonstrations a page, then train by GRPO, and print what both learned
 	nice -n 5 $(BIN)/python -m benchmarks.train_demo
 
 red-team: $(VENV)/.dev  ## play acts while the screen changes (N=200 a side, SEED=1), then every red-team case
@@ -127,6 +130,10 @@ $(VENV)/.core: $(VENV)/.made pyproject.toml
 $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
 	$(BIN)/hisa install --alone osworld miniwob
+	@touch $@
+
+$(VENV)/.train: $(VENV)/.dev scripts/install-torch.sh
+	sh scripts/install-torch.sh $(BIN)/python
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.core

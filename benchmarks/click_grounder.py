@@ -69,7 +69,7 @@ def drawn(first: int, count: int, styles: list[str]) -> Iterator[pages.Target]:
 def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
-    from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
+    from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
 
     torch.set_num_threads(1)
     started, how = time.perf_counter(), dict(ARMS[arm])
@@ -78,7 +78,7 @@ def run(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     train = [*planted(drawn(seed * count, count, options.styles), bad, seed)]
     counts = {"drawn": len(train), "planted": sum("planted" in t.place for t in train)}
     if cleaned:
-        train, dropped, _ = box_cleaning.clean(train, box_cleaning.drawn())
+        train, dropped, _ = box_cleaning.clean(train, box_cleaning.drawn)
         right = sum("planted" not in drop.target.place for drop in dropped)
         counts |= {"dropped": len(dropped), "right dropped": right}
     counts["bad left"] = sum("planted" in t.place for t in train)

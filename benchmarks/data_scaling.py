@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks.machine import machine
-from hisa.errors import UsageError
+from benchmarks.recorded_episodes import recorded_episode
+from hisa.errors import HisaError, UsageError
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.synthesis.data.collecting import read_grades
 from hisa.plugins.synthesis.data.trajectories import CollectedRun
 from hisa.plugins.synthesis.data.trajectory_rewards import How, sample
 from hisa.plugins.synthesis.exploration import read_records
-from hisa.plugins.training.cloning import CloningSettings, clone
+from hisa.plugins.training.grpo import evaluate, evaluation_draws
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.recorded_rollouts import RecordedRollouts
-from hisa.plugins.training.step_training import evaluate, evaluation_draws
+from hisa.plugins.training.sft import CloningSettings, clone
 
 if TYPE_CHECKING:
     from hisa.plugins.training.episodes import Episode
@@ -48,11 +48,9 @@ def readable(folder: Path) -> tuple[dict[str, Episode], Counter[str]]:
     left_out: Counter[str] = Counter()
     for run in read_records(folder / "runs.jsonl", CollectedRun):
         try:
-            rollouts = RecordedRollouts([Path(run.folder)])
-        except UsageError as error:
-            left_out[str(error).partition(": ")[2]] += 1
-            continue
-        (episodes[run.run],) = rollouts.play(rollouts.draws)
+            episodes[run.run] = recorded_episode(Path(run.folder))
+        except (HisaError, ValueError, OSError) as error:
+            left_out[str(error) if isinstance(error, UsageError) else "it is damaged"] += 1
     return {run: episode for run, episode in episodes.items() if episode.samples}, left_out
 
 

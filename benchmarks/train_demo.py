@@ -4,7 +4,7 @@
 
 Rules demonstrate three pages of MiniWoB++, six times each. The small policy that clones them plays
 eight pages, the three and five that were never demonstrated, in groups, and learns by GRPO. Both
-are then measured by real input on instances that neither saw; the checkpoint is chosen by other
+are then measured on instances that neither saw; the checkpoint is chosen by other
 instances. A rule's score on the same instances is the best that this policy's acts allow.
 `focus-text-2` has to stay near chance: this network cannot count, so more would be a leak.
 """
@@ -21,20 +21,17 @@ import torch
 
 from hisa.cli.out import say, say_error
 from hisa.plugins.benchmarks.bench.stats import wilson
-from hisa.plugins.training.cloning import CloningSettings, clone
-from hisa.plugins.training.curve_metrics import MetricsRow
+from hisa.plugins.training.curves import MetricsRow, read_runs
+from hisa.plugins.training.curves_page import page as curves_page
+from hisa.plugins.training.grpo import GrpoSettings, StepTraining, evaluate, evaluation_draws
 from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.step_training import (
-    GrpoSettings,
-    StepTraining,
-    evaluation_draws,
-)
+from hisa.plugins.training.sft import CloningSettings, clone
 from hisa.plugins.training.training_folder import TrainingFolder
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Policy
+    from hisa.plugins.training.episodes import Policy
 
 DEMONSTRATED = ("enter-text", "enter-password", "login-user")
 KEPT_OUT = ("click-dialog-2", "click-option", "click-tab", "click-widget", "focus-text-2")
@@ -77,10 +74,8 @@ def tuned(
 
 def scores(rollouts: PageRollouts, policy: Policy, *, greedy: bool) -> dict[str, str]:
     """Returns for each page the share solved of the report's instances, with Wilson's interval."""
-    solved: dict[str, list[bool]] = {page: [] for page in PAGES}
     draws = evaluation_draws(PAGES, INSTANCES, REPORT_SEEDS)
-    for episode in rollouts.play(draws, policy, greedy=greedy):
-        solved[episode.draw.task] += [episode.solved] * episode.is_sample
+    solved = evaluate(rollouts, policy, draws, greedy=greedy)
     return {page: _share(sum(won), len(won)) for page, won in solved.items()}
 
 
@@ -100,34 +95,25 @@ def main() -> None:
     begun = time.monotonic()
     run = arguments.out / "run"
     shutil.rmtree(run, ignore_errors=True)
-    training, evaluation = PageRollouts(PAGES), PageRollouts(PAGES, real_input=True, slots=8)
+    pages = PageRollouts(PAGES)
     try:
-        policy = cloned(training, arguments.seed)
-        columns = {"after cloning": scores(evaluation, policy, greedy=True)}
-        columns["cloning, sampled"] = scores(evaluation, policy, greedy=False)
-        best = PointerPolicy.load(tuned(policy, training, run, arguments.updates, arguments.seed))
-        columns["after GRPO"] = scores(evaluation, best, greedy=True)
-        columns["GRPO, sampled"] = scores(evaluation, best, greedy=False)
-        columns["rules"] = scores(evaluation, PageOracle(), greedy=True)
+        policy = cloned(pages, arguments.seed)
+        columns = {"after cloning": scores(pages, policy, greedy=True)}
+        columns["cloning, sampled"] = scores(pages, policy, greedy=False)
+        best = PointerPolicy.load(tuned(policy, pages, run, arguments.updates, arguments.seed))
+        columns["after GRPO"] = scores(pages, best, greedy=True)
+        columns["GRPO, sampled"] = scores(pages, best, greedy=False)
+        columns["rules"] = scores(pages, PageOracle(), greedy=True)
     finally:
-        training.close()
-        evaluation.close()
+        pages.close()
     say(f"{'page':18}{'demonstrated':14}" + "".join(f"{name:21}" for name in columns))
     for page in PAGES:
         shown = "6 times" if page in DEMONSTRATED else "never"
         say(f"{page:18}{shown:14}" + "".join(f"{column[page]:21}" for column in columns.values()))
-    say("solved/played on instances never seen, real input; Wilson's 95% intervals; one seed")
-    write_curves(run, arguments.out / "curves.html")
+    say("solved/played on instances never seen; Wilson's 95% intervals; one seed")
+    (arguments.out / "curves.html").write_bytes(curves_page(read_runs([run])).encode())
+    say(f"curves: {arguments.out / 'curves.html'}")
     say(f"{time.monotonic() - begun:.0f} s in all")
-
-
-def write_curves(run: Path, page: Path) -> None:
-    """Writes the page of the run's curves."""
-    from hisa.plugins.training.curves_page import page as curves
-    from hisa.plugins.training.curves_page import read_runs
-
-    page.write_bytes(curves(read_runs([run])).encode())
-    say(f"curves: {page}")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ checkpoint three arms go on at the usual rate and batch: Entropulse, the control
 alone), a higher upper clip.
 
 Instances from 1,000,000 on are in no training: of pages that were trained on they are the kept-out
-templates, of the others the kept-out pages. Each checkpoint plays the same ones, greedily once by
-real input, and three times sampled. Each run writes DIR/PART-SEED.json; what is there is not run
+templates, of the others the kept-out pages. Each checkpoint plays the same ones, greedily once and
+three times sampled. Each run writes DIR/PART-SEED.json; what is there is not run
 again, and one that was stopped goes on.
 """
 
@@ -31,14 +31,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hisa.plugins.benchmarks.bench.stats import wilson
+from hisa.plugins.benchmarks.bench.stats import ratio_over_tasks, wilson
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.curve_metrics import MetricsRow
-    from hisa.plugins.training.entropulse import Arm
+    from hisa.plugins.training.curves import MetricsRow
+    from hisa.plugins.training.grpo import Arm, GrpoSettings
     from hisa.plugins.training.page_rollouts import PageRollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.step_training import GrpoSettings
 
 # Fixed before the first run.
 DEMONSTRATED = ("click-button", "click-checkboxes", "enter-text")
@@ -82,20 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("--more", type=int, default=30, help="updates after it")
     run.add_argument("--instances", type=int, default=40, help="held out, of each page")
     run.add_argument("--jobs", type=int, default=1, help="runs at once")
-    run.add_argument("--players", type=int, default=1, help="checkpoints played at once, a run")
     tables = commands.add_parser("tables", help="print what DIR holds")
     for command in (run, tables):
         command.add_argument("--out", type=Path, required=True)
-    for name in ("one", "play"):
-        commands.add_parser(name, help="used by run").add_argument("values", type=json.loads)
+    commands.add_parser("one", help="used by run").add_argument("values", type=json.loads)
     options = parser.parse_args(arguments)
-    if options.command in ("one", "play"):
-        (_one if options.command == "one" else _play)(**options.values)
+    if options.command == "one":
+        _one(**options.values)
         return
     if options.command == "run":
-        common = {
-            name: getattr(options, name) for name in ("updates", "more", "instances", "players")
-        }
+        common = {name: getattr(options, name) for name in ("updates", "more", "instances")}
         parts = options.part or ["pages", "collapse"]
         runs = [
             {"part": part, "seed": seed, "out": str(options.out.absolute()), **common}
@@ -112,7 +107,8 @@ def _run(runs: list[dict[str, Any]], jobs: int) -> None:
     try:
         while waiting or working:
             while waiting and len(working) < jobs:
-                working.append(_process("one", waiting.pop(0)))
+                command = ["benchmarks.training", "one", json.dumps(waiting.pop(0))]
+                working.append(subprocess.Popen([sys.executable, "-m", *command]))
             time.sleep(0.5)
             working = [process for process in working if process.poll() is None]
     finally:
@@ -120,91 +116,57 @@ def _run(runs: list[dict[str, Any]], jobs: int) -> None:
             process.terminate()
 
 
-def _process(command: str, values: dict[str, Any]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.training", command, json.dumps(values)]
-    )
-
-
 def _result(run: dict[str, Any]) -> Path:
     return Path(run["out"], f"{run['part']}-{run['seed']}.json")
 
 
-def _one(part: str, seed: int, out: str, updates: int, more: int, **options: int) -> None:
-    """Train, and have each checkpoint played by a process of its own meanwhile."""
+def _one(part: str, seed: int, out: str, updates: int, more: int, instances: int) -> None:
+    """Train, and have each checkpoint play the held-out instances."""
     import torch
 
     from hisa.plugins.training.page_rollouts import PageRollouts
 
     torch.set_num_threads(1)
     began = time.monotonic()
-    pages = TRAINED if part == "pages" else COLLAPSING
-    players = _Players(Path(out, f"{part}-{seed}"), seed, **options)
-    rollouts = PageRollouts(pages)
+    rollouts = PageRollouts(TRAINED + KEPT_OUT if part == "pages" else COLLAPSING)
+    players = _Players(Path(out, f"{part}-{seed}"), seed, rollouts, instances)
     try:
         (_pages if part == "pages" else _collapse)(players, rollouts, updates, more)
     finally:
         rollouts.close()
-        players.wait(0)
     result = {"part": part, "seed": seed, "seconds": time.monotonic() - began}
-    result |= {"updates": updates, "more": more, "rows": players.rows()}
+    result |= {"updates": updates, "more": more, "rows": _played(players.folder)}
     _result({"out": out, "part": part, "seed": seed}).write_text(json.dumps(result))
 
 
 class _Players:
-    """Processes that play the held-out instances with checkpoints; a few at once."""
+    """Plays the held-out instances of pages with checkpoints; what was played is kept."""
 
-    def __init__(self, folder: Path, seed: int, instances: int, players: int) -> None:
-        self.folder, self.seed, self.most = folder, seed, players
-        self._instances, self._playing = instances, list[subprocess.Popen[bytes]]()
+    def __init__(self, folder: Path, seed: int, rollouts: PageRollouts, instances: int) -> None:
+        self.folder, self.seed = folder, seed
+        self._rollouts, self._instances = rollouts, instances
         folder.mkdir(parents=True, exist_ok=True)
 
     def play(self, stage: str, policy: PointerPolicy | None, pages: Sequence[str]) -> None:
-        """Have all instances of the pages played; without a policy by rules."""
-        place = self.folder / stage.replace(", ", "-").replace(" ", "-")
-        if place.with_suffix(".json").exists():
+        """Play all instances of the pages, greedily and sampled; without a policy by rules."""
+        from hisa.plugins.training.episodes import Draw
+        from hisa.plugins.training.page_oracles import PageOracle
+
+        place = self.folder / f"{stage.replace(', ', '-').replace(' ', '-')}.json"
+        if place.exists():
             return
-        if policy is not None:
-            policy.save(place.with_suffix(".safetensors"))
-        self.wait(self.most - 1)
-        values = {"place": str(place), "stage": stage, "pages": pages, "seed": self.seed}
-        self._playing.append(_process("play", {**values, "instances": self._instances}))
-
-    def wait(self, most: int) -> None:
-        """Wait until at most this many play."""
-        while len(self._playing) > most:
-            time.sleep(0.2)
-            self._playing = [process for process in self._playing if process.poll() is None]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each episode played so far."""
-        paths = sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
-        return [row for path in paths for row in json.loads(path.read_text())]
-
-
-def _play(place: str, stage: str, pages: list[str], seed: int, instances: int) -> None:
-    """Play the held-out instances greedily by real input, and sampled by page events."""
-    import torch
-
-    from hisa.plugins.training.episodes import Draw
-    from hisa.plugins.training.page_oracles import PageOracle
-    from hisa.plugins.training.page_rollouts import PageRollouts
-    from hisa.plugins.training.pointer_policy import PointerPolicy
-
-    torch.set_num_threads(1)
-    rows = []
-    path = Path(place + ".safetensors")
-    policy = PageOracle() if stage == "oracle" else PointerPolicy.load(path, seed=seed)
-    for mode, draws in {"greedy": 1, "sampled": 0 if stage == "oracle" else DRAWS}.items():
-        source = PageRollouts(pages, real_input=mode == "greedy", slots=12)
-        try:
+        rows = []
+        for mode, draws in {"greedy": 1, "sampled": DRAWS if policy else 0}.items():
             wanted = [
                 Draw(page, HELD_OUT + number, member=member)
                 for page in pages
-                for number in range(instances)
+                for number in range(self._instances)
                 for member in range(draws)
             ]
-            for episode in source.play(wanted, policy, greedy=mode == "greedy"):
+            if policy:
+                policy.reseed(self.seed)
+            player = policy or PageOracle()
+            for episode in self._rollouts.play(wanted, player, greedy=mode == "greedy"):
                 rows.append(
                     {
                         "stage": stage,
@@ -218,16 +180,20 @@ def _play(place: str, stage: str, pages: list[str], seed: int, instances: int) -
                         "entropy": _mean([sample.entropy for sample in episode.samples]),
                     }
                 )
-        finally:
-            source.close()
-    Path(place + ".json").write_text(json.dumps(rows))
+        place.write_text(json.dumps(rows))
+
+
+def _played(folder: Path) -> list[dict[str, Any]]:
+    """A row for each episode played so far."""
+    paths = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+    return [row for path in paths for row in json.loads(path.read_text())]
 
 
 def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
-    from hisa.plugins.training.cloning import CloningSettings, clone
+    from hisa.plugins.training.grpo import GrpoSettings
     from hisa.plugins.training.page_oracles import demonstrations
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.step_training import GrpoSettings
+    from hisa.plugins.training.sft import CloningSettings, clone
 
     every, seed = TRAINED + KEPT_OUT, players.seed
     policy = PointerPolicy.fresh(seed)
@@ -249,9 +215,9 @@ def _pages(players: _Players, rollouts: PageRollouts, updates: int, more: int) -
 
 
 def _collapse(players: _Players, rollouts: PageRollouts, updates: int, more: int) -> None:
-    from hisa.plugins.training.curve_metrics import read_metrics
+    from hisa.plugins.training.curves import read_metrics
+    from hisa.plugins.training.grpo import GrpoSettings
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.step_training import GrpoSettings
 
     policy, first = PointerPolicy.fresh(players.seed), players.folder / "first"
     usual = GrpoSettings()
@@ -316,9 +282,9 @@ def _train(
 
     The run ends early once its rows so far are such as `until` waits for.
     """
-    from hisa.plugins.training.curve_metrics import read_metrics
+    from hisa.plugins.training.curves import read_metrics
+    from hisa.plugins.training.grpo import StepTraining
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.step_training import StepTraining
     from hisa.plugins.training.training_folder import TrainingFolder
 
     resume = (folder / "settings.json").exists()
@@ -365,7 +331,7 @@ def _tables(out: Path) -> None:
         part, _, seed = folder.name.rpartition("-")
         if not folder.with_suffix(".json").exists():
             print(f"{folder.name}: not finished; the rows of what was played so far")
-            rows = _Players(folder, int(seed), 0, 1).rows()
+            rows = _played(folder)
             results.append({"part": part, "seed": int(seed), "seconds": 0.0, "rows": rows})
     for part in ("pages", "collapse"):
         runs = [result for result in results if result["part"] == part]
@@ -425,18 +391,19 @@ def _by_stage(runs: list[dict[str, Any]], stages: list[str]) -> None:
 
 
 def _paired(runs: list[dict[str, Any]], before: str, stage: str, pages: list[str]) -> str:
-    from hisa.plugins.training.curve_metrics import paired_difference
-
     sides = [
         {
-            (row["page"], run["seed"] * 10_000_000 + row["instance"]): float(row["solved"])
+            f"{run['seed']} {row['page']} {row['instance']}": float(row["solved"])
             for run in runs
             for row in _rows([run], at, "greedy", pages)
         }
         for at in (stage, before)
     ]
-    gap = paired_difference(sides[0], sides[1])
-    return f"{gap.difference:+.2f} ({gap.low:+.2f} to {gap.high:+.2f}) on {before}" if gap else "-"
+    gaps = [(sides[0][key] - sides[1][key], 1) for key in sides[0].keys() & sides[1].keys()]
+    gap = ratio_over_tasks(gaps, least=-1.0)
+    if gap.value is None or gap.low is None or gap.high is None:
+        return "-"
+    return f"{gap.value:+.2f} ({gap.low:+.2f} to {gap.high:+.2f}) on {before}"
 
 
 def _rows(

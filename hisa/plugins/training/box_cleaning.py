@@ -1,29 +1,21 @@
 """The cleaning of annotations (GTA1, eq. 1): a box that no detected box resembles goes.
 
-A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: what
-other looks' trees tell (`OtherLooks`), what is drawn, or what OmniParser says. None knows the
-annotation, nor the tree that it is from. Not seen is not absent: if a detector saw nothing of a
-picture, or not the place of a box, that box is not judged and stays; only where it looked does the
-paper's rule hold, that a box goes which none of the detected ones resembles.
+A detector returns the boxes of what it sees on a target's picture, in that picture's pixels: of a
+run's screens what other looks' trees have (`OtherLooks`), of drawn pages what stands out from their
+ground (`drawn`). Neither knows the annotation, nor the tree that it is from. Not seen is not
+absent: if a detector saw nothing of a picture, or not the place of a box, that box is not judged
+and stays; only where it looked does the paper's rule hold, that a box goes which none of the
+detected ones resembles.
 """
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import httpx
 import numpy as np
 from PIL import Image, ImageDraw, ImageOps
 
-from hisa.errors import UsageError
-from hisa.machine.bounded_http import read_bounded
-from hisa.plugins.training.click_rewards import iou
-from hisa.plugins.training.drawn_boxes import drawn_boxes
 from hisa.plugins.training.widget_pages import Box, Target
 
 if TYPE_CHECKING:
@@ -38,15 +30,13 @@ __all__ = [
     "clean",
     "contact_sheet",
     "drawn",
-    "omniparser",
+    "iou",
 ]
 
 THRESHOLD = 0.3
 """The paper's tau (section 4)."""
 Detector = Callable[[Target], Sequence[Box]]
 """Returns the boxes of a target's picture; none where it saw nothing there."""
-_MOST_BOXES = 5_000
-"""In an answer of OmniParser's; a full screen has some hundreds."""
 
 
 class Dropped(NamedTuple):
@@ -76,9 +66,6 @@ def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESH
     """Drop targets whose largest IoU with a detected box is strictly below the threshold.
 
     Where nothing was detected a target stays, and is counted as not judged.
-
-    Raises:
-        UsageError: the detector fails; nothing is dropped for that.
     """
     kept, dropped, not_judged = list[Target](), list[Dropped](), 0
     for target in targets:
@@ -90,6 +77,17 @@ def clean(targets: Iterable[Target], detect: Detector, threshold: float = THRESH
             kept.append(target)
             not_judged += overlap is None
     return Cleaned(kept, dropped, not_judged)
+
+
+def iou(first: Box, second: Box) -> float:
+    """Returns intersection over union, 0 to 1; a box with its ends the wrong way round is empty."""
+    width = max(0.0, min(first.right, second.right) - max(first.left, second.left))
+    height = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
+    areas = [
+        max(0.0, box.right - box.left) * max(0.0, box.bottom - box.top) for box in (first, second)
+    ]
+    union = sum(areas) - width * height
+    return width * height / union if union > 0 else 0.0
 
 
 def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 48) -> Image.Image:
@@ -111,23 +109,16 @@ def contact_sheet(dropped: Sequence[Dropped], *, columns: int = 6, most: int = 4
     return sheet
 
 
-def _by_picture(boxes_of: Callable[[Image.Image], Sequence[Box]]) -> Detector:
-    """A detector that reads a picture once for all targets in a row that share it."""
-    picture: Image.Image | None = None
-    boxes: Sequence[Box] = ()
+def drawn(target: Target) -> list[Box]:
+    """Returns the boxes of what stands out from the ground of a drawn page, piece by piece."""
+    from scipy import ndimage
 
-    def detect(target: Target) -> Sequence[Box]:
-        nonlocal picture, boxes
-        if target.picture is not picture:
-            picture, boxes = target.picture, boxes_of(target.picture)
-        return boxes
-
-    return detect
-
-
-def drawn() -> Detector:
-    """Returns a detector of what is drawn; see `drawn_boxes`."""
-    return _by_picture(drawn_boxes)
+    pixels = _pixels(target.picture)
+    colours, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
+    stands_out = (pixels != colours[counts.argmax()]).any(2)
+    labels, _ = ndimage.label(stands_out, np.ones((3, 3)))
+    slices = ndimage.find_objects(labels)
+    return [Box(across.start, down.start, across.stop, down.stop) for down, across in slices]
 
 
 class OtherLooks:
@@ -163,54 +154,3 @@ class OtherLooks:
 
 def _pixels(picture: Image.Image) -> NDArray[np.uint8]:
     return np.asarray(picture.convert("RGB"))
-
-
-def omniparser(url: str, *, seconds: float = 60.0, most_bytes: int = 32 << 20) -> Detector:
-    """Returns a detector that asks a server as OmniParser's own: ``POST /parse/`` with a PNG.
-
-    Args:
-        url: of the server, such as ``http://127.0.0.1:8000``.
-        seconds: for a whole answer.
-        most_bytes: of an answer, which holds the picture again with boxes drawn on it.
-
-    Raises:
-        UsageError: the address is not http or https. The detector raises it where no answer comes,
-            or one that is too long, too slow or not OmniParser's.
-    """
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(
-            f"--detector {url!r}: allowed are drawn, looks and an address http://…",
-            fix="--detector drawn",
-        )
-
-    async def answer(body: dict[str, str]) -> bytes:
-        async with (
-            asyncio.timeout(seconds),
-            httpx.AsyncClient(timeout=seconds) as client,
-            client.stream("POST", url.rstrip("/") + "/parse/", json=body) as response,
-        ):
-            response.raise_for_status()
-            return await read_bounded(response, most_bytes)
-
-    def ask(picture: Image.Image) -> list[Box]:
-        png = io.BytesIO()
-        picture.save(png, "PNG")
-        body = {"base64_image": base64.b64encode(png.getvalue()).decode("ascii")}
-        try:
-            elements = json.loads(asyncio.run(answer(body)))["parsed_content_list"]
-            if len(elements) > _MOST_BOXES:
-                raise ValueError(f"{len(elements)} boxes")
-            return [_box(element["bbox"], *picture.size) for element in elements]
-        except (httpx.HTTPError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            reason = f"{url}: no answer of OmniParser's: {type(error).__name__}: {error!s:.200}"
-            raise UsageError(reason, fix="--detector drawn") from error
-
-    return _by_picture(ask)
-
-
-def _box(shares: list[float], width: int, height: int) -> Box:
-    """A box that the server wrote as shares of the picture's sides."""
-    left, top, right, bottom = map(float, shares)
-    if not all(-1 <= side <= 2 for side in (left, top, right, bottom)):
-        raise ValueError(f"the box {shares!r:.80}")
-    return Box(left * width, top * height, right * width, bottom * height)

@@ -1,4 +1,4 @@
-"""Data of rollouts: looks, acts, samples and episodes, as every source of rollouts gives them.
+"""Looks, acts, samples and episodes, and the seams of training: policies, rollouts, what learns.
 
 A draw says which instance of which task to play; the members of one group play the same draw. An
 episode is what came of it. An episode whose machine failed has no reward and is no sample.
@@ -6,12 +6,27 @@ episode is what came of it. An episode whose machine failed has no reward and is
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from hisa.errors import UsageError
+if TYPE_CHECKING:
+    from pathlib import Path
 
-__all__ = ["Act", "Choice", "Draw", "Episode", "Item", "Look", "Sample"]
+    import torch
+
+__all__ = [
+    "Act",
+    "Choice",
+    "Draw",
+    "Episode",
+    "Item",
+    "Look",
+    "Policy",
+    "Rollouts",
+    "Sample",
+    "Trainable",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +104,7 @@ class Episode:
     truncated: bool = False  # whether the limit of steps ended it
     seconds: float = 0.0
     failure: str = ""  # why the machine failed; empty where it did not
-    source: str = "pages"  # or "machines" or "recorded"
     policy: str = ""  # name of the policy that acted, for cloning by strata
-    cloning_only: bool = False
-    """Whether log-probabilities are lacking, so that reinforcement learning refuses it; those of
-    its samples are then 0 and mean nothing."""
 
     @property
     def version(self) -> int:
@@ -105,13 +116,71 @@ class Episode:
         """Whether training may use it: its machine did not fail."""
         return self.score is not None
 
-    def require_trainable(self) -> None:
-        """Refuse what is fit for cloning alone, as `hisa.runs.turns.Turn.require_trainable` does.
+
+class Policy(Protocol):
+    """Chooses actions, for many looks at once."""
+
+    name: str
+    version: int
+    """Counted up with each update of its weights."""
+
+    def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
+        """Returns an action for each look: the likeliest, or one drawn at temperature 1.
+
+        ``version`` is afterwards that of the weights which chose.
+        """
+        ...
+
+
+class Rollouts(Protocol):
+    """A source of episodes: pages or machines, held to this by one suite of tests."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names that a `Draw` may have."""
+        ...
+
+    def play(
+        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
+    ) -> Iterator[Episode]:
+        """Yields an episode for each draw, in the order in which they end.
+
+        The policy is asked anew at each step, so its weights may change while this goes on. A
+        machine that fails gives an episode without a score.
 
         Raises:
-            UsageError: its steps have no log-probabilities.
+            UsageError: a draw names a task that is not here.
         """
-        if self.cloning_only:
-            reason = f"episode of {self.draw.task!r} by {self.policy!r} has no log-probabilities"
-            fix = "hisa train sft, or record episodes with the pointer policy"
-            raise UsageError(f"{reason}: fit for cloning, no sample of RL", fix=fix)
+        ...
+
+    def close(self) -> None:
+        """Give back browsers and machines."""
+        ...
+
+
+class Trainable(Policy, Protocol):
+    """A policy with a network in torch."""
+
+    @property
+    def network(self) -> torch.nn.Module:
+        """The weights."""
+        ...
+
+    def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the log-probability of each sample's act and the entropy there, float32 [n].
+
+        With gradients, at temperature 1; see `Choice`.
+        """
+        ...
+
+    def reseed(self, seed: int) -> None:
+        """Begin its sampling anew, so that the same looks get the same acts."""
+        ...
+
+    def copy(self) -> Trainable:
+        """Returns another with the same weights and version, sharing nothing."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint; a reader sees the old one or the new one."""
+        ...

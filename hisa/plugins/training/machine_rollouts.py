@@ -8,7 +8,6 @@ plays.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Generator, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -19,17 +18,17 @@ from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
 from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Draw, Episode, Sample
+from hisa.plugins.training.episodes import Draw, Episode, Policy, Sample
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.screen_looks import LOOK
-from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
+from hisa.plugins.training.trained_models import act_reply
+from hisa.protocols import ModelReply, ModelRequest, TextPart
 
 __all__ = ["MachineRollouts", "no_sample"]
 
 
 class MachineRollouts:
-    """Episodes on machines; see `hisa.plugins.training.base.Rollouts`.
+    """Episodes on machines; see `hisa.plugins.training.episodes.Rollouts`.
 
     Members of a group get fresh machines with the same seed. Nothing is learned from a run, and no
     model but the policy is asked.
@@ -128,7 +127,6 @@ class MachineRollouts:
             truncated=ended.status == "max_steps",
             seconds=ended.seconds,
             failure=failure,
-            source="machines",
             policy=model.policy.name,
         )
 
@@ -160,5 +158,4 @@ class _AskedPolicy:
         act, version = choice.act, self.policy.version
         allowed = features(look).allows(act)  # else the planner refuses it too, and asks again
         self.samples.append(Sample(look, act, choice.logprob, choice.entropy, version, allowed))
-        reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
-        return ModelReply(reply, policy=str(version), tokens=TurnTokens(logprobs=(choice.logprob,)))
+        return act_reply(choice, self.name, version)

@@ -19,17 +19,15 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.plugins.gym.miniwob.stage import BROWSERS
 
-__all__ = ["BrowserDied", "Command", "PageBrowser"]
+__all__ = ["BrowserDied", "PageBrowser"]
 
 _ORIGIN = "https://pages.invalid"
-Command = tuple[int, str, Mapping[str, Any]]
-"""Number of the window, -1: none; method of the DevTools protocol; its parameters."""
 _SECONDS = 60  # that an answer may take
 _MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
 _SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
@@ -46,7 +44,7 @@ class BrowserDied(EnvironmentFailed):
 
 
 class PageBrowser:
-    """Windows of one Chromium, all at the page ``start``; an answer may take a minute.
+    """The one window of a Chromium, at the page ``start``; an answer may take a minute.
 
     ``file`` gives the bytes under a path of the pages, or None; ``close`` ends Chromium.
 
@@ -55,12 +53,12 @@ class PageBrowser:
         BrowserDied: it does not start.
     """
 
-    def __init__(self, file: Callable[[str], bytes | None], start: str, windows: int) -> None:
+    def __init__(self, file: Callable[[str], bytes | None], start: str) -> None:
         program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
         if program is None:
             message = f"no browser: none of {', '.join(BROWSERS)} is installed"
             raise UsageError(message, fix="sudo apt-get install chromium")
-        self._file, self._sessions = file, [""]
+        self._file, self._session = file, ""
         self._last, self._received = 0, bytearray()
         profile = tempfile.mkdtemp(prefix="hisa-pages-")
         flags = [*_FLAGS.split(), f"--user-data-dir={profile}"]
@@ -75,69 +73,55 @@ class PageBrowser:
             )
         self.close = weakref.finalize(self, _end, self.process, self._socket, profile)
         try:
-            self._open(f"{_ORIGIN}{start}", windows)
+            self._open(f"{_ORIGIN}{start}")
         except BaseException:
             self.close()
             raise
 
-    def send(self, commands: Sequence[Command]) -> list[dict[str, Any]]:
-        """Send commands one after the other without waiting; return the answers in this order.
+    def evaluate(self, expression: str) -> Any:
+        """Returns the value of a JavaScript expression in the window; promises are awaited.
 
         Raises:
-            BrowserDied: Chromium is gone, does not answer, or refuses a command.
+            BrowserDied: Chromium is gone, does not answer, or the expression throws.
         """
+        settings = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        answer = self._send("Runtime.evaluate", settings)
+        if "exceptionDetails" in answer:
+            raise BrowserDied(f"the stage failed: {json.dumps(answer)[:300]}")
+        return answer["result"].get("value")
+
+    def _send(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a command; return its answer, and answer what pages ask for meanwhile."""
         deadline = time.monotonic() + _SECONDS
-        # What is sent while waiting has numbers of its own, above these.
-        numbers = range(self._last + 1, self._last + 1 + len(commands))
-        answers: dict[int, dict[str, Any]] = {}
         try:
-            for window, method, parameters in commands:
-                self._write(self._sessions[window], method, parameters)
-            while len(answers) < len(commands):
+            number = self._write(self._session, method, parameters)
+            while True:
                 if time.monotonic() > deadline:
                     raise TimeoutError("timed out")
                 message = self._message()
-                if message.get("id") in numbers:
-                    answers[message["id"]] = message
-                elif message.get("method") == "Fetch.requestPaused":
+                if message.get("id") == number:
+                    break
+                if message.get("method") == "Fetch.requestPaused":
                     self._answer_request(message["sessionId"], message["params"])
                 elif message.get("method") == "Inspector.targetCrashed":
                     raise BrowserDied("a page's process crashed")
         except OSError as error:
             raise BrowserDied(f"Chromium is gone, or took over {_SECONDS} s: {error}") from error
-        if refused := [answer["error"] for answer in answers.values() if "error" in answer]:
-            raise BrowserDied(f"Chromium refuses a command: {refused[0]}")
-        return [answers[number]["result"] for number in numbers]
+        if "error" in message:
+            raise BrowserDied(f"Chromium refuses a command: {message['error']}")
+        return dict(message["result"])
 
-    def evaluate(self, expressions: Sequence[tuple[int, str]]) -> list[Any]:
-        """Return the values of JavaScript expressions, each in a window; promises are awaited.
-
-        Raises:
-            BrowserDied: Chromium is gone, does not answer, or an expression throws.
-        """
-        method, settings = "Runtime.evaluate", {"returnByValue": True, "awaitPromise": True}
-        answers = self.send([(w, method, {"expression": e, **settings}) for w, e in expressions])
-        if thrown := [answer for answer in answers if "exceptionDetails" in answer]:
-            raise BrowserDied(f"the stage failed: {json.dumps(thrown[0])[:300]}")
-        return [answer["result"].get("value") for answer in answers]
-
-    def _open(self, url: str, windows: int) -> None:
-        """Open windows, all at once, and wait until they show a page with the stage."""
+    def _open(self, url: str) -> None:
+        """Open the window, and wait until it shows a page with the stage."""
         blank = {"url": "about:blank", "newWindow": True}
-        targets = self.send([(-1, "Target.createTarget", blank)] * windows)
-        flat = [{"targetId": target["targetId"], "flatten": True} for target in targets]
-        attached = self.send([(-1, "Target.attachToTarget", options) for options in flat])
-        self._sessions = [*(str(answer["sessionId"]) for answer in attached), ""]
-        settings: dict[str, dict[str, Any]] = {
-            "Inspector.enable": {},
-            "Emulation.setFocusEmulationEnabled": {"enabled": True},
-            "Fetch.enable": {"patterns": [{"urlPattern": "*"}]},
-            "Page.navigate": {"url": url},
-        }
-        for method, parameters in settings.items():
-            self.send([(window, method, parameters) for window in range(windows)])
-        ready = [(window, "document.readyState + typeof wave") for window in range(windows)]
-        while set(self.evaluate(ready)) != {"completefunction"}:
+        target = self._send("Target.createTarget", blank)["targetId"]
+        attached = self._send("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self._session = str(attached["sessionId"])
+        self._send("Inspector.enable", {})
+        self._send("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        self._send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
+        self._send("Page.navigate", {"url": url})
+        while self.evaluate("document.readyState + typeof wave") != "completefunction":
             time.sleep(0.01)
 
     def _answer_request(self, session: str, paused: dict[str, Any]) -> None:
@@ -153,11 +137,12 @@ class PageBrowser:
             answer = {"responseCode": 200, "responseHeaders": headers, "body": body}
         self._write(session, method, {"requestId": paused["requestId"], **answer})
 
-    def _write(self, session: str, method: str, parameters: Any) -> None:
+    def _write(self, session: str, method: str, parameters: Any) -> int:
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         named = {**message, "sessionId": session} if session else message
         self._socket.sendall(json.dumps(named).encode() + b"\0")
+        return self._last
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._received:

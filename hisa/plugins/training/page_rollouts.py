@@ -1,8 +1,7 @@
 """Rollouts on pages of MiniWoB++: many pages in one Chromium, all moved on in one wave.
 
-For training, pages are frames of one window and acts are page events; for evaluation, each page
-has a window of its own and acts are real input of mouse and keyboard. Both judge alike: by the
-page's own reward without its time penalty, and without its limit of time.
+Pages are frames of one window, and acts are page events. They are judged by the page's own reward
+without its time penalty, and without its limit of time.
 """
 
 from __future__ import annotations
@@ -20,9 +19,16 @@ from typing import Any
 
 from hisa.errors import UsageError
 from hisa.plugins.gym.miniwob.package import application, page_path
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
-from hisa.plugins.training.page_browser import BrowserDied, Command, PageBrowser
+from hisa.plugins.training.episodes import (
+    Act,
+    Draw,
+    Episode,
+    Item,
+    Look,
+    Policy,
+    Sample,
+)
+from hisa.plugins.training.page_browser import BrowserDied, PageBrowser
 from hisa.plugins.training.pointer_features import features
 
 __all__ = ["PageRollouts"]
@@ -57,7 +63,7 @@ class _Live:
 
 
 class PageRollouts:
-    """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
+    """Pages of MiniWoB++ as a source of episodes; see `episodes.Rollouts`.
 
     Chromium starts with the first play. When it dies, or a wave takes over a minute, it is started
     anew, and the episodes that it took along have failed. Up to ``slots`` pages are played at once;
@@ -67,22 +73,20 @@ class PageRollouts:
         UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
     """
 
-    def __init__(
-        self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8, real_input: bool = False
-    ) -> None:
+    def __init__(self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8) -> None:
         if other := [name for name in pages if page_path(name) != f"miniwob/{name}.html"]:
             raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
         if not pages or slots < 1 or max_steps < 1:
             sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
             raise UsageError(f"{sizes}: each must be at least 1")
         self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
-        self._real, self._shown = real_input, [""] * slots
+        self._shown = [""] * slots
         self._browser: PageBrowser | None = None
 
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `base.Rollouts`; the policy is asked once for all pages that wait."""
+        """See `episodes.Rollouts`; the policy is asked once for all pages that wait."""
         if unknown := [draw.task[:100] for draw in draws if draw.task not in self.tasks]:
             raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self.tasks)}")
         return self._play(deque(draws), policy, greedy)
@@ -139,14 +143,9 @@ class PageRollouts:
         Raises:
             BrowserDied: Chromium crashed, or hangs.
         """
-        browser = self._browser or PageBrowser(_file, _STAGE, self._slots if self._real else 1)
-        self._browser, calls = browser, [(0, orders)]
-        if self._real:
-            browser.send([command for order in orders for command in _input(order)])
-            # In its window a slot is the only frame, and what was done there is done.
-            calls = [(order["slot"], [{**order, "slot": 0, "real": True}]) for order in orders]
-        waves = browser.evaluate([(window, f"wave({json.dumps(own)})") for window, own in calls])
-        return [answer for wave in waves for answer in wave]
+        self._browser = self._browser or PageBrowser(_file, _STAGE)
+        answers: list[dict[str, Any]] = self._browser.evaluate(f"wave({json.dumps(orders)})")
+        return answers
 
     def _judged(self, run: _Live, answer: dict[str, Any]) -> Episode | None:
         """The episode if it is over; else its next look is noted."""
@@ -189,25 +188,6 @@ def _order(look: Look, act: Act) -> dict[str, Any]:
     left, top, width, height = look.items[act.item].box
     point = {"x": (left + width / 2) * _WIDTH, "y": (top + height / 2) * _HEIGHT}
     return point if act.kind == "click" else point | {"text": features(look).words[act.word]}
-
-
-def _input(order: dict[str, Any]) -> list[Command]:
-    """Events of mouse and keyboard for an order of `_order`, in the slot's own window."""
-    if "x" not in order:
-        return []
-    mouse, keyboard = "Input.dispatchMouseEvent", "Input.dispatchKeyEvent"
-    point = {"x": order["x"], "y": order["y"]}
-    button = {**point, "button": "left", "clickCount": 1}
-    events: list[tuple[str, dict[str, Any]]] = [
-        (mouse, {"type": "mouseMoved", **point}),
-        (mouse, {"type": "mousePressed", **button}),
-        (mouse, {"type": "mouseReleased", **button}),
-    ]
-    if "text" in order:
-        end = {"key": "End", "code": "End", "windowsVirtualKeyCode": 35}
-        events += [(keyboard, {"type": kind, **end}) for kind in ("keyDown", "keyUp")]
-        events.append(("Input.insertText", {"text": order["text"]}))
-    return [(order["slot"], *event) for event in events]
 
 
 def _look(answer: dict[str, Any]) -> Look:

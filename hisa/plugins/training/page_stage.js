@@ -1,6 +1,6 @@
 // The stage: frames with pages of MiniWoB++, all asked in one wave. An order is {slot} with `url`
-// (show this page, where it is not) and `seed` (begin an episode), `x`, `y` and perhaps `text` (act by events), or `real`
-// (real input came before).
+// (show this page, where it is not) and `seed` (begin an episode), or `x`, `y` and perhaps `text` (act
+// by events).
 const frames = [];
 const TAGS = {
   a: 'link', button: 'push button', textarea: 'text', select: 'combo box', option: 'list item',
@@ -124,15 +124,15 @@ function act(w, x, y, text) {
 }
 
 async function wave(orders) {
-  const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text, real }) => {
+  const answers = await Promise.all(orders.map(async ({ slot, url, seed, x, y, text }) => {
     try {
       if (url && !(page(slot) && frames[slot].getAttribute('src') === url)) await show(slot, url);
       const w = page(slot);
       if (!w) return LEFT;
-      const before = real || seed !== undefined ? null : w.document.activeElement;
+      const before = seed !== undefined ? null : w.document.activeElement;
       if (seed !== undefined) begin(w, seed);
-      else if (x !== undefined && !real) act(w, x, y, text);
-      const active = w.document.activeElement; // by real input, or by the page itself
+      else if (x !== undefined) act(w, x, y, text);
+      const active = w.document.activeElement; // by the page itself
       if (active !== before) w.held = active;
       return null;
     } catch (error) {

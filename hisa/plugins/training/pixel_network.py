@@ -78,33 +78,20 @@ class PixelNetwork(nn.Module):
             replies = (replies[:, :, None] + formed[:, None, :]).flatten(1)
         return replies
 
-    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
-        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
-        with torch.no_grad():
-            replies = self(*encode([picture], [description]), frozenset())
-        x, y = points(replies[0].argmax())
-        return float(x) / WIDTH, float(y) / HEIGHT
-
     def save(self, path: Path, version: int) -> None:
         """Write a checkpoint; see `checkpoints.write`."""
         sizes = {"channels": self.channels}
         header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
-        checkpoints.write(path, checkpoints.pack(header, self.state_dict()))
+        checkpoints.write(path, header, self)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Returns the network of a checkpoint.
-
-        Raises:
-            UsageError: it is missing, damaged, foreign, or its weights are of another shape.
-        """
-        header, weights = checkpoints.unpack(checkpoints.read(path), str(path), kind="pixels")
-        network = cls(header.size("channels", 1, 256))
-        try:
-            network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise header.refused(f"other weights than the network's: {error!s:.200}") from error
-        return network.train(False)
+        """Returns the network of a checkpoint; raises UsageError as `checkpoints.read` does."""
+        header, tensors = checkpoints.read(path, "pixels", {"channels": (1, 256)})
+        network = cls(header.sizes["channels"])
+        checkpoints.load_weights(path, network, tensors)
+        network.train(False)
+        return network
 
 
 def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +15,6 @@ from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from hisa.plugins.training import checkpoints
-from hisa.plugins.training.checkpoints import Header
 from hisa.plugins.training.episodes import Act, Choice, Look, Sample
 from hisa.plugins.training.pointer_features import (
     GRAMS,
@@ -171,41 +171,27 @@ class PointerPolicy:
 
     def copy(self) -> Self:
         """See `Trainable`; its sampling goes on as this one's would."""
-        twin = self.unpack(self.pack(), self.name)
-        twin.network.to(self.network.done.bias.device)
+        twin = type(self)(deepcopy(self.network), version=self.version, name=self.name)
         twin._generator.set_state(self._generator.get_state())
         return twin
 
-    def pack(self) -> bytes:
-        """Returns a checkpoint's bytes."""
-        sizes = {"width": self.network.width, "layers": self.network.layers}
-        header = Header(kind="pointer", name=self.name, version=self.version, sizes=sizes)
-        return checkpoints.pack(header, self.network.state_dict())
-
-    @classmethod
-    def unpack(cls, data: bytes, source: str, *, seed: int = 0) -> Self:
-        """Returns the policy of a checkpoint's bytes.
-
-        Raises:
-            UsageError: they are not a whole checkpoint of a pointer; names ``source``.
-        """
-        header, tensors = checkpoints.unpack(data, source, kind="pointer")
-        width, layers = header.size("width", 4, 512), header.size("layers", 1, 12)
-        network = PointerNetwork(width=width - width % 4, layers=layers)
-        try:
-            network.load_state_dict(tensors)
-        except RuntimeError as error:
-            raise header.refused(f"not of its sizes: {error!s:.200}") from error
-        return cls(network, version=header.version, name=header.name, seed=seed)
-
     def save(self, path: Path) -> None:
         """Write a checkpoint; see `checkpoints.write`."""
-        checkpoints.write(path, self.pack())
+        sizes = {"width": self.network.width, "layers": self.network.layers}
+        header = checkpoints.Header(
+            kind="pointer", name=self.name, version=self.version, sizes=sizes
+        )
+        checkpoints.write(path, header, self.network)
 
     @classmethod
     def load(cls, path: Path, *, seed: int = 0) -> Self:
-        """Returns the policy of a file; see `checkpoints.read` and `unpack`."""
-        return cls.unpack(checkpoints.read(path), str(path), seed=seed)
+        """Returns the policy of a file; raises UsageError as `checkpoints.read` does."""
+        bounds = {"width": (4, 512), "layers": (1, 12)}
+        header, tensors = checkpoints.read(path, "pointer", bounds)
+        width, layers = header.sizes["width"], header.sizes["layers"]
+        network = PointerNetwork(width=width - width % 4, layers=layers)
+        checkpoints.load_weights(path, network, tensors)
+        return cls(network, version=header.version, name=header.name, seed=seed)
 
 
 def _entropy(log_probs: torch.Tensor) -> torch.Tensor:

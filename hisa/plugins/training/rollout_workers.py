@@ -1,38 +1,33 @@
-"""Rollout workers: processes on this machine or Ray tasks, by the same loop (ComputerRL, 2.3).
+"""Rollout workers: processes that play ahead while the trainer updates (ComputerRL, 2.3).
 
-A worker leases a wave of tickets, plays it, and puts each episode into the buffer as it ends. It
-takes the newest weights up before each choice, so an episode may have steps of several versions.
+The age of an episode is the number of updates between its first action and its use. Update N uses
+the groups that were drawn for it, and those of N + bound begin once it is being made at the
+earliest: no episode is older than the bound, and no finished one is thrown away. A worker takes the
+newest weights up before each wave.
 """
 
 from __future__ import annotations
 
-import importlib
-import itertools
 import multiprocessing
-import signal
-import sys
-import time
+import os
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from hisa.errors import EnvironmentFailed, UsageError
-from hisa.machine.parts import install_command
-from hisa.machine.patience import patience
-from hisa.plugins.training.episode_buffer import EpisodeBuffer
+from hisa.errors import EnvironmentFailed
+from hisa.machine.storage import replace_file
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Rollouts, Trainable
-    from hisa.plugins.training.episodes import Choice, Look
+    from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Rollouts, Trainable
 
-__all__ = ["Crew", "WorkerPool", "packed_weights"]
+__all__ = ["Crew", "RolloutWorkers"]
 
-_PAUSE = 0.02
-"""Seconds between two requests for tickets: an update takes ten times as long."""
 _DEATHS = 3
-"""Deaths for each worker, without a new episode, after which the pool gives up."""
+"""Times in a row that a worker may die without any wave having been played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,168 +36,136 @@ class Crew:
 
     rollouts: Callable[[], Rollouts]
     policy: Callable[[], Trainable]  # of the trainer's sizes; its weights are replaced
+    weights: Path  # where the trainer leaves its newest weights
     workers: int = 1
-    wave: int = 32  # tickets that one leases at once
+    wave: int = 32  # draws that one plays at once
 
 
-def packed_weights(policy: Trainable) -> bytes:
-    """Returns the weights of a policy for the buffer."""
-    from safetensors.torch import save
+class RolloutWorkers:
+    """Plays the draws of coming updates; where a worker dies, what was in flight is played again.
 
-    tensors = policy.network.state_dict().items()
-    return save({name: tensor.detach().contiguous() for name, tensor in tensors})
+    Args:
+        crew: the workers.
+        bound: on the age of an episode, in updates; 0: none is begun before its update.
+    """
+
+    def __init__(self, crew: Crew, bound: int) -> None:
+        self._crew, self._bound = crew, bound
+        self._pool: ProcessPoolExecutor | None = None
+        self._waves: dict[Future[list[Episode]], tuple[int, Sequence[Draw]]] = {}
+        self._begun, self._deaths = 0, 0
+        self._played: dict[int, list[Episode]] = {}
+
+    def publish(self, policy: Trainable) -> None:
+        """Let workers play by these weights from their next wave on."""
+        from safetensors.torch import save
+
+        tensors = policy.network.state_dict().items()
+        packed = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors}
+        replace_file(self._crew.weights, save(packed, {"version": str(policy.version)}))
+
+    def batch(self, update: int, draws: Callable[[int], Sequence[Draw]]) -> list[Episode]:
+        """Returns the episodes of an update; ``draws`` has those of any update by its number.
+
+        Raises:
+            EnvironmentFailed: workers die again and again, and nothing comes of them.
+        """
+        for coming in range(max(update, self._begun + 1), update + self._bound + 1):
+            self._begun = coming
+            self._begin(coming, draws(coming))
+        while any(number == update for number, _ in self._waves.values()):
+            ended, _ = wait(self._waves, return_when=FIRST_COMPLETED)
+            try:
+                for future in ended:
+                    self._played.setdefault(self._waves[future][0], []).extend(future.result())
+                    del self._waves[future]
+                self._deaths = 0
+            except BrokenProcessPool as error:
+                self._begin_again(error)
+        return self._played.pop(update)
+
+    def close(self) -> None:
+        """End all workers and forget what they play; may be called twice."""
+        if self._pool:
+            self._stop.set()
+            self._pool.shutdown(cancel_futures=True)
+        self._pool, self._begun = None, 0
+        self._waves.clear()
+        self._played.clear()
+
+    def _begin(self, update: int, draws: Sequence[Draw]) -> None:
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._stop = spawn.Event()
+            self._pool = ProcessPoolExecutor(
+                self._crew.workers, spawn, _begin_work, (self._crew, self._stop)
+            )
+        for start in range(0, len(draws), self._crew.wave):
+            part = draws[start : start + self._crew.wave]
+            try:
+                future = self._pool.submit(_play, part)
+            except BrokenProcessPool as error:  # for `batch` to see
+                future = Future()
+                future.set_exception(error)
+            self._waves[future] = update, part
+
+    def _begin_again(self, error: BrokenProcessPool) -> None:
+        self._deaths += 1
+        if self._deaths > _DEATHS:
+            reason = f"rollout workers died {self._deaths} times without a wave: {error}"
+            raise EnvironmentFailed(reason, fix="see their errors above") from error
+        left, self._waves, self._pool = self._waves, {}, None
+        for update, draws in left.values():
+            self._begin(update, draws)
 
 
 class _FreshPolicy:
-    """A policy that takes the newest weights up before each choice, and shows that it lives."""
+    """The policy of a worker; it plays on only while the trainer wants it."""
 
-    def __init__(self, policy: Trainable, buffer: EpisodeBuffer, worker: int) -> None:
+    def __init__(self, policy: Trainable, weights: Path, stop: Any) -> None:
         self.name, self.version = policy.name, -1
-        self._policy, self._buffer, self._worker = policy, buffer, worker
+        self._policy, self._weights, self._stop = policy, weights, stop
 
     def refresh(self) -> None:
-        """Take up weights that are newer; end with the trainer."""
-        from safetensors.torch import load
+        """Take up the newest weights."""
+        from safetensors import safe_open
 
-        parent = multiprocessing.parent_process()
-        if parent and not parent.is_alive():
-            sys.exit(0)
-        if newer := self._buffer.refresh(self._worker, self.version):
-            self.version, weights = newer
-            self._policy.network.load_state_dict(load(weights))
-            self._policy.version = self.version
+        with safe_open(self._weights, "pt") as file:
+            version = int(file.metadata()["version"])
+            if version != self.version:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                self._policy.network.load_state_dict(tensors)
+        self.version = self._policy.version = version
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        """See `base.Policy`."""
-        self.refresh()
+        """See `Policy`."""
+        if self._stop.is_set():
+            raise EnvironmentFailed("the trainer has ended")
         return self._policy.choose(looks, greedy=greedy)
 
 
-def _work(worker: int, crew: Crew, buffer: EpisodeBuffer) -> None:
-    """Plays whatever the buffer gives out, without end."""
+_own: dict[str, Any] = {}
+"""The rollouts and the policy of this process, where it is a worker."""
+
+
+def _begin_work(crew: Crew, stop: Any) -> None:
+    """Make a worker of this process, which ends when the trainer does."""
     import torch
 
     torch.set_num_threads(1)
-    trainable = crew.policy()
-    trainable.reseed(worker)
-    policy, rollouts = _FreshPolicy(trainable, buffer, worker), crew.rollouts()
-    try:
-        while True:
-            policy.refresh()
-            tickets = {t.draw: t for t in buffer.lease(worker, policy.version, crew.wave)}
-            for episode in rollouts.play(list(tickets), policy) if tickets else ():
-                buffer.put(tickets[episode.draw], episode)
-            if not tickets:
-                time.sleep(_PAUSE)
-    finally:
-        rollouts.close()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    policy = crew.policy()
+    policy.reseed(os.getpid())
+    _own.update(rollouts=crew.rollouts(), policy=_FreshPolicy(policy, crew.weights, stop))
 
 
-class _Hired(NamedTuple):
-    is_alive: Callable[[], bool]
-    end: Callable[[], None]
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+    os._exit(1)
 
 
-class WorkerPool:
-    """Workers that are replaced when they die; their leases end at once.
-
-    Args:
-        buffer: the trainer's, with weights in it.
-        crew: the workers.
-        ray: tasks of the Ray cluster at RAY_ADDRESS, or of one that is started here, in place of
-            processes; the buffer stays on this machine.
-
-    Raises:
-        UsageError: Ray is not installed.
-    """
-
-    def __init__(self, buffer: EpisodeBuffer, crew: Crew, *, ray: bool = False) -> None:
-        self._buffer, self._crew, self._numbers = buffer, crew, itertools.count()
-        self._hire = (_ray_tasks if ray else _processes)(buffer.path, crew)
-        self._staff: dict[int, _Hired] = {}
-        self._deaths, self._done = 0, 0
-
-    def tend(self) -> None:
-        """Hire whoever is missing, and end the leases of the dead.
-
-        Raises:
-            EnvironmentFailed: they die again and again, and no episode comes of them.
-        """
-        dead = [number for number, worker in self._staff.items() if not worker.is_alive()]
-        for number in dead:
-            del self._staff[number]
-            self._buffer.free(number)
-        if dead:
-            done = self._buffer.counts().get("done", 0)
-            self._deaths = len(dead) + (self._deaths if done == self._done else 0)
-            self._done = done
-        if self._deaths > _DEATHS * self._crew.workers:
-            reason = f"{self._deaths} rollout workers died without an episode"
-            raise EnvironmentFailed(reason, fix="see their errors above")
-        while len(self._staff) < self._crew.workers:
-            number = next(self._numbers)
-            self._staff[number] = self._hire(number)
-
-    def close(self) -> None:
-        """End all workers."""
-        while self._staff:
-            self._staff.popitem()[1].end()
-
-
-def _processes(path: Path, crew: Crew) -> Callable[[int], _Hired]:
-    def hire(worker: int) -> _Hired:
-        work = (worker, crew, path)
-        process = multiprocessing.get_context("spawn").Process(target=_run, args=work, daemon=True)
-        process.start()
-
-        def end() -> None:
-            process.terminate()
-            process.join(patience(10))
-            process.kill()
-            process.join()
-
-        return _Hired(process.is_alive, end)
-
-    return hire
-
-
-def _run(worker: int, crew: Crew, path: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    _work(worker, crew, EpisodeBuffer(path))
-
-
-def _ray_tasks(path: Path, crew: Crew) -> Callable[[int], _Hired]:
-    try:
-        ray = importlib.import_module("ray")
-    except ImportError as error:
-        raise UsageError("--ray needs Ray", fix=install_command("ray")) from error
-    if not ray.is_initialized():
-        ray.init(include_dashboard=False, configure_logging=False)
-    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=False
-    )
-    desk = ray.remote(num_cpus=0, scheduling_strategy=here)(EpisodeBuffer).remote(path)
-    work = ray.remote(num_cpus=0, max_retries=0)(_work_far)
-
-    def hire(worker: int) -> _Hired:
-        task = work.remote(worker, crew, desk)
-        end = partial(ray.cancel, task, force=True)
-        return _Hired(lambda: not ray.wait([task], timeout=0)[0], end)
-
-    return hire
-
-
-def _work_far(worker: int, crew: Crew, desk: Any) -> None:
-    buffer: Any = _Far(desk)
-    _work(worker, crew, buffer)
-
-
-class _Far:
-    """Calls the methods of an object that is an actor."""
-
-    def __init__(self, actor: Any) -> None:
-        self._actor, self._get = actor, importlib.import_module("ray").get
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *values: self._get(getattr(self._actor, name).remote(*values))
+def _play(draws: Sequence[Draw]) -> list[Episode]:
+    _own["policy"].refresh()
+    return list(_own["rollouts"].play(draws, _own["policy"]))

@@ -5,10 +5,21 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+
 import torch
 
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
+from hisa.plugins.training.episodes import (
+    Act,
+    Choice,
+    Draw,
+    Episode,
+    Item,
+    Look,
+    Policy,
+    Sample,
+)
 
 DEVICES = [
     "cpu",

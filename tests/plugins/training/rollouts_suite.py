@@ -1,4 +1,4 @@
-"""The conformance suite of `hisa.plugins.training.base.Rollouts`: every source passes it."""
+"""The conformance suite of `hisa.plugins.training.episodes.Rollouts`: every source passes it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.training.base import Rollouts
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Rollouts
 
 __all__ = ["RolloutsSuite", "Source", "Wanderer"]
 
@@ -47,13 +46,11 @@ class Source:
         rollouts: it.
         draws: that it can play; the first two are members of one group.
         broken: a draw whose machine fails.
-        asks: whether it asks the policy, or has episodes already.
     """
 
     rollouts: Rollouts
     draws: list[Draw]
     broken: Draw
-    asks: bool = True
     wanderer: Wanderer = field(default_factory=Wanderer)
 
     def play(self, *draws: Draw, greedy: bool = False) -> list[Episode]:
@@ -87,9 +84,6 @@ class RolloutsSuite:
 
     def test_each_sample_has_the_version_that_chose_it(self, source: Source) -> None:
         episodes = source.play(*source.draws)
-        if not source.asks:
-            assert all(e.version == e.samples[0].version for e in episodes)
-            return
         for episode in episodes:
             assert episode.policy == "wanderer"
             for sample in episode.samples:

@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
-from hisa.cli import main  # noqa: E402
-from hisa.plugins.training import widget_pages as pages  # noqa: E402
-from hisa.plugins.training.advantages import Advantaged  # noqa: E402
-from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool  # noqa: E402
-from hisa.plugins.training.cloning import CloningSettings, adamw, clone  # noqa: E402
-from hisa.plugins.training.episodes import Act, Item, Look, Sample  # noqa: E402
-from hisa.plugins.training.pixel_network import PixelNetwork  # noqa: E402
-from hisa.plugins.training.pointer_features import features  # noqa: E402
-from hisa.plugins.training.pointer_policy import PointerPolicy  # noqa: E402
-from hisa.plugins.training.step_training import GrpoSettings, update_policy  # noqa: E402
-from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
-from tests.plugins.training.look_bandit import DEVICES  # noqa: E402
+import torch
+
+from hisa.cli import main
+from hisa.plugins.training import widget_pages as pages
+from hisa.plugins.training.episodes import Act, Item, Look, Sample
+from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
+from hisa.plugins.training.grpo import GrpoSettings, update_policy
+from hisa.plugins.training.pixel_network import PixelNetwork
+from hisa.plugins.training.pointer_features import features
+from hisa.plugins.training.pointer_policy import PointerPolicy
+from hisa.plugins.training.rewards import Advantaged
+from hisa.plugins.training.sft import CloningSettings, adamw, clone
+from hisa.plugins.training.training_folder import TrainingFolder
+from tests.plugins.training.look_bandit import DEVICES
 
 FEW = list(pages.targets(range(20)))
 LOOKS = [

@@ -13,9 +13,9 @@ from hisa.config import ModelSettings, Settings
 from hisa.errors import ConfigError, InvalidReply, ModelUnavailable
 from hisa.models.client_kinds import kind_name
 from hisa.plugins.training.episodes import Item, Look
-from hisa.plugins.training.pointer_model import PointerModel
 from hisa.plugins.training.pointer_planner import POINTER, PointerForm
 from hisa.plugins.training.screen_looks import LOOK, look_of
+from hisa.plugins.training.trained_models import PointerModel
 from hisa.protocols import Message, ModelRequest, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
@@ -139,7 +139,7 @@ def test_the_model_chooses_its_planner_by_itself_and_is_shown_elements() -> None
 
 
 async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs PyTorch: make test-train")
     from hisa.plugins.training.pointer_policy import PointerPolicy
 
     policy = PointerPolicy.fresh(0, width=16, layers=1)
@@ -168,7 +168,7 @@ async def test_a_reply_has_the_acts_log_probability_and_the_policys_version(tmp_
 def test_announcing_policies_imports_no_torch() -> None:
     program = (
         "import sys; import hisa.wiring; from hisa.models.profiles import find; "
-        "import hisa.plugins.training.pointer_model, hisa.plugins.training.pointer_planner; "
+        "import hisa.plugins.training.trained_models, hisa.plugins.training.pointer_planner; "
         "find('gpt-5'); find('pointer:x'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

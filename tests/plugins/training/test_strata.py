@@ -1,4 +1,4 @@
-"""Strata and sampling by them, the pool, the rewards of clicks, and calibration."""
+"""Strata and sampling by them, and the pool."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import pytest
-
-from hisa.plugins.training.base import Policy
-from hisa.plugins.training.calibration import calibrate
-from hisa.plugins.training.click_rewards import (
-    click_reward,
-    format_reward,
-    iou,
-)
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Sample
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Policy, Sample
 from hisa.plugins.training.strata import (
     CloningSet,
     PooledPolicy,
@@ -25,7 +16,6 @@ from hisa.plugins.training.strata import (
 )
 
 LOOK = Look("press", ())
-BOX = (10.0, 20.0, 30.0, 40.0)
 
 
 class Always:
@@ -136,60 +126,3 @@ def test_without_partly_solved_tasks_nothing_is_tuned() -> None:
 
     strata, episodes = collect(Codes(), [Always(0)], [Draw("00", 1)], tune)
     assert (strata.full, len(episodes)) == ([("00", 1)], 2)
-
-
-@pytest.mark.parametrize(
-    ("point", "reward"),
-    [((10, 20), 1), ((30, 40), 1), ((9.999, 30), 0), ((20, 40.001), 0), (None, 0)],
-)
-def test_both_ends_of_a_box_count(point: tuple[float, float] | None, reward: float) -> None:
-    assert click_reward(point, BOX) == reward
-
-
-def test_a_point_at_the_origin_is_a_point() -> None:
-    assert click_reward((0, 0), (0, 0, 1, 1)) == 1
-
-
-def test_iou() -> None:
-    assert iou(BOX, BOX) == 1
-    assert iou(BOX, (20, 30, 40, 50)) == pytest.approx(100 / 700)
-    assert iou(BOX, (30, 40, 50, 60)) == 0
-    assert iou(BOX, (30, 40, 10, 20)) == 0
-    assert iou((1, 1, 1, 1), (1, 1, 1, 1)) == 0
-
-
-def test_formats_are_exactly_those_of_the_prompts() -> None:
-    think, bbox, answer = (
-        "<think>a < b</think>\n",
-        "<bbox>[1,2,3.5,4]</bbox>\n",
-        "<answer>(2, 3)</answer>",
-    )
-    assert format_reward(think + bbox + answer, "all") == 1
-    assert format_reward(bbox + answer, "click+iou") == 1
-    assert format_reward(think + answer + "\n", "click+format") == 1
-    assert format_reward(answer, "click") == 1
-    for reply in (answer, bbox + answer, think * 2 + answer, think + answer + "!", think + bbox):
-        assert format_reward(reply, "click+format") == 0
-    assert format_reward("<think>" * 20_000 + answer, "click+format") == 0
-
-
-def test_calibration_tells_which_tasks_give_a_gradient() -> None:
-    episodes = [
-        *played("a", "++++", group="a0"),
-        *played("a", "+-+!", group="a1"),
-        *played("b", "----", group="b0"),
-        *played("c", "!!", group="c0"),
-        *played("d", "**", group="d0"),
-    ]
-    rows = calibrate(episodes)
-    assert {task: row.gives_gradient for task, row in rows.items()} == {
-        "a": True,
-        "b": False,
-        "c": None,
-        "d": True,
-    }
-    assert rows["a"].solved.value == pytest.approx((1 + 2 / 3) / 2)
-    assert (rows["a"].spread.value, rows["a"].spread.n) == (0.5, 2)
-    # Wilson's interval of 0 of 1 is 0 to z²/(1 + z²).
-    assert rows["b"].spread.high == pytest.approx(1.96**2 / (1 + 1.96**2), abs=1e-4)
-    assert rows["c"].solved.value is None

@@ -1,10 +1,11 @@
 """Step-level GRPO's loss and advantages against TRL's own code on the same tensors.
 
-python tests/plugins/training/trl_agreement.py [--write FILE | --cuda]   with trl 1.16
+    python tests/plugins/training/trl_agreement.py [--write FILE | --cuda]
 
-A step is one token and a batch one group, so TRL's mean over sequences is 1 / sum of L. Set are
-`use_bias_correction_kl` off (it multiplies the KL by the ratio) and truncation of weights at 2. Its
-advantages are (r - mean) / (s + 1e-4), s the sample's std: they are converted; losses are on ours.
+It needs trl 1.16 and torch. A step is one token and a batch one group, so TRL's mean over sequences
+is 1 / sum of L. Set are `use_bias_correction_kl` off (it multiplies the KL by the ratio) and
+truncation of weights at 2. Its advantages are (r - mean) / (s + 1e-4), s the sample's std: they are
+converted; losses are on ours.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import Any
 
 import torch
 
-from hisa.plugins.training.advantages import step_advantages
 from hisa.plugins.training.losses import step_grpo_loss
+from hisa.plugins.training.rewards import step_advantages
 
 Case = dict[str, Any]
 UNEQUAL = [[1.0, 1.0, 0.0, 1.0], [0.0], [0.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0]]

@@ -16,7 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.training import box_cleaning as cleaning
 from hisa.plugins.training import widget_pages as pages
 from hisa.plugins.training.cli.sft import require_device
-from hisa.plugins.training.curve_metrics import MetricsRow
+from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.recorded_targets import recorded_targets
 
 __all__ = ["grounder"]
@@ -24,7 +24,7 @@ __all__ = ["grounder"]
 _EXAMPLES = examples(
     "hisa train grounder -o pointing",
     "hisa train grounder -o pointing --resume --updates 3000",
-    "hisa train grounder --data runs --clean 0.3 --detector looks -o screens",
+    "hisa train grounder --data runs --clean 0.3 -o screens",
     "hisa bench grounding benchmarks/grounding --grounder vision "
     "--set models.grounder.model=pixels:pointing/checkpoints/last.safetensors",
 )
@@ -38,7 +38,6 @@ _PAGES = 2048
 @click.command("grounder", epilog=_EXAMPLES)
 @click.option("--data", default="widgets", metavar="widgets|DIR", help="Drawn pages, or runs.")
 @click.option("--clean", type=click.FloatRange(0, 1), metavar="IOU", help="As in the paper: 0.3.")
-@click.option("--detector", default="drawn", metavar="WAY", help="looks, drawn or a URL.")
 @click.option(
     "--reward", type=click.Choice(["click", "click+iou", "click+format", "all"]), default="click"
 )
@@ -56,9 +55,9 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
     dropped.png, a sheet of what went. All is written every 50 steps.
 
-    A detector does not know the annotation: "looks" takes the elements of other looks of the same
-    screen, "drawn" what is drawn, a URL is of a server as OmniParser's. Of what it saw nothing is
-    not judged: that stays, and is counted.
+    Of drawn pages --clean detects what stands out from their ground, of a run's screen the elements
+    of other looks that show the same. Neither knows the annotation. What it saw nothing of is not
+    judged: that stays, and is counted.
 
     Runs give the named elements of their looks, of which every tenth is held out. Without a cold
     start an entropy bonus of 0.03 is added, or the network collapses on one place. It sees a screen
@@ -66,7 +65,7 @@ def grounder(output: Path, *, resume: bool, **how: Any) -> None:
     """
     import torch
 
-    from hisa.plugins.training.click_training import ClickSettings, ClickTrainer, Pool
+    from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
     from hisa.plugins.training.training_folder import TrainingFolder, read_settings
 
     require_device(how["device"])
@@ -116,13 +115,9 @@ def _data(how: dict[str, Any]) -> tuple[list[pages.Target], dict[str, list[pages
 def _cleaned(targets: list[pages.Target], how: dict[str, Any], output: Path) -> list[pages.Target]:
     if how["clean"] is None:
         return targets
-    match how["detector"]:
-        case "drawn":
-            detect: cleaning.Detector = cleaning.drawn()
-        case "looks":
-            detect = cleaning.OtherLooks(targets)
-        case url:
-            detect = cleaning.omniparser(url)
+    detect: cleaning.Detector = cleaning.drawn
+    if how["data"] != "widgets":
+        detect = cleaning.OtherLooks(targets)
     result = cleaning.clean(targets, detect, how["clean"])
     say_error(result)
     if result.dropped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,8 @@ from hisa.errors import UsageError
 from hisa.plugins.training.cli.sft import page_source, run_options, training
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.asynchronous import AsynchronousTraining
-    from hisa.plugins.training.base import Rollouts
+    from hisa.plugins.training.episodes import Rollouts
+    from hisa.plugins.training.rollout_workers import RolloutWorkers
 
 __all__ = ["grpo"]
 
@@ -50,7 +51,6 @@ _COUNT = click.IntRange(1)
 @click.option("--asynchronous", is_flag=True, help="Play on while the policy is updated.")
 @click.option("--max-age", type=click.IntRange(0), default=1, help="Of an episode, in updates (1).")
 @click.option("--workers", type=_COUNT, default=1, help="Processes, or machines at once (1).")
-@click.option("--ray", is_flag=True, help="Ray's tasks in place of processes.")
 @click.option("--env", metavar="KIND", help="Machines in place of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option("--max-steps", type=_COUNT, default=15, help="Of an episode on a machine (15).")
@@ -77,12 +77,14 @@ def grpo(ctx: click.Context, /, out: Path, **how: Any) -> None:
     """
     source = partial(_source, given=ctx.meta["hisa.settings"])
     with training(ctx, out, how, "updates", source) as (folder, rollouts, policy, after):
-        from hisa.plugins.training.step_training import GrpoSettings, StepTraining
+        from hisa.plugins.training.grpo import GrpoSettings, StepTraining
 
         own = {name: how[name] for name in how if name in GrpoSettings.__dataclass_fields__}
         own |= {"evaluation_seeds": 1} if how["env"] else {}  # a machine has no other instances
-        parts = (folder, policy, rollouts, rollouts.tasks, GrpoSettings(**own), after)
-        run = _asynchronous(parts, source, how) if how["asynchronous"] else StepTraining(*parts)
+        settings = GrpoSettings(**own)
+        apart = _workers(how, source, rollouts, folder.path) if how["asynchronous"] else None
+        parts = (folder, policy, rollouts, rollouts.tasks, settings, after)
+        run = StepTraining(*parts, workers=apart)
         run.run()
         if run.best is None:
             return say(f"{folder.checkpoint('last')}: no greedy score was taken")
@@ -106,19 +108,16 @@ def _source(how: dict[str, Any], out: Path, given: Any) -> Rollouts:
     return MachineRollouts(suite, settings, out / "runs", workers=machines)
 
 
-def _asynchronous(
-    parts: tuple[Any, ...], source: Callable[..., Any], how: dict[str, Any]
-) -> AsynchronousTraining:
-    from hisa.plugins.training.asynchronous import AsynchronousTraining
-    from hisa.plugins.training.episode_buffer import Terms
+def _workers(
+    how: dict[str, Any], source: Callable[..., Any], rollouts: Rollouts, out: Path
+) -> RolloutWorkers:
+    """Processes that play; each has pages of its own, or one machine."""
     from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.rollout_workers import Crew
+    from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers
 
-    policy = partial(PointerPolicy.load, parts[0].checkpoint("last"))
-    if how["env"]:  # a worker has one machine: what it leased beside would wait for that
-        crew = Crew(partial(source, how, parts[0].path), policy, how["workers"], wave=1)
-    else:
-        pages: Callable[..., Any] = type(parts[2])
-        crew = Crew(partial(pages, how["pages"]), policy, how["workers"])
-    terms = Terms(how["groups"], how["max_age"])
-    return AsynchronousTraining(*parts, crew=crew, terms=terms, ray=how["ray"])
+    policy = partial(PointerPolicy.load, out / "checkpoints" / "last.safetensors")
+    pages: Callable[..., Rollouts] = type(rollouts)
+    crew = Crew(partial(pages, how["pages"]), policy, out / "weights", how["workers"])
+    if how["env"]:  # a worker has one machine: what else it took would wait for that
+        crew = replace(crew, rollouts=partial(source, how, out), wave=1)
+    return RolloutWorkers(crew, how["max_age"])

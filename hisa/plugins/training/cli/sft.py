@@ -16,11 +16,10 @@ from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Rollouts
-    from hisa.plugins.training.cloning import CloningSettings
-    from hisa.plugins.training.curve_metrics import MetricsRow
-    from hisa.plugins.training.episodes import Episode
+    from hisa.plugins.training.curves import MetricsRow
+    from hisa.plugins.training.episodes import Episode, Rollouts
     from hisa.plugins.training.pointer_policy import PointerPolicy
+    from hisa.plugins.training.sft import CloningSettings
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
 
@@ -159,9 +158,9 @@ def sft(ctx: click.Context, /, out: Path, **how: Any) -> None:
     was solved, those never solved by a policy drawn anew for every action.
     """
     with training(ctx, out, how, "epochs") as (folder, rollouts, policy, after):
-        from hisa.plugins.training.cloning import CloningSettings, adamw, clone
-        from hisa.plugins.training.curve_metrics import MetricsRow
-        from hisa.plugins.training.step_training import evaluate, evaluation_draws, with_greedy
+        from hisa.plugins.training.curves import MetricsRow
+        from hisa.plugins.training.grpo import evaluate, evaluation_draws, with_greedy
+        from hisa.plugins.training.sft import CloningSettings, adamw, clone
         from hisa.plugins.training.strata import cloning_set
 
         settings = CloningSettings(how["epochs"], how["batch"], how["lr"], seed=how["seed"])
@@ -194,9 +193,9 @@ def _shown(
     rollouts: Rollouts, policy: PointerPolicy, settings: CloningSettings, how: dict[str, Any]
 ) -> list[Episode]:
     """Demonstrations by rules, or what the policies that were named play, by strata."""
-    from hisa.plugins.training.cloning import clone
     from hisa.plugins.training.episodes import Draw
     from hisa.plugins.training.page_oracles import PageOracle, demonstrations
+    from hisa.plugins.training.sft import clone
     from hisa.plugins.training.strata import cloning_set, collect
 
     count = how["demonstrations"]

@@ -32,7 +32,8 @@ def report(folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """
     from hisa.errors import UsageError
     from hisa.machine.storage import replace_file
-    from hisa.plugins.training.curves_page import page, read_runs
+    from hisa.plugins.training.curves import read_runs
+    from hisa.plugins.training.curves_page import page
 
     runs, path = read_runs(folders), out or folders[0] / "curves.html"
     try:

@@ -3,35 +3,49 @@
 The actor that plays and the reference that the KL is taken to are policies apart. Batches are
 dynamic: an update takes all steps of its episodes, however many they are, some at a time, and its
 gradient is that of the objective over all of them.
+
+Entropulse (3.3 and D.1): when RL has made a policy too sure of itself, it is cloned from what was
+solved on the way, some trajectories drawn for each unique task, with cloning's settings, 3 epochs
+and half the rate. The reference becomes the result, and RL goes on. The paper is silent on the
+optimiser: here both phases begin with a fresh one.
+
+With workers (2.3) the episodes of an update were begun by older versions: the update weighs them by
+truncated importance, the samples' own log-probabilities against those of the policy before it.
 """
 
 from __future__ import annotations
 
+import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import torch
 
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.advantages import Advantaged, grouped
-from hisa.plugins.training.base import Rollouts, Trainable
-from hisa.plugins.training.calibration import calibrate
-from hisa.plugins.training.cloning import CloningSettings, adamw, descend, seeded
-from hisa.plugins.training.curve_metrics import MetricsRow, TaskMetrics, episode_metrics
-from hisa.plugins.training.entropulse import DAPO_CLIP_HIGH, Arm, pulse
-from hisa.plugins.training.episodes import Draw, Episode, Sample
+from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
+from hisa.plugins.training.episodes import Draw, Episode, Policy, Rollouts, Sample, Trainable
 from hisa.plugins.training.losses import step_grpo_loss
+from hisa.plugins.training.rewards import Advantaged, grouped
+from hisa.plugins.training.sft import CloningSettings, adamw, clone, descend, seeded
+from hisa.plugins.training.strata import CloningSet, cloning_set
 from hisa.plugins.training.training_folder import TrainingFolder
+
+if TYPE_CHECKING:
+    from hisa.plugins.training.rollout_workers import RolloutWorkers
 
 __all__ = [
     "TUNING_SEEDS",
+    "Arm",
     "GrpoSettings",
     "StepTraining",
     "draw_groups",
     "evaluate",
     "evaluation_draws",
     "objective_gradient",
+    "pulse_set",
     "update_policy",
     "with_greedy",
 ]
@@ -41,6 +55,12 @@ TUNING_SEEDS = 900_000
 for reports, and no training sees them."""
 _TRAINING_SEEDS = 500_000
 """Instances of a page for training; those above are for demonstrations and tuning."""
+Arm = Literal["pulse", "control", "higher-clip"]
+"""Ways to go on: with Entropulse's phase; without it, but the reference reset all the same (the
+paper's control, figure 6); or like the control and with a higher upper clip."""
+_DAPO_CLIP_HIGH = 0.28
+"""DAPO's (arXiv 2503.14476), which 3.3 tried against the fall of entropy."""
+_PULSE_EPOCHS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +87,7 @@ class GrpoSettings:
     arm: Arm = "pulse"
     per_task: int = 1  # successes that such a phase takes of each unique task
     cloning: CloningSettings = field(default_factory=CloningSettings)  # that it takes its own from
+    weighted: bool = True  # whether older episodes are weighed by importance
     seed: int = 0
 
 
@@ -87,7 +108,7 @@ def evaluation_draws(tasks: Iterable[str], count: int, first: int = TUNING_SEEDS
 
 
 def evaluate(
-    rollouts: Rollouts, policy: Trainable, draws: Sequence[Draw], *, greedy: bool = True
+    rollouts: Rollouts, policy: Policy, draws: Sequence[Draw], *, greedy: bool = True
 ) -> dict[str, list[bool]]:
     """Returns for each task whether each of its episodes was solved; failed machines left out."""
     solved: dict[str, list[bool]] = {draw.task: [] for draw in draws}
@@ -117,20 +138,27 @@ def objective_gradient(
     """Add the gradient of the objective over all steps of a batch, some steps at a time.
 
     `old`, `reference` and `behaviour` are log-probabilities of the batch's samples, float [steps].
-    Returns the loss ("value"), and means over all steps as `losses.Loss` has them.
+    Returns the loss ("loss"), and means over all steps as `losses.Loss` has them.
     """
-    totals = dict.fromkeys(("value", "kl", "ppo_kl", "clipped"), 0.0)
+    totals = dict.fromkeys(("loss", "kl", "ppo_kl", "clipped"), 0.0)
     weights = torch.tensor(batch.weights)
     advantages = torch.tensor([advantage for _, advantage in batch.samples])
-    options = {"clip": settings.clip, "clip_high": settings.clip_high, "kl": settings.kl}
     for start in range(0, len(weights), settings.steps_at_once):
         part = slice(start, start + settings.steps_at_once)
         logprobs, _ = policy.log_probs([sample for sample, _ in batch.samples[part]])
-        acted = None if behaviour is None else behaviour[part]
-        tensors = (logprobs, old[part], reference[part], advantages[part], weights[part])
-        loss = step_grpo_loss(*tensors, **options, behaviour_logprobs=acted)  # type: ignore[arg-type]
-        loss.value.backward()  # type: ignore[no-untyped-call]
-        totals["value"] += float(loss.value.detach())
+        loss = step_grpo_loss(
+            logprobs,
+            old[part],
+            reference[part],
+            advantages[part],
+            weights[part],
+            clip=settings.clip,
+            clip_high=settings.clip_high,
+            kl=settings.kl,
+            behaviour_logprobs=None if behaviour is None else behaviour[part],
+        )
+        loss.value.backward()
+        totals["loss"] += float(loss.value.detach())
         for name in ("kl", "ppo_kl", "clipped"):
             totals[name] += float(weights[part].sum() / weights.sum()) * getattr(loss, name)
     return totals
@@ -173,11 +201,30 @@ def _log_probs(policy: Trainable, samples: Sequence[Sample], at_once: int) -> to
         return torch.cat([policy.log_probs(samples[at : at + at_once])[0] for at in starts])
 
 
+def pulse_set(episodes: Iterable[Episode], draws: random.Random, per_task: int) -> CloningSet:
+    """Returns at most `per_task` solved episodes of each unique task, all of a task as likely.
+
+    A unique task is an instance: a name and a seed.
+    """
+    kept: dict[tuple[str, int], list[Episode]] = {}
+    count: Counter[tuple[str, int]] = Counter()
+    for episode in filter(lambda episode: episode.solved, episodes):
+        key = (episode.draw.task, episode.draw.seed)
+        count[key] += 1
+        chosen = kept.setdefault(key, [])
+        if len(chosen) < per_task:
+            chosen.append(episode)
+        elif (place := draws.randrange(count[key])) < per_task:
+            chosen[place] = episode
+    return cloning_set(episode for chosen in kept.values() for episode in chosen)
+
+
 class StepTraining:
     """One run of step-level GRPO, written to its folder after each update.
 
     From a folder with an earlier state, the run goes on there. `policy` is changed in place, and an
-    error that `after_update` raises for a row ends the run after that update.
+    error that `after_update` raises for a row ends the run after that update. With `workers` these
+    play, and `rollouts` only evaluates.
     """
 
     def __init__(
@@ -188,68 +235,90 @@ class StepTraining:
         tasks: Sequence[str],
         settings: GrpoSettings,
         after_update: Callable[[MetricsRow], None] = lambda _row: None,
+        *,
+        workers: RolloutWorkers | None = None,
     ) -> None:
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
-        self._settings, self._after_update = settings, after_update
-        self._decoupled = False
+        self._settings, self._after_update, self._workers = settings, after_update, workers
         self._optimizer = adamw(policy, settings.lr)
         self.done = folder.restore(policy, self._optimizer, self.reference)  # updates so far
         self.best: float | None = folder.state["best"] if folder.state else None
         """Best greedy score on tuning seeds; "best" is the first checkpoint that had it."""
+        self.episodes: list[Episode] = []
+        """Those of the last update."""
 
     def run(self) -> None:
-        """Make the updates that are left, with an evaluation before the first one."""
-        if self._folder.state is None:
-            self._write(MetricsRow(update=0, version=self.policy.version), [])
-        for update in range(self.done + 1, self._settings.updates + 1):
-            self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
-            began, pulsing = time.monotonic(), update == self._settings.pulse_at
-            row, episodes = self._pulse(update) if pulsing else self._update(update)
-            row.seconds, self.done = time.monotonic() - began, update
-            self._write(row, episodes)
+        """Make the updates that are left, with an evaluation before the first one.
 
-    def _play(self, update: int) -> list[Episode]:
-        draws = draw_groups(self._tasks, self._settings, update)
-        return list(self._rollouts.play(draws, self.policy))
+        Raises:
+            EnvironmentFailed: workers die again and again.
+        """
+        try:
+            if self._folder.state is None:
+                self._write(MetricsRow(update=0, version=self.policy.version))
+            self._publish()
+            for update in range(self.done + 1, self._settings.updates + 1):
+                self.policy.reseed(seeded(self._settings.seed, update).getrandbits(62))
+                began, pulsing = time.monotonic(), update == self._settings.pulse_at
+                row = self._pulse(update) if pulsing else self._update(update)
+                row.seconds, self.done = time.monotonic() - began, update
+                self._write(row)
+        finally:
+            if self._workers:
+                self._workers.close()
 
-    def _update(self, update: int) -> tuple[MetricsRow, list[Episode]]:
+    def _publish(self) -> None:
+        if self._workers:
+            self._workers.publish(self.policy)
+
+    def _draws(self, update: int) -> list[Draw]:
+        return draw_groups(self._tasks, self._settings, update)
+
+    def _update(self, update: int) -> MetricsRow:
         settings, version = self._settings, self.policy.version
         if settings.arm == "higher-clip" and 0 < settings.pulse_at < update:
-            settings = replace(settings, clip_high=DAPO_CLIP_HIGH)
-        episodes = self._play(update)
-        episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
-        batch = grouped(episodes)
+            settings = replace(settings, clip_high=_DAPO_CLIP_HIGH)
+        if self._workers:
+            self.episodes = self._workers.batch(update, self._draws)
+        else:
+            self.episodes = list(self._rollouts.play(self._draws(update), self.policy))
+        self.episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
+        batch = grouped(self.episodes)
         measures = update_policy(
             self.policy,
             self.reference,
             self._optimizer,
             batch,
             settings,
-            decoupled=self._decoupled,
+            decoupled=self._workers is not None and settings.weighted,
         )
-        facts = episode_metrics(episodes, version=version) | measures
+        self._publish()
+        facts = episode_metrics(self.episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
-        row.version, row.loss = self.policy.version, measures.get("value")
-        for task, calibration in calibrate(episodes).items():
-            spread = calibration.spread
-            row.tasks[task].groups = spread.n
-            row.tasks[task].spread_groups = round((spread.value or 0) * spread.n)
-        return row, episodes
+        row.version = self.policy.version
+        return row
 
-    def _pulse(self, update: int) -> tuple[MetricsRow, list[Episode]]:
-        row = MetricsRow(update=update)
+    def _pulse(self, update: int) -> MetricsRow:
+        """The supervised phase, or what its controls do in its place."""
+        row, self.episodes = MetricsRow(update=update), []
         if self._settings.arm == "pulse":
-            cloning = replace(self._settings.cloning, seed=self._settings.seed)
-            successes, per_task = self._folder.successes(), self._settings.per_task
-            data, row.loss, row.entropy = pulse(self.policy, successes, cloning, per_task)
-            row.phase, row.steps = "pulse", len(data.samples)
+            own = self._settings.cloning
+            seed = self._settings.seed
+            settings = replace(own, epochs=_PULSE_EPOCHS, lr=own.lr / 2, seed=seed)
+            draws, means = random.Random(f"pulse {seed}"), list[tuple[float, float]]()
+            data = pulse_set(self._folder.successes(), draws, self._settings.per_task)
+            clone(self.policy, data.samples, settings, after_epoch=lambda _, *m: means.append(m))
+            row.phase, row.steps, (row.loss, row.entropy) = "pulse", len(data.samples), means[-1]
         row.version = self.policy.version
         self.reference = self.policy.copy()
         self._optimizer = adamw(self.policy, self._settings.lr)
-        return row, []
+        if self._workers:  # what they play is of a policy that is no more
+            self._workers.close()
+        self._publish()
+        return row
 
-    def _write(self, row: MetricsRow, episodes: list[Episode]) -> None:
+    def _write(self, row: MetricsRow) -> None:
         """Evaluate where it is due, and write the update down."""
         every, names = self._settings.evaluate_every, []
         pulse_at = self._settings.pulse_at
@@ -266,7 +335,7 @@ class StepTraining:
             self.policy,
             self._optimizer,
             rows=[row],
-            episodes=episodes,
+            episodes=self.episodes,
             checkpoints=names,
             reference=self.reference,
             best=self.best,

@@ -1,4 +1,4 @@
-"""Metrics of a training run, one row an update, and curves of them with 95% intervals.
+"""Metrics of a training run, one row an update, and curves of them.
 
 ComputerRL's figure 6 (appendix E) names eight measures without defining them; the definitions here
 are ours. A measure that was not taken is None, never 0.
@@ -6,41 +6,55 @@ are ours. A measure that was not taken is None, never 0.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.episodes import Episode
+from hisa.plugins.training.rewards import step_rewards, z_scores
+from hisa.text.safe_text import safe_line
 
 __all__ = [
+    "MEASURES",
     "METRICS_FILE",
     "Metrics",
     "MetricsRow",
-    "PairedDifference",
     "Point",
+    "Run",
     "TaskMetrics",
-    "curve",
     "episode_metrics",
-    "over_seeds",
-    "paired_difference",
     "read_metrics",
-    "task_shares",
+    "read_runs",
 ]
 
 METRICS_FILE = "metrics.jsonl"
+MEASURES = {
+    "reward": "Reward",
+    "entropy": "Entropy",
+    "kl": "KL to the reference",
+    "ppo_kl": "PPO-KL",
+    "margin": "Average margin",
+    "best_of_n": "Best of N",
+    "turns": "Turns",
+    "reply_length": "Reply length",
+    "greedy": "Greedy reward",
+    "truncated": "Truncated",
+    "age_mean": "Age, mean",
+    "age_p95": "Age, 95th percentile",
+    "dropped_groups": "Dropped groups",
+    "failed_episodes": "Failed episodes",
+    "clipped": "Clipped",
+    "seconds": "Seconds of an update",
+}
+"""Titles of measures; the first eight are those of figure 6."""
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
-_TRIALS = {"reward": "groups", "best_of_n": "groups", "truncated": "groups", "greedy": "greedy_n"}
-"""What the shares are of."""
-_NEAR = 2  # updates on each side make the interval of what is no share; t of five is 2.8
-_SIGNED = frozenset(("ppo_kl", "loss"))
-_SHARES = frozenset((*_TRIALS, "margin", "clipped"))
-"""What is 0 to 1; of the last two the trials are not yes or no."""
+_MOST_RUNS = 6  # as many colours as a bench's page has
 _Count = Annotated[int, Field(ge=0, le=10**9)]
 _CHOICES = {"done": 1, "click": 2, "type": 3}
 
@@ -127,10 +141,15 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
     every = list(episodes)
     kept = [episode for episode in every if episode.is_sample]
     steps = [sample for episode in kept for sample in episode.samples]
-    groups, tasks = defaultdict[Any, list[Episode]](list), defaultdict[str, list[float]](list)
+    groups, tasks = defaultdict[Any, list[Episode]](list), dict[str, TaskMetrics]()
     for episode in kept:
         groups[episode.draw.task, episode.draw.group or episode.draw.seed].append(episode)
-        tasks[episode.draw.task].append(episode.solved)
+        tasks.setdefault(episode.draw.task, TaskMetrics()).n += 1
+    for (name, _), group in groups.items():
+        rewards, task = [r for member in group for r in step_rewards(member)], tasks[name]
+        task.reward = (task.reward or 0.0) + sum(member.solved for member in group) / task.n
+        task.groups += bool(rewards)
+        task.spread_groups += z_scores(rewards) is not None
     shares = [sum(episode.solved for episode in group) / len(group) for group in groups.values()]
     ages = [float(version - episode.version) for episode in kept if episode.samples]
     return {
@@ -149,7 +168,7 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         "failed_episodes": len(every) - len(kept),
         "age_mean": stats.mean(ages),
         "age_p95": stats.quantile(ages, 0.95),
-        "tasks": {k: TaskMetrics(reward=stats.mean(v), n=len(v)) for k, v in tasks.items()},
+        "tasks": tasks,
     }
 
 
@@ -175,7 +194,7 @@ def read_metrics(folder: Path) -> Metrics:
 
 
 class Point(NamedTuple):
-    """A measure at one update, with its 95% interval where there is one."""
+    """A measure at one update, with its 95% interval where several seeds have it."""
 
     update: int
     value: float
@@ -183,93 +202,83 @@ class Point(NamedTuple):
     high: float | None = None
 
 
-def curve(rows: Sequence[MetricsRow], name: str, *, task: str = "") -> list[Point]:
-    """Returns one run's curve of a field of `MetricsRow`, or of one task's `TaskMetrics`.
+class Run(NamedTuple):
+    """One curve of each chart: one run, or several seeds of it."""
 
-    Intervals of shares are Wilson's, over the update's groups, or over episodes where they are
-    greedy or of one task; of all else Student's of the mean of the five updates about it in its
-    phase, which takes their trend for noise. Rows without the measure have no point.
+    name: str
+    folder: Path
+    seeds: list[Metrics]
+
+    def points(self, name: str, task: str = "") -> list[Point]:
+        """Returns the mean of a measure, or of one task's, with Student's interval over seeds.
+
+        Only updates that all seeds have are in it; one seed has no interval.
+        """
+        values = defaultdict[int, list[float]](list)
+        for row in (row for seed in self.seeds for row in seed.rows):
+            part = row.tasks.get(task, TaskMetrics()) if task else row
+            if (value := getattr(part, name)) is not None and math.isfinite(value):
+                values[row.update].append(float(value))
+        shared = [(at, own) for at, own in sorted(values.items()) if len(own) == len(self.seeds)]
+        return [Point(at, math.fsum(own) / len(own), *_interval(own)) for at, own in shared]
+
+    def tasks(self) -> dict[str, dict[str, stats.Estimate]]:
+        """Returns for each task over all updates the shares solved and of groups with spread.
+
+        Their keys are "solved" and "spread"; intervals are Wilson's, over episodes and over groups.
+        """
+        counts = defaultdict[str, list[float]](lambda: [0.0] * 4)
+        for name, task in (
+            t for seed in self.seeds for row in seed.rows for t in row.tasks.items()
+        ):
+            own = ((task.reward or 0) * task.n, task.n, task.spread_groups, task.groups)
+            counts[name] = [*map(sum, zip(counts[name], own, strict=True))]
+        return {
+            name: {"solved": stats.share(*own[:2]), "spread": stats.share(*own[2:])}
+            for name, own in sorted(counts.items())
+        }
+
+    def numbers(self) -> dict[str, Any]:
+        """Counts of lines, and the last point of each measure."""
+        last = {name: points[-1]._asdict() for name in MEASURES if (points := self.points(name))}
+        tasks = self.tasks().items()
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "seeds": len(self.seeds),
+            "updates": max(seed.rows[-1].update for seed in self.seeds),
+            "last": last,
+            "left_out": sum(seed.left_out for seed in self.seeds),
+            "tasks": {t: {k: v.model_dump() for k, v in own.items()} for t, own in tasks},
+        }
+
+
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """Reads run folders; a folder of run folders is one run of several seeds.
+
+    Raises:
+        UsageError: a file is missing or has no row, or there are too many folders.
     """
-    measured, stretch = [], 0
-    for before, row in zip([*rows[:1], *rows], rows, strict=False):
-        stretch += before.phase != row.phase
-        part = row.tasks.get(task, TaskMetrics()) if task else row
-        if (value := getattr(part, name)) is not None and math.isfinite(value):
-            measured.append((part, Point(row.update, float(value)), stretch))
-    points = []
-    for place, (part, point, here) in enumerate(measured):
-        low, high = None, None
-        if name not in _TRIALS:
-            near = measured[max(0, place - _NEAR) : place + _NEAR + 1]
-            low, high = _student([other.value for _, other, there in near if there == here])
-        elif trials := getattr(part, "n" if task and name == "reward" else _TRIALS[name]):
-            low, high = stats.wilson(min(1.0, max(0.0, point.value)) * trials, trials)
-        points.append(_point(name, point.update, point.value, low, high))
-    return points
+    if len(folders) > _MOST_RUNS:
+        raise UsageError(f"{len(folders)} folders: a page shows at most {_MOST_RUNS}")
+    names, runs = [folder.resolve().name for folder in folders], []
+    for folder, name in zip(folders, names, strict=True):
+        files = [folder / METRICS_FILE, *sorted(folder.glob(f"*/{METRICS_FILE}"))]
+        own = files[:1] if files[0].exists() else files[1:]
+        try:
+            seeds = [read_metrics(file.parent) for file in own]
+        except OSError as error:
+            raise UsageError(f"{folder}: {error}") from error
+        if not seeds or not all(seed.rows for seed in seeds):
+            message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
+            raise UsageError(message, fix="hisa train grpo -o DIR")
+        label = str(folder) if names.count(name) > 1 else name
+        runs.append(Run(safe_line(label, 60), folder, seeds))
+    return runs
 
 
-def over_seeds(curves: Sequence[Sequence[Point]], name: str) -> list[Point]:
-    """Returns the mean of several seeds' curves, with Student's interval over seeds.
-
-    Only updates that all of them have are in it; a single curve stays as it is.
-    """
-    if len(curves) == 1:
-        return list(curves[0])
-    by_update = defaultdict[int, list[float]](list)
-    for point in itertools.chain.from_iterable(curves):
-        by_update[point.update].append(point.value)
-    shared = [(at, v) for at, v in sorted(by_update.items()) if len(v) == len(curves)]
-    return [_point(name, at, math.fsum(v) / len(v), *_student(v)) for at, v in shared]
-
-
-def _student(values: Sequence[float]) -> tuple[float | None, float | None]:
+def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Student's of the mean; none where there is no spread."""
     estimate = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
-    return estimate.low, estimate.high
-
-
-def _point(name: str, update: int, value: float, low: float | None, high: float | None) -> Point:
-    if low is None or high is None or not math.isfinite(high - low) or low == high:
-        return Point(update, value)
-    least, most = -math.inf if name in _SIGNED else 0.0, 1.0 if name in _SHARES else math.inf
-    return Point(update, value, max(least, low), min(most, high))
-
-
-def task_shares(rows: Iterable[MetricsRow]) -> dict[str, dict[str, stats.Estimate]]:
-    """Returns of each task over all updates the share of episodes solved and of groups with spread.
-
-    Their keys are "solved" and "spread"; intervals are Wilson's, over episodes and over groups.
-    """
-    counts = defaultdict[str, list[float]](lambda: [0.0] * 4)
-    for row in rows:
-        for task, p in row.tasks.items():
-            own = ((p.reward or 0) * p.n, p.n, p.spread_groups, p.groups)
-            counts[task] = [*map(sum, zip(counts[task], own, strict=True))]
-    return {
-        task: {"solved": stats.share(*own[:2]), "spread": stats.share(*own[2:])}
-        for task, own in sorted(counts.items())
-    }
-
-
-class PairedDifference(stats.Paired):
-    """Two checkpoints on the same instances; the interval is of ``difference``."""
-
-    low: float
-    high: float
-
-
-def paired_difference(
-    first: Mapping[tuple[str, int], float], second: Mapping[tuple[str, int], float]
-) -> PairedDifference | None:
-    """Compare scores in 0..1 by task and seed; None where no instance is in both.
-
-    The 95% interval is Student's over pairs, -1 to 1 for a single one. Of several draws of an
-    instance, give the mean.
-    """
-    keys = sorted(first.keys() & second.keys())
-    test = stats.paired(*({f"{key}": side[key] for key in keys} for side in (first, second)))
-    low, high = _student([first[key] - second[key] for key in keys])
-    ends = {
-        "low": -1.0 if low is None else max(-1.0, low),
-        "high": 1.0 if high is None else min(1.0, high),
-    }
-    return PairedDifference(**dict(test), **ends) if test else None
+    known = estimate.low is not None and estimate.high is not None and estimate.low < estimate.high
+    return (estimate.low, estimate.high) if known else (None, None)

@@ -1,7 +1,10 @@
-"""Rewards of steps (ComputerRL, 3.2), and their advantages: (r - mean) / std of a group.
+"""The papers' rewards and advantages, as functions without state.
 
-Mean and population std (1/n, nothing added) are over *all* steps of a group, so long trajectories
-weigh more. A group without spread has no advantages: it is dropped and counted.
+Rewards of steps (ComputerRL, 3.2) and their advantages, (r - mean) / std of a group: mean and
+population std (1/n, nothing added) are over *all* steps of a group, so long trajectories weigh
+more. A group without spread has no advantages: it is dropped and counted.
+
+GTA1 has the same advantage over replies to one question; its rewards are in `grounder`.
 """
 
 from __future__ import annotations
@@ -14,7 +17,13 @@ from itertools import chain, islice
 from hisa.errors import UsageError
 from hisa.plugins.training.episodes import Episode, Sample
 
-__all__ = ["Advantaged", "by_group", "grouped", "step_advantages", "step_rewards", "z_scores"]
+__all__ = [
+    "Advantaged",
+    "grouped",
+    "step_advantages",
+    "step_rewards",
+    "z_scores",
+]
 
 
 def step_rewards(episode: Episode) -> tuple[float, ...]:
@@ -60,7 +69,7 @@ class Advantaged:
     dropped: int  # groups with steps, but without spread
 
 
-def by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
+def _by_group(episodes: Iterable[Episode]) -> dict[str, list[Episode]]:
     """Returns the members of each group, failed ones too, in the order of coming.
 
     Raises UsageError for an episode in no group, or in a group that played another instance.
@@ -80,12 +89,10 @@ def grouped(episodes: Iterable[Episode]) -> Advantaged:
     """Returns the steps of all groups with their advantages.
 
     Raises:
-        UsageError: as `by_group`, or an episode is fit for cloning alone.
+        UsageError: an episode is in no group, or its group played another instance.
     """
-    groups = by_group(episodes).values()
+    groups = _by_group(episodes).values()
     played = [[member for member in members if member.is_sample] for members in groups]
-    for member in chain(*played):
-        member.require_trainable()
     shaped = step_advantages([[step_rewards(member) for member in members] for members in played])
     steps = [[sample for member in members for sample in member.samples] for members in played]
     kept = [(group, rows) for group, rows in zip(steps, shaped, strict=True) if rows]

@@ -83,8 +83,8 @@ class Pool:
 def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor]:
     """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
 
-    The whole is the plain sum of click, IoU and format; see `click_rewards`, whose numbers these
-    are. Of a malformed reply nothing is read, so that all are 0.
+    The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
+    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0.
 
     Args:
         replies: N to each of B targets, see `parts_of`.
@@ -139,7 +139,7 @@ class ClickTrainer:
             loss, measures = self._click_loss(logs, pool.boxes[chosen], generator)
             loss = loss - settings.entropy_bonus * entropy
         self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), settings.norm)
         self.optimizer.step()
         self.version += 1
@@ -193,12 +193,12 @@ class ClickTrainer:
             reply = reply * len(net.BOX_SIZES) + sizes.argmin(1)
         return (reply * 2 + 1 if "formed" in self.parts else reply)[:, None]
 
-    @torch.no_grad()
     def hits(self, pool: Pool) -> int:
         """Returns for how many targets the likeliest reply clicks into the box."""
         total = 0
         for first in range(0, len(pool), 256):
             part = torch.arange(first, min(first + 256, len(pool)))
-            replies = self._log_probs(pool, part).argmax(1, keepdim=True)
+            with torch.no_grad():
+                replies = self._log_probs(pool, part).argmax(1, keepdim=True)
             total += int(reply_rewards(replies, pool.boxes[part], self.parts)[0].sum())
         return total

@@ -1,4 +1,7 @@
-"""Behaviour cloning: a policy learns the acts of solved episodes (ComputerRL, 3.1)."""
+"""Behaviour cloning: a policy learns the acts of solved episodes (ComputerRL, 3.1).
+
+What is to be cloned is chosen by `strata`; `clone` is the whole of the training.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from hisa.errors import UsageError
-from hisa.plugins.training.base import Trainable
-from hisa.plugins.training.episodes import Sample
+from hisa.plugins.training.episodes import Sample, Trainable
 from hisa.plugins.training.losses import cloning_loss
 
 __all__ = ["CloningSettings", "adamw", "clone", "descend", "seeded"]
@@ -78,7 +80,7 @@ def clone(
         for start in range(0, len(order), settings.batch):
             logprobs, entropy = policy.log_probs(order[start : start + settings.batch])
             loss = cloning_loss(logprobs)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             descend(policy, optimizer, settings.grad_norm)
             losses += float(loss.detach()) * len(logprobs)
             entropies += float(entropy.detach().sum())

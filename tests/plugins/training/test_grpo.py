@@ -10,21 +10,25 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch", reason="needs PyTorch: make test-train")
+
+import torch
+
 torch.set_num_threads(1)
 
 from hisa.errors import UsageError  # noqa: E402
-from hisa.plugins.training.advantages import grouped  # noqa: E402
-from hisa.plugins.training.cloning import CloningSettings, adamw, clone  # noqa: E402
-from hisa.plugins.training.curve_metrics import MetricsRow, read_metrics  # noqa: E402
-from hisa.plugins.training.entropulse import Arm, pulse_set  # noqa: E402
-from hisa.plugins.training.step_training import (  # noqa: E402
+from hisa.plugins.training.curves import MetricsRow, read_metrics  # noqa: E402
+from hisa.plugins.training.grpo import (  # noqa: E402
+    Arm,
     GrpoSettings,
     StepTraining,
     draw_groups,
     objective_gradient,
+    pulse_set,
     update_policy,
 )
+from hisa.plugins.training.rewards import grouped  # noqa: E402
+from hisa.plugins.training.sft import CloningSettings, adamw, clone  # noqa: E402
 from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
 from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402
 
@@ -53,7 +57,7 @@ def trained(
 
 def weights(run: StepTraining) -> list[float]:
     """All weights of a run's policy."""
-    values: list[float] = run.policy.network.weight.flatten().tolist()  # type: ignore[operator]
+    values: list[float] = run.policy.network.weight.flatten().tolist()
     return values
 
 

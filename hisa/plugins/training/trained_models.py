@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hisa.config import ModelSettings
 from hisa.errors import ConfigError, LibraryLacking, ModelUnavailable
@@ -12,7 +13,10 @@ from hisa.models.profile import Price, Profile
 from hisa.plugins.training.screen_looks import LOOK
 from hisa.protocols import ModelReply, ModelRequest, TextPart, TurnTokens
 
-__all__ = ["PointerModel"]
+if TYPE_CHECKING:
+    from hisa.plugins.training.episodes import Choice
+
+__all__ = ["PointerModel", "act_reply"]
 
 
 class PointerModel:
@@ -71,11 +75,15 @@ class PointerModel:
             ) from error
         asked = request.temperature if self._temperature is None else self._temperature
         (choice,) = self._policy.choose([look], greedy=not asked)
-        act = choice.act
-        reply = json.dumps({"act": act.kind, "item": act.item, "word": act.word})
-        return ModelReply(
-            reply,
-            model=self._policy.name,
-            policy=str(self._policy.version),
-            tokens=TurnTokens(logprobs=(choice.logprob,)),
-        )
+        return act_reply(choice, self._policy.name, self._policy.version)
+
+
+def act_reply(choice: Choice, name: str, version: int) -> ModelReply:
+    """Returns the reply that has a policy's act, as the planner of pointers reads it."""
+    act = choice.act
+    return ModelReply(
+        json.dumps({"act": act.kind, "item": act.item, "word": act.word}),
+        model=name,
+        policy=str(version),
+        tokens=TurnTokens(logprobs=(choice.logprob,)),
+    )
