@@ -65,7 +65,7 @@ def step(model: Any, rows: list[tuple[list[int], int]], rate: float) -> tuple[fl
     before = 0.0
     for ids, count in rows:
         loss = part(ids, count)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         before += loss.item()
     optimizer.step()
     with torch.no_grad():

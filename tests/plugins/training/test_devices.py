@@ -19,7 +19,7 @@ from hisa.plugins.training.grpo import GrpoSettings, update_policy
 from hisa.plugins.training.pixel_network import PixelNetwork
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.rewards import Advantaged
+from hisa.plugins.training.advantages import Advantaged
 from hisa.plugins.training.sft import CloningSettings, adamw, clone
 from hisa.plugins.training.training_folder import TrainingFolder
 from tests.plugins.training.look_bandit import DEVICES

@@ -22,7 +22,7 @@ from hisa.plugins.training.losses import (
     cloning_loss,
     step_grpo_loss,
 )
-from hisa.plugins.training.rewards import (
+from hisa.plugins.training.advantages import (
     grouped,
     step_advantages,
     step_rewards,

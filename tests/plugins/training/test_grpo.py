@@ -27,7 +27,7 @@ from hisa.plugins.training.grpo import (  # noqa: E402
     pulse_set,
     update_policy,
 )
-from hisa.plugins.training.rewards import grouped  # noqa: E402
+from hisa.plugins.training.advantages import grouped  # noqa: E402
 from hisa.plugins.training.sft import CloningSettings, adamw, clone  # noqa: E402
 from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
 from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402

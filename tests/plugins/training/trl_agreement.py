@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from hisa.plugins.training.losses import step_grpo_loss
-from hisa.plugins.training.rewards import step_advantages
+from hisa.plugins.training.advantages import step_advantages
 
 Case = dict[str, Any]
 UNEQUAL = [[1.0, 1.0, 0.0, 1.0], [0.0], [0.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0]]
