@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.episodes import Episode
 from hisa.plugins.training.advantages import step_rewards, z_scores
+from hisa.plugins.training.episodes import Episode
 from hisa.text.safe_text import safe_line
 
 __all__ = [

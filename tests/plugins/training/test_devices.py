@@ -13,13 +13,13 @@ import torch
 
 from hisa.cli import main
 from hisa.plugins.training import widget_pages as pages
+from hisa.plugins.training.advantages import Advantaged
 from hisa.plugins.training.episodes import Act, Item, Look, Sample
 from hisa.plugins.training.grounder import ClickSettings, ClickTrainer, Pool
 from hisa.plugins.training.grpo import GrpoSettings, update_policy
 from hisa.plugins.training.pixel_network import PixelNetwork
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_policy import PointerPolicy
-from hisa.plugins.training.advantages import Advantaged
 from hisa.plugins.training.sft import CloningSettings, adamw, clone
 from hisa.plugins.training.training_folder import TrainingFolder
 from tests.plugins.training.look_bandit import DEVICES

@@ -15,18 +15,18 @@ pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 import torch
 
 from hisa.errors import UsageError
+from hisa.plugins.training.advantages import (
+    grouped,
+    step_advantages,
+    step_rewards,
+    z_scores,
+)
 from hisa.plugins.training.episodes import Act, Draw, Episode, Look, Sample
 from hisa.plugins.training.losses import (
     Loss,
     click_grpo_loss,
     cloning_loss,
     step_grpo_loss,
-)
-from hisa.plugins.training.advantages import (
-    grouped,
-    step_advantages,
-    step_rewards,
-    z_scores,
 )
 from tests.plugins.training import trl_agreement
 

@@ -17,6 +17,7 @@ import torch
 torch.set_num_threads(1)
 
 from hisa.errors import UsageError  # noqa: E402
+from hisa.plugins.training.advantages import grouped  # noqa: E402
 from hisa.plugins.training.curves import MetricsRow, read_metrics  # noqa: E402
 from hisa.plugins.training.grpo import (  # noqa: E402
     Arm,
@@ -27,7 +28,6 @@ from hisa.plugins.training.grpo import (  # noqa: E402
     pulse_set,
     update_policy,
 )
-from hisa.plugins.training.advantages import grouped  # noqa: E402
 from hisa.plugins.training.sft import CloningSettings, adamw, clone  # noqa: E402
 from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
 from tests.plugins.training.look_bandit import WORDS, Bandit, TablePolicy  # noqa: E402

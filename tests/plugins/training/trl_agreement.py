@@ -23,8 +23,8 @@ from typing import Any
 
 import torch
 
-from hisa.plugins.training.losses import step_grpo_loss
 from hisa.plugins.training.advantages import step_advantages
+from hisa.plugins.training.losses import step_grpo_loss
 
 Case = dict[str, Any]
 UNEQUAL = [[1.0, 1.0, 0.0, 1.0], [0.0], [0.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0]]
