@@ -57,10 +57,11 @@ PLUGINS = (
         Part("desktop", "private desktops,\nthe server inside", 1.25),
         Part("benchmarks", "OSWorld, Spider2-V,\nbenches, the best of runs", 1.6),
         Part("gym", "BrowserGym,\nMiniWoB++", 1.05),
-        Part("guard", "policy, asking,\nsecrets", 0.85),
+        Part("guard", "held acts,\npolicy, secrets", 0.85),
     ),
     (
-        Part("reading", "shapes and text on pictures,\na ranker that has learned", 1.25),
+        Part("reading", "shapes and text on\npictures, a ranker", 1.05),
+        Part("matching", "descriptions to\nwhat there is", 0.95),
         Part("offline", "a model made of rules:\nno key, no GPU"),
         Part("gguf", "a language model\nrun inside", 0.9),
         Part("toolkits", "tools of applications:\nCalc, Chromium, files, …"),
@@ -109,7 +110,8 @@ ROOMS = (
 ARROWS = {
     ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym"),
     ("live", "benchmarks"), ("replay", "synthesis"), ("live", "guard"), ("replay", "guard"),
-    ("synthesis", "guard"),
+    ("synthesis", "guard"), ("benchmarks", "machines"), ("benchmarks", "matching"),
+    ("offline", "matching"), ("reading", "matching"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 

@@ -76,7 +76,8 @@ def test_a_click_by_name_passes_few_parts(tmp_path: Path) -> None:
     assert len({(file, name) for file, name, _ in made}) <= 320
     assert len(made) <= 1_500
     plugins = {file for file in files if file.startswith("plugins/")}
-    assert {file.split("/")[1] for file in plugins} <= {"matching"}
+    assert {file.split("/")[1] for file in plugins} <= {"guard", "matching"}
+    assert not {file for file in plugins if file.startswith("plugins/guard/policy")}
     assert not plugins & {
         f"plugins/matching/{name}.py" for name in ("description", "scene", "pick")
     }

@@ -25,24 +25,6 @@ def test_seams_and_settings_name_no_benchmark(place: str) -> None:
     assert [path for path in files if NAMED.search(path.read_text("utf-8"))] == []
 
 
-@pytest.mark.parametrize(
-    ("recorded", "name"),
-    [
-        ({"benchmark": "formers", "format": "of-a-package"}, "formers"),
-        ({"benchmark": "formers"}, "formers"),
-        ({"benchmark": "", "format": "pages"}, "pages"),
-        ({"benchmark": ""}, ""),
-        ({}, ""),
-    ],
-)
-def test_a_task_of_an_earlier_versions_run_keeps_whose_it_is(
-    recorded: dict[str, str], name: str
-) -> None:
-    task = TaskRecord.model_validate({"id": "t", "instruction": "x", **recorded}).task()
-    assert task == Task("t", "x", format=name)
-    assert TaskRecord.of(task).task() == task
-
-
 @pytest.mark.parametrize("kind", ["display", "vm", "guest", "package", "desktop=x", "display:x"])
 def test_no_other_spelling_reaches_a_kind_of_the_core(kind: str) -> None:
     with pytest.raises(UsageError, match="allowed are"):

@@ -199,7 +199,8 @@ async def test_a_hook_ends_a_run_and_a_broken_one_does_not_fail_it(tmp_path: Pat
 
 
 def hooks_of(tmp_path: Path, events: Events, **sections: Any) -> list[Hook]:
-    settings = Settings.model_validate({"patterns": {"enabled": False}, **sections})
+    own = {"patterns": {"enabled": False}, "planner": {"guards": False}}
+    settings = Settings.model_validate({**own, **sections})
     with RunLog.create(tmp_path, Task("t", "x")) as log:
         return open_hooks(HookParts(settings, log, events))
 
@@ -234,11 +235,14 @@ def test_a_run_that_needs_a_hook_that_fails_does_not_begin(
         ({"policy": {"sites": ["example.org"]}}, "policy.sites"),
         ({"policy": {"dry_run": True}}, "policy.dry_run"),
         ({"secrets": {"a": {"env": "A"}}}, "secrets"),
+        ({"planner": {"guards": True}}, "planner.guards"),
     ):
         with pytest.raises(PluginFailed, match=rf"needs a library.*; {re.escape(reason)} needs it"):
             hooks_of(tmp_path, Events(), **sections)
     hooks = hooks_of(tmp_path, Events())
-    settings = Settings.model_validate({"patterns": {"enabled": False}})
+    settings = Settings.model_validate(
+        {"patterns": {"enabled": False}, "planner": {"guards": False}}
+    )
     applied = applied_hooks(hooks, settings, FakeEnvironment())
     assert not {name_of(hook) for hook in applied} & set(NEEDED), "nothing needs one there"
     with pytest.raises(PluginFailed, match=r"needs a library.*policy\.defaults = 'auto' needs it"):
@@ -252,7 +256,8 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
     monkeypatch.setattr(plugins, "points", lambda group: () if group == "hooks" else every(group))
     with pytest.raises(ConfigError, match=r"brings the hook 'policy'.*policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
-    assert [name_of(hook) for hook in hooks_of(tmp_path, Events())] == ["policy", "confirm"]
+    names = [name_of(hook) for hook in hooks_of(tmp_path, Events())]
+    assert {"policy", "confirm"} <= set(names)
     with pytest.raises(ConfigError, match=r"policy\.defaults = 'auto' needs it"):
         applied_hooks(hooks_of(tmp_path, Events()), Settings(), KeptForm())
 
@@ -345,7 +350,7 @@ def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(PluginFailed, match=r"list 'more' of package 'hisa-more-lists'.*needs"):
             _ = Scene(scene()).things
     announce("hisa_example_grounders:PercentFormat")
-    with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*neither a .*ThingList nor a .*Ran"):
+    with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*is none of .*ThingList"):
         _ = Scene(scene()).things
 
 
@@ -438,7 +443,7 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     assert environment is parked
 
 
-def test_where_no_kind_is_announced_the_core_has_remote_guests(
+def test_where_no_kind_is_announced_those_of_other_packages_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = plugins.points
@@ -447,10 +452,8 @@ def test_where_no_kind_is_announced_the_core_has_remote_guests(
         "points",
         lambda group: tuple(p for p in every(group) if not p.value.startswith("hisa.plugins.")),
     )
-    with pytest.raises(UsageError, match=r"minimal': allowed are guest=http://HOST:PORT, .*form"):
+    with pytest.raises(UsageError, match=r"minimal': allowed are .*form"):
         open_environment(EnvironmentSettings(kind="desktop:minimal"))
-    opened = open_environment(EnvironmentSettings(kind="guest=http://127.0.0.1:1"))
-    assert opened.name == "http://127.0.0.1:1"
     found = CliRunner().invoke(doctor, ["--json"], obj=Settings())
     lines = {(one["area"], one["name"]): one for one in json.loads(found.stdout)}
     assert not lines["machine", "environment"]["ok"]

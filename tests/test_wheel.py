@@ -166,5 +166,5 @@ def test_what_scoring_lacks_is_added_by_the_command_that_is_named(tree: Tree) ->
         line, cwd=tree.empty, env=environ, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 2
-    assert "compare_table needs OSWorld's package" in done.stderr
+    assert "metric compare_table needs" in done.stderr
     assert "try: hisa install osworld" in done.stderr
