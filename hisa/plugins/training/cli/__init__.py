@@ -10,9 +10,9 @@ __all__ = ["train"]
 
 _PLACE = "hisa.plugins.training.cli"
 _OWN = {
-    "sft": Command(f"{_PLACE}.sft:sft", "Clone what rules do on pages."),
-    "grpo": Command(f"{_PLACE}.grpo:grpo", "Step-level GRPO on pages or machines."),
-    "grounder": Command(f"{_PLACE}.grounder:grounder", "Train a small grounder by clicks."),
+    "sft": Command(f"{_PLACE}.train_sft:sft", "Clone what rules do on pages."),
+    "grpo": Command(f"{_PLACE}.train_grpo:grpo", "Step-level GRPO on pages or machines."),
+    "grounder": Command(f"{_PLACE}.train_grounder:grounder", "Train a small grounder by clicks."),
     "report": Command(f"{_PLACE}.training_report:report", "Write a page of the curves of runs."),
 }
 

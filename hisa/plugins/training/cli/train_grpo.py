@@ -12,7 +12,7 @@ import click
 
 from hisa.cli.out import examples, say
 from hisa.errors import UsageError
-from hisa.plugins.training.cli.sft import page_source, run_options, training
+from hisa.plugins.training.cli.train_sft import page_source, run_options, training
 
 if TYPE_CHECKING:
     from hisa.plugins.training.episodes import Rollouts

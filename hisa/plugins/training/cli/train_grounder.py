@@ -15,7 +15,7 @@ from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
 from hisa.plugins.training import box_cleaning as cleaning
 from hisa.plugins.training import widget_pages as pages
-from hisa.plugins.training.cli.sft import require_device
+from hisa.plugins.training.cli.train_sft import require_device
 from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.recorded_targets import recorded_targets
 
