@@ -31,7 +31,7 @@ from hisa.plugins.training.sft import CloningSettings, clone
 from hisa.plugins.training.training_folder import TrainingFolder
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.episodes import Policy
+    from hisa.plugins.training.base import Policy
 
 DEMONSTRATED = ("enter-text", "enter-password", "login-user")
 KEPT_OUT = ("click-dialog-2", "click-option", "click-tab", "click-widget", "focus-text-2")

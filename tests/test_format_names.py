@@ -11,8 +11,6 @@ import hisa
 from hisa.config import EnvironmentSettings
 from hisa.environments.kinds import find_kind
 from hisa.errors import UsageError
-from hisa.protocols import Task
-from hisa.runs.manifest import TaskRecord
 
 CORE = Path(hisa.__file__).parent
 NAMED = re.compile(r"osworld|spider2|webarena|miniwob|workarena|browsergym", re.IGNORECASE)

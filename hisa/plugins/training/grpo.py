@@ -26,8 +26,9 @@ import torch
 
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.advantages import Advantaged, grouped
+from hisa.plugins.training.base import Policy, Rollouts, Trainable
 from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
-from hisa.plugins.training.episodes import Draw, Episode, Policy, Rollouts, Sample, Trainable
+from hisa.plugins.training.episodes import Draw, Episode, Sample
 from hisa.plugins.training.losses import step_grpo_loss
 from hisa.plugins.training.sft import CloningSettings, adamw, clone, descend, seeded
 from hisa.plugins.training.strata import CloningSet, cloning_set

@@ -18,7 +18,8 @@ from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
 from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
-from hisa.plugins.training.episodes import Draw, Episode, Policy, Sample
+from hisa.plugins.training.base import Policy
+from hisa.plugins.training.episodes import Draw, Episode, Sample
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.screen_looks import LOOK
 from hisa.plugins.training.trained_models import act_reply
@@ -28,7 +29,7 @@ __all__ = ["MachineRollouts", "no_sample"]
 
 
 class MachineRollouts:
-    """Episodes on machines; see `hisa.plugins.training.episodes.Rollouts`.
+    """Episodes on machines; see `hisa.plugins.training.base.Rollouts`.
 
     Members of a group get fresh machines with the same seed. Nothing is learned from a run, and no
     model but the policy is asked.

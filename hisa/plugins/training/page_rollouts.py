@@ -19,15 +19,8 @@ from typing import Any
 
 from hisa.errors import UsageError
 from hisa.plugins.gym.miniwob.package import application, page_path
-from hisa.plugins.training.episodes import (
-    Act,
-    Draw,
-    Episode,
-    Item,
-    Look,
-    Policy,
-    Sample,
-)
+from hisa.plugins.training.base import Policy
+from hisa.plugins.training.episodes import Act, Draw, Episode, Item, Look, Sample
 from hisa.plugins.training.page_browser import BrowserDied, PageBrowser
 from hisa.plugins.training.pointer_features import features
 
@@ -63,7 +56,7 @@ class _Live:
 
 
 class PageRollouts:
-    """Pages of MiniWoB++ as a source of episodes; see `episodes.Rollouts`.
+    """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
 
     Chromium starts with the first play. When it dies, or a wave takes over a minute, it is started
     anew, and the episodes that it took along have failed. Up to ``slots`` pages are played at once;
@@ -86,7 +79,7 @@ class PageRollouts:
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `episodes.Rollouts`; the policy is asked once for all pages that wait."""
+        """See `base.Rollouts`; the policy is asked once for all pages that wait."""
         if unknown := [draw.task[:100] for draw in draws if draw.task not in self.tasks]:
             raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self.tasks)}")
         return self._play(deque(draws), policy, greedy)

@@ -22,7 +22,8 @@ from hisa.errors import EnvironmentFailed
 from hisa.machine.storage import replace_file
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.episodes import Choice, Draw, Episode, Look, Rollouts, Trainable
+    from hisa.plugins.training.base import Rollouts, Trainable
+    from hisa.plugins.training.episodes import Choice, Draw, Episode, Look
 
 __all__ = ["Crew", "RolloutWorkers"]
 

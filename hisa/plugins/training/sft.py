@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 
 from hisa.errors import UsageError
-from hisa.plugins.training.episodes import Sample, Trainable
+from hisa.plugins.training.base import Trainable
+from hisa.plugins.training.episodes import Sample
 from hisa.plugins.training.losses import cloning_loss
 
 __all__ = ["CloningSettings", "adamw", "clone", "descend", "seeded"]

@@ -25,8 +25,9 @@ from torch.optim import Optimizer
 
 from hisa.errors import UsageError
 from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
+from hisa.plugins.training.base import Trainable
 from hisa.plugins.training.curves import MetricsRow
-from hisa.plugins.training.episodes import Episode, Trainable
+from hisa.plugins.training.episodes import Episode
 
 __all__ = ["TrainingFolder", "read_settings"]
 

@@ -10,16 +10,8 @@ pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 import torch
 
-from hisa.plugins.training.episodes import (
-    Act,
-    Choice,
-    Draw,
-    Episode,
-    Item,
-    Look,
-    Policy,
-    Sample,
-)
+from hisa.plugins.training.base import Policy
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Item, Look, Sample
 
 DEVICES = [
     "cpu",

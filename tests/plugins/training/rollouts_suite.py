@@ -1,4 +1,4 @@
-"""The conformance suite of `hisa.plugins.training.episodes.Rollouts`: every source passes it."""
+"""The conformance suite of `hisa.plugins.training.base.Rollouts`: every source passes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hisa.errors import UsageError
-from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look, Rollouts
+from hisa.plugins.training.base import Rollouts
+from hisa.plugins.training.episodes import Act, Choice, Draw, Episode, Look
 
 __all__ = ["RolloutsSuite", "Source", "Wanderer"]
 

@@ -15,7 +15,8 @@ import torch
 
 from hisa.errors import UsageError
 from hisa.plugins.training import checkpoints
-from hisa.plugins.training.episodes import Act, Item, Look, Sample, Trainable
+from hisa.plugins.training.base import Trainable
+from hisa.plugins.training.episodes import Act, Item, Look, Sample
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_policy import PointerPolicy, act_at, column_of
 

@@ -18,8 +18,9 @@ pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 from hisa.errors import EnvironmentFailed
 from hisa.machine.patience import Deadline
+from hisa.plugins.training.base import Policy
 from hisa.plugins.training.curves import read_metrics
-from hisa.plugins.training.episodes import Draw, Episode, Policy
+from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.grpo import GrpoSettings, StepTraining, draw_groups
 from hisa.plugins.training.rollout_workers import Crew, RolloutWorkers
 from hisa.plugins.training.training_folder import TrainingFolder

@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="needs PyTorch: make test-train")
 
 from hisa.cli import main
+from hisa.plugins.training.base import Policy
 from hisa.plugins.training.curves import MetricsRow, read_metrics
-from hisa.plugins.training.episodes import Draw, Episode, Policy
+from hisa.plugins.training.episodes import Draw, Episode
 from hisa.plugins.training.pointer_policy import PointerPolicy
 from hisa.plugins.training.training_folder import read_settings
 from tests.plugins.training.look_bandit import DEVICES, WORDS, Bandit, TablePolicy

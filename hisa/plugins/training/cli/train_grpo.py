@@ -15,7 +15,7 @@ from hisa.errors import UsageError
 from hisa.plugins.training.cli.train_sft import page_source, run_options, training
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.episodes import Rollouts
+    from hisa.plugins.training.base import Rollouts
     from hisa.plugins.training.rollout_workers import RolloutWorkers
 
 __all__ = ["grpo"]

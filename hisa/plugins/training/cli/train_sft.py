@@ -16,8 +16,9 @@ from hisa.errors import LibraryLacking, UsageError
 from hisa.machine.parts import install_command
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.base import Rollouts
     from hisa.plugins.training.curves import MetricsRow
-    from hisa.plugins.training.episodes import Episode, Rollouts
+    from hisa.plugins.training.episodes import Episode
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.sft import CloningSettings
     from hisa.plugins.training.strata import CloningSet
