@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hisa.cli.out import say
 from hisa.errors import UsageError
 from hisa.machine import plugins
 from hisa.runs.export import TurnFilter, chosen_turns, export_turns
@@ -38,9 +37,6 @@ def export_runs(
     if not runs:
         raise UsageError("there is no run to export", fix="hisa runs ls")
     chosen = list(chosen_turns(runs, wanted))
-    old = sum(turn.before_turns for turn in chosen)
-    if old:
-        say(f"{old} of {len(chosen)} calls are of logs before turns, without parameters", err=True)
     path = output or runs[0].folder / f"turns.{'jsonl' if kind == 'jsonl' else kind}"
     if kind == "jsonl":
         return export_turns(chosen, path)

@@ -17,7 +17,6 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from hisa.events.event_base import (
     EVENT_VERSION,
     ElementFound,
-    LoggedMessage,
     PatternUse,
     PlaceFound,
     PlannedCall,
@@ -88,7 +87,6 @@ __all__ = [
     "Instructed",
     "Judged",
     "Learned",
-    "LoggedMessage",
     "LoopDetected",
     "ModelAsked",
     "ModelCalled",

@@ -12,7 +12,6 @@ EVENT_VERSION = 1
 __all__ = [
     "ElementFound",
     "EventBase",
-    "LoggedMessage",
     "PatternUse",
     "PlaceFound",
     "PlannedCall",
@@ -40,19 +39,6 @@ class PatternUse(BaseModel):
     source_run: str = ""
     shown: bool = True
     """Whether the advice mentions it; those mentioned come first, in the order of their marks."""
-
-
-class LoggedMessage(BaseModel):
-    """One turn of a request as it left; pictures are named by hash. Role "tools": its tools.
-
-    ``text`` is left out where the same turn was logged before in this run: ``sha256`` finds it.
-    """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-    role: str
-    sha256: str
-    text: str | None = None
-    images: tuple[str, ...] = ()
 
 
 class PlannedCall(BaseModel):

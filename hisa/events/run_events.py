@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hisa.events.event_base import EventBase, LoggedMessage, PatternUse
+from hisa.events.event_base import EventBase, PatternUse
 from hisa.outcomes.endings import Ending, ScoreState
 
 __all__ = [
@@ -94,7 +94,7 @@ class ModelAsked(EventBase):
     role: str
     model: str
     turn: str = ""
-    """The call's name, which its answer or failure has too; empty in logs before turns."""
+    """The call's name, which its answer or failure has too."""
     attempt: int = 1
     api: str = ""
     """The protocol of ``body``: "chat", "responses"; empty: it left on no wire that is known."""
@@ -108,8 +108,6 @@ class ModelAsked(EventBase):
     reason: str = ""
     effort: str = ""
     """How hard it asks the model to think; empty: as the model does by itself."""
-    messages: tuple[LoggedMessage, ...] = ()
-    """In logs before turns: the request, without its parameters."""
 
 
 class ModelCalled(EventBase):

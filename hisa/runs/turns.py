@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from hisa.errors import UsageError
-from hisa.events import Judged, LoggedMessage, ModelAsked, ModelCalled, ModelFailed, PlanRejected
+from hisa.events import Judged, ModelAsked, ModelCalled, ModelFailed, PlanRejected
 from hisa.outcomes.endings import ScoreState
 from hisa.protocols import TurnTokens, Usage
 from hisa.runs.event_line import is_cut
@@ -56,8 +56,6 @@ class Turn(BaseModel):
     """Whether something secret was taken out of what was sent or said."""
     cut: bool = False
     """Whether the log keeps less than was sent or said."""
-    before_turns: bool = False
-    """Whether the log is older than turns: the request then has no parameters."""
     outcome: str = ""
     """How the run ended."""
     score: float | None = None
@@ -96,14 +94,13 @@ def turns(run: Run) -> Iterator[Turn]:
         digest: text
         for event in run.events
         if isinstance(event, ModelAsked)
-        for digest, text in [*event.texts.items(), *_old_texts(event)]
+        for digest, text in event.texts.items()
     }
     answers = _answers(run)
     refused = _refusals(run)
     for event in run.events:
         if isinstance(event, ModelAsked):
-            key = event.turn or f"before-{id(event)}"
-            yield _turn(run, event, answers.get(key), texts, refused)
+            yield _turn(run, event, answers.get(event.turn), texts, refused)
 
 
 def find_turn(run: Run, name: str) -> Turn:
@@ -130,14 +127,13 @@ def _turn(
     refused: Mapping[str, str],
 ) -> Turn:
     called = answer if isinstance(answer, ModelCalled) else None
-    request = _restored(asked.body, texts) if asked.turn else _old_request(asked, texts)
+    request = _restored(asked.body, texts)
     text = json.dumps(request, ensure_ascii=False) + (called.reply if called else "")
-    name = asked.turn or f"{asked.step}-{asked.role}-{asked.at:.3f}"
     failure = "" if called else "no answer"
     if isinstance(answer, ModelFailed):
         failure = f"{answer.kind}: {answer.message}"
     return Turn(
-        id=name,
+        id=asked.turn,
         run=run.id,
         task=run.manifest.task.id,
         step=asked.step,
@@ -149,8 +145,7 @@ def _turn(
         request=request,
         corrects=asked.corrects,
         failure=failure,
-        refused=refused.get(asked.turn, "") if asked.turn else "",
-        before_turns=not asked.turn,
+        refused=refused.get(asked.turn, ""),
         redacted=holds_redacted(text),
         cut=any(map(is_cut, _texts([request, called.reply if called else ""]))),
         outcome=run.status,
@@ -188,15 +183,11 @@ def _tokens(run: Run, name: str) -> TurnTokens | None:
 
 
 def _answers(run: Run) -> dict[str, ModelCalled | ModelFailed]:
-    """The answer to each request; in old logs by the order within a role."""
+    """Returns the answer to each request, by turns."""
     answers: dict[str, ModelCalled | ModelFailed] = {}
-    waiting: dict[str, str] = {}
     for event in run.events:
-        if isinstance(event, ModelAsked) and not event.turn:
-            waiting[event.role] = f"before-{id(event)}"
-        elif isinstance(event, ModelCalled | ModelFailed):
-            key = event.turn or waiting.pop(event.role, "")
-            answers.setdefault(key, event)
+        if isinstance(event, ModelCalled | ModelFailed):
+            answers.setdefault(event.turn, event)
     return answers
 
 
@@ -232,26 +223,6 @@ def _restored(value: Any, texts: Mapping[str, str]) -> Any:
 
 _GONE = "[1 more characters were cut]"
 """In the place of a text that the log lost."""
-
-
-def _old_texts(event: ModelAsked) -> Iterator[tuple[str, str]]:
-    return ((m.sha256, m.text) for m in event.messages if m.text is not None)
-
-
-def _old_request(event: ModelAsked, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The request of a log before turns: its texts and pictures, without parameters."""
-    return {"messages": [_old_message(message, texts) for message in event.messages]}
-
-
-def _old_message(message: LoggedMessage, texts: Mapping[str, str]) -> dict[str, Any]:
-    text = message.text if message.text is not None else texts.get(message.sha256, _GONE)
-    if not message.images:
-        return {"role": message.role, "content": text}
-    parts: list[dict[str, Any]] = [{"type": "text", "text": text}]
-    parts += [
-        {"type": "image_url", "image_url": {"url": {"$image": name}}} for name in message.images
-    ]
-    return {"role": message.role, "content": parts}
 
 
 def _pictures(value: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hisa.events import LoggedMessage, ModelAsked
+from hisa.events import ModelAsked
 from hisa.text.redact import Redactor, holds_redacted, redact
 from tests.red_team.drawing import drawn
 from tests.red_team.secret_texts import HARMLESS, SECRETS, WRAPPINGS
@@ -48,8 +48,7 @@ def test_secret_after_an_escaped_line_break_is_taken_out(text: str) -> None:
 @pytest.mark.parametrize("prompt", sorted(PROMPTS.glob("*.md")), ids=lambda path: path.stem)
 def test_own_prompts_hold_no_secret(prompt: Path) -> None:
     """Else each log reads so, and each resumed run is said to lack something."""
-    message = LoggedMessage(role="system", sha256="x", text=prompt.read_text("utf-8"))
-    asked = ModelAsked(role="planner", model="m", messages=(message,))
+    asked = ModelAsked(role="planner", model="m", texts={"x": prompt.read_text("utf-8")})
     logged = Redactor({}).data(asked)
-    assert logged.messages[0].text == message.text
+    assert logged.texts == asked.texts
     assert not holds_redacted(logged.model_dump())

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hisa.errors import UsageError
-from hisa.events import Acted, ModelAsked, ModelCalled, Observed, Planned, StepFinished
+from hisa.events import Acted, Observed, Planned, StepFinished
 from hisa.plugins.exports.osworld_results import export_osworld
 from hisa.protocols import Task
-from hisa.runs.export import TurnFilter, chosen_turns, export_turns
+from hisa.runs.export import TurnFilter, export_turns
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
 from hisa.runs.turns import Turn
@@ -19,38 +18,10 @@ from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 from tests.runs.sample import build
 
-OLD = Path(__file__).parents[1] / "data" / "runs_of_0_1_0" / "20261122-033308-053d"
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return load_run(build(tmp_path_factory.mktemp("runs")))
-
-
-def test_a_log_of_before_is_exported_and_says_so(tmp_path: Path) -> None:
-    """A log that 0.1.0 wrote: requests without parameters, paired by their order."""
-    run = load_run(OLD)
-    path = export_turns(chosen_turns([run]), tmp_path / "deep" / "t.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert rows
-    assert all(row["before_turns"] and row["api"] == "" for row in rows)
-    assert all(row["reply"] for row in rows)
-    assert {row["role"] for row in rows} <= {"planner", "state", "judge", "grounder"}
-    assert [row["step"] for row in rows] == sorted(row["step"] for row in rows)
-    assert len({row["id"] for row in rows}) == len(rows)
-    first = rows[0]["request"]["messages"]
-    assert [message["role"] for message in first] == ["system", "user"]
-
-
-def test_a_run_begun_before_and_gone_on_with_has_both(tmp_path: Path) -> None:
-    folder = tmp_path / OLD.name
-    shutil.copytree(OLD, folder)
-    before = len(list(chosen_turns([load_run(folder)])))
-    with RunLog.reopen(folder) as log:
-        log.emit(ModelAsked(role="planner", model="m", turn="t1", body={"messages": []}))
-        log.emit(ModelCalled(role="planner", model="m", turn="t1", tokens_in=1, tokens_out=1))
-    found = list(chosen_turns([load_run(folder)]))
-    assert [turn.before_turns for turn in found] == [True] * before + [False]
 
 
 def test_filters_leave_out_what_was_not_wanted(tmp_path: Path) -> None:

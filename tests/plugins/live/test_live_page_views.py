@@ -48,7 +48,7 @@ pytestmark = [
         reason="needs Chromium and its driver: apt-get install chromium chromium-driver",
     ),
 ]  # fmt: skip
-BENCHES = Path(__file__).parents[2] / "data" / "before_plugins"
+BENCHES = Path(__file__).parents[2] / "data" / "runs_of_version_1"
 BENCH = "b <img src=x onerror=window.__hit=4>"
 SAVE = f"Press Ctrl+S to save the document. {HOSTILE}"
 STEP = {"thought", "input", "title", "output", "line", "deed", "decision"}

@@ -47,7 +47,7 @@ from hisa.runs.log import RunLog
 from hisa.screen.observation import Screenshot
 from tests.patterns.conformance import pattern
 
-BENCHES = Path(__file__).parents[2] / "data" / "before_plugins"
+BENCHES = Path(__file__).parents[2] / "data" / "runs_of_version_1"
 
 
 @pytest.fixture
@@ -63,7 +63,9 @@ def context(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> S
     monkeypatch.setattr(tiles, "_FRESH", 0.0)
     monkeypatch.setattr(tiles, "_SCAN", 0.0)
     settings = load(overrides={"patterns": {"path": tmp_path / "store"}}, environ={})
-    return ServerContext(settings, (tmp_path / "runs",), (BENCHES,))
+    for name in ("bench", "other"):
+        shutil.copytree(BENCHES / "bench", tmp_path / "two" / name)
+    return ServerContext(settings, (tmp_path / "runs",), (tmp_path / "two",))
 
 
 @pytest.fixture
@@ -224,7 +226,7 @@ def test_every_kind_of_ours_says_what_is_up() -> None:
 # ---------------------------------------------------------------- benches
 
 
-def test_benches_are_what_hisa_bench_report_says(client: TestClient) -> None:
+def test_benches_are_what_hisa_bench_report_says(client: TestClient, tmp_path: Path) -> None:
     rows = {row["id"]: row for row in client.get("/api/benches").json()["benches"]}
     report = build_report(BENCHES / "bench")
     row, main = rows["bench"], report.variants[0]
@@ -238,8 +240,8 @@ def test_benches_are_what_hisa_bench_report_says(client: TestClient) -> None:
     shown = client.get("/api/benches/bench").json()
     assert shown["variants"][0]["success"]["value"] == main.rate
     assert shown["progress"] == row
-    pair = client.get("/api/benches/compare?a=bench&b=public_bench").json()
-    both = build_report(BENCHES / "bench", BENCHES / "public_bench")
+    pair = client.get("/api/benches/compare?a=bench&b=other").json()
+    both = build_report(tmp_path / "two" / "bench", tmp_path / "two" / "other")
     assert [set(task["success"]) for task in pair["tasks"]] == [
         set(task.success) for task in both.tasks
     ]
@@ -386,7 +388,7 @@ def test_a_bench_at_work_adds_its_runs_and_its_queue(
         return set(await TileBoard(own).tiles())
 
     assert asyncio.run(names()) == {log.id}
-    assert views_benches.waiting_attempts(own) == 5
+    assert views_benches.waiting_attempts(own) == 1
     lock.release()
     log.close()
     assert asyncio.run(names()) == set()
