@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hisa.actions import Click, Drag, parse, points, slots
+from hisa.actions import Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import ChoiceGrounder as PlainChoice
@@ -185,14 +185,6 @@ async def test_what_is_not_there_is_not_found(setup: Setup) -> None:
 async def test_an_empty_description_is_not_found(setup: Setup) -> None:
     with pytest.raises(NotFound, match="'description' is empty"):
         await setup.grounder.resolve(call("  "), look())
-
-
-async def test_the_call_itself_stays_for_the_record(setup: Setup) -> None:
-    before = call("the Save button")
-    grounded = await setup.grounder.resolve(before, look())
-    assert grounded.call is before
-    assert isinstance(before.actions[0], Click)
-    assert slots(before.actions) == (1,)
 
 
 async def test_the_target_that_was_found_is_told_with_its_place(setup: Setup) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hisa.plugins.matching.description import Query, read_description
-from hisa.text.similar import similarity, title_similarity
+from hisa.text.similar import similarity
 
 
 def meant_by(query: Query) -> str:
@@ -109,35 +109,9 @@ def test_the_usual_reading(description: str, meant: dict[str, Any]) -> None:
     assert facts(usual).keys() - meant.keys() <= {"labelled"}
 
 
-def test_literal_readings_come_first() -> None:
-    names = [query.name for query in read_description("the first name field")]
-    assert names == ["first name field", "first name", "name"]
-    assert [query.name for query in read_description("Text Files")] == ["text files", "text"]
-
-
-@pytest.mark.parametrize(
-    ("description", "name", "kind"),
-    [
-        ("the Go to Line menu item", "go to line", "menu item"),
-        ("Log in button", "log in", "button"),
-    ],
-)
-def test_a_name_may_have_words_that_relate(description: str, name: str, kind: str) -> None:
-    assert (name, kind) in [(q.name, meant_by(q)) for q in read_description(description)]
-
-
-def test_quotes_leave_one_reading() -> None:
-    (query,) = read_description("the 'First name' field")
-    assert (query.name, query.quoted) == ("First name", True)
-
-
 @given(st.text(max_size=300))
 def test_any_text_has_a_reading(description: str) -> None:
     assert 1 <= len(read_description(description)) <= 7
-
-
-def test_a_very_long_description_is_cut() -> None:
-    assert len(read_description("in the " * 100_000)[-1].name) <= 2_000
 
 
 @pytest.mark.parametrize(
@@ -166,21 +140,3 @@ def test_a_very_long_description_is_cut() -> None:
 )
 def test_similarity(name: str, text: str, low: float, high: float) -> None:
     assert low <= similarity(name, text) <= high
-
-
-def test_a_part_of_a_title_is_enough() -> None:
-    assert title_similarity("mousepad", "*letter.txt - Mousepad") == 1
-    assert title_similarity("letter.txt", "*letter.txt - Mousepad") == 1
-    assert title_similarity("calc", "notes - Mousepad", "mousepad") < 0.6
-
-
-def test_the_number_of_all_that_are_alike_is_kept() -> None:
-    assert read_description("the leftmost of the four arrows")[-1].number == 4
-    assert read_description("the lower of both lists")[-1].number == 2
-    assert read_description("the leftmost arrow")[-1].number is None
-
-
-def test_a_neighbour_may_be_called_like_a_kind() -> None:
-    (relation,) = read_description("the tab between PROBLEMS and TERMINAL")[-1].relations
-    assert relation.other is not None
-    assert relation.other.also == ("terminal",)

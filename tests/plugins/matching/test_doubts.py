@@ -12,7 +12,7 @@ from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
-from hisa.screen.ocr import Line, Word
+from hisa.screen.ocr import Line
 from tests.grounder.scenes import call, element, saved, scene
 
 SHOWN = frozenset({"showing"})
@@ -67,15 +67,6 @@ async def test_a_button_called_otherwise_is_no_arrow(screen: str) -> None:
         await find("drop-down arrow at the right of Freeze Rows and Columns", look)
     assert 'push button "Split Window"' in refused.value.candidates[0]
     assert any("drop-down" in said for said in refused.value.candidates[1:])
-
-
-async def test_a_button_that_shows_an_arrow_may_be_called_by_what_it_does() -> None:
-    look = scene(
-        shown("static", "Page 3", (100, 100, 60, 20)),
-        shown("push button", "Next page", (170, 98, 24, 24)),
-        shown("push button", "Print", (400, 98, 60, 24)),
-    )
-    assert (await find("arrow to the right of 'Page 3'", look)).label == 'push button "Next page"'
 
 
 @pytest.mark.parametrize("description", ["Insert row", "Delete", "the Delete button"])
@@ -141,29 +132,6 @@ async def test_a_text_is_never_sure_for_a_control_that_is_wanted(kind: str) -> N
         await find(f'{kind} "Delivery note"', a_form())
 
 
-async def test_the_field_that_a_paragraph_holds_is_found_by_what_the_paragraph_says() -> None:
-    held = shown("entry", "", (130, 98, 178, 21))
-    found = await find('text field "Delivery note"', a_form(held))
-    assert found.element is not None
-    assert found.element.role == "entry"
-
-
-async def test_a_label_that_was_read_is_no_field() -> None:
-    def reads(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-        return (Line((Word("Coupon", BoundingBox(20, 20, 81, 37), 1.0),)),)
-
-    look = Observation(scene().screenshot, scene().screen)
-    grounder = ElementsGrounder(emit=lambda _: None, read=reads, shapes=False)
-    with pytest.raises(NotFound):
-        await grounder.resolve(call('text field "Coupon"'), look)
-
-
-async def test_a_page_that_is_only_read_is_no_text_area() -> None:
-    look = a_form(shown("entry", "Remarks", (20, 200, 178, 40)))
-    with pytest.raises(NotFound, match="only shows text"):
-        await find("the only text area", look)
-
-
 MARCH = (
     shown("static", "March 2017", (640, 122, 90, 17)),
     *(
@@ -185,11 +153,3 @@ async def test_a_day_is_clicked_on_the_calendar_and_not_in_a_table(day: int) -> 
             await find(description, scene(*cells))
         found = await find(description, scene(*cells, *MARCH))
         assert found.label == f'link "{day}"'
-
-
-@pytest.mark.parametrize(
-    "more", ["the day 5 in the large calendar", "day 5 in the calendar of April 2017"]
-)
-async def test_a_day_of_another_calendar_or_month_is_not_sure(more: str) -> None:
-    with pytest.raises(NotFound):
-        await find(more, scene(shown("table cell", "5", (20, 40, 40, 26)), *MARCH))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import NotFound
-from hisa.events import Event
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import call, element, scene
-
-from .test_choice import refused
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
 EDITED = SHOWN | {"editable", "focusable", "multi-line"}
@@ -49,31 +46,6 @@ async def test_quoted_words_in_two_places_are_not_guessed() -> None:
     look = a_menu()
     with pytest.raises(NotFound):
         await clicked("'Mark as sent' in the list", scene(*(look.elements or ()), again))
-
-
-async def test_the_list_for_picking_has_what_lies_on_another_control() -> None:
-    events: list[Event] = []
-    _, server = await refused(["0"], "what ships the second order", a_menu(), events)
-    listed = str(server.requests[-1].body)
-    assert "Mark as sent" in listed
-    assert "⋮" in listed or "\\u22ee" in listed
-
-
-def test_a_part_of_a_page_to_write_in_is_a_field() -> None:
-    at = (20, 110, 900, 70)
-    note = element("paragraph", "", at, text="Call back on Monday.", states=EDITED)
-    outside = element("paragraph", "", (20, 20, 90, 70), text="A letter.", states=EDITED)
-    roles = [t.role for t in Scene(scene(PAGE, note, outside)).things]
-    assert roles == ["document web", "text", "paragraph"]
-
-
-@pytest.mark.parametrize(("states", "arrows"), [(SHOWN, 0), (SHOWN | {"has-popup"}, 1)])
-def test_only_a_button_of_a_page_that_opens_something_has_an_arrow(
-    states: frozenset[str], arrows: int
-) -> None:
-    button = element("push button", "Export", (100, 200, 90, 30), states=states)
-    parts = [t for t in Scene(scene(PAGE, button), parts=True).things if t.role == "arrow part"]
-    assert len(parts) == arrows
 
 
 async def test_a_cell_of_a_documents_table_goes_by_what_is_written_in_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -187,26 +186,6 @@ async def test_without_packages_nothing_is_read_and_the_reason_says_so() -> None
     with pytest.raises(NotFound, match=r"cannot be read .no installed package announces a reader"):
         await grounder.resolve(call("'Licence'"), FORM)
     assert (await grounder.resolve(call("the Apply button"), FORM)).places[0].score == 1.0
-
-
-def test_a_reader_that_cannot_be_imported_is_as_none_and_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "hisa.plugins.reading.tesseract", None)
-    assert not ocr.available()
-    with pytest.raises(ocr.OcrUnavailable, match="'text' of package 'hisa-agent': ModuleNotFound"):
-        ocr.read_text(FORM.screenshot)
-
-
-@pytest.mark.usefixtures("alone")
-async def test_without_packages_what_is_unsure_is_refused() -> None:
-    twins = scene(*(element("push button", "Edit", (40, y, 80, 30)) for y in (40, 80)))
-    with pytest.raises(NotFound, match="2 elements fit equally well"):
-        await found("the Edit button", twins)
-    with pytest.raises(NotFound, match="'the Print button'"):
-        await found("the Print button")
-    with pytest.raises(NotFound, match=r"nothing fits well enough.*Cancel"):
-        await found("the button right of Apply")
 
 
 @pytest.mark.usefixtures("alone")

@@ -45,12 +45,6 @@ def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
     assert asked(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes) == wanted
 
 
-def test_a_change_that_no_element_tells_of_is_told_by_its_place() -> None:
-    outcome = "ok\nchanged: (20, 10) to (120, 100)"
-    reply = asked(ABSTRACT, action="tool: gui_action", outcome=outcome)
-    assert reply == "Succeeded. The picture changed in (20, 10) to (120, 100)."
-
-
 @given(st.text(max_size=400), st.text(max_size=400))
 @settings(max_examples=200, deadline=None)
 def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str) -> None:
@@ -98,16 +92,6 @@ def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
     assert summary.startswith("Steps 1~120: ")
     assert "click(1120, 20)" in summary
     assert "click(11, 20)" not in summary
-
-
-def test_a_summary_of_another_model_is_kept_in_short() -> None:
-    reply = asked(
-        REFINE,
-        task="x",
-        previous_summary="Steps 3~9: The dialog was opened by hand.",
-        new_steps=STEP.format(n=10, result="Succeeded."),
-    )
-    assert reply.startswith("Steps 3~10: The dialog was opened by hand.; gui_action")
 
 
 TASK = (
@@ -165,16 +149,6 @@ def test_a_way_that_worked_at_once_is_no_lesson() -> None:
     assert json.loads(asked(INDUCE, task=TASK, steps=episode())) == {"patterns": []}
 
 
-def test_a_way_that_only_failed_is_no_lesson() -> None:
-    steps = "\n".join(looking("Failed. Grey.").split("\n")[:2])
-    assert json.loads(asked(INDUCE, task=TASK, steps=steps)) == {"patterns": []}
-
-
-def test_a_run_that_taught_nothing_has_no_patterns() -> None:
-    steps = "Step 1: wait | Thought: Instruction 1 of 1 | Input: 2 | Result: Succeeded."
-    assert json.loads(asked(INDUCE, task="Wait 2 seconds", steps=steps)) == {"patterns": []}
-
-
 def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
     reply = asked(
         SYNTHESISE,
@@ -192,10 +166,6 @@ def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
         "- [p4] Wait for the window.",
         "- [p1] Click the field before typing.",
     ]
-
-
-def test_advice_is_empty_where_there_is_nothing_to_say() -> None:
-    assert asked(SYNTHESISE, task="Open the editor.") == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

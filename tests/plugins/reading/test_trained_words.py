@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -154,12 +152,6 @@ def readable(message: dict[str, Any]) -> tuple[str, ...]:
     return message["role"], *texts
 
 
-def sent_size(request: dict[str, Any]) -> tuple[int, int]:
-    parts = request["messages"][-1]["content"]
-    (url,) = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-    return Image.open(BytesIO(base64.b64decode(url.partition(",")[2]))).size
-
-
 @pytest.mark.parametrize("model", PUBLISHED)
 async def test_the_request_holds_the_published_words_in_the_published_order(model: str) -> None:
     known = {name: reply for name, reply, _ in REPLIES}
@@ -173,14 +165,6 @@ async def test_a_published_form_of_reply_becomes_the_right_pixel(
 ) -> None:
     place, _ = await grounded(model, reply, Size(1280, 720))
     assert (place.x, place.y) == pytest.approx((point.x, point.y))
-
-
-async def test_gta1_names_the_size_of_the_picture_that_it_gets_and_answers_in_it() -> None:
-    """A screen above GTA1's limit is made smaller, and the answer is scaled back."""
-    place, request = await grounded(GTA1_7B, "(1974,1106)", Size(7680, 4320))
-    assert sent_size(request) == (3948, 2212)
-    assert "height 2212 and width 3948" in readable(request["messages"][0])[1]
-    assert (place.x, place.y) == pytest.approx((3840, 2160))
 
 
 def test_braces_in_a_description_stay_as_they_are() -> None:
