@@ -301,11 +301,6 @@ class _Whole:
         return np.zeros(self.count) if day is None else day_fit(self.evidence.table, day)
 
     @property
-    def lined(self) -> Floats:
-        """The weight of the most telling text mentioned on the line of each."""
-        return self.crossed[1]
-
-    @property
     def asks_order(self) -> bool:
         """Whether the thing is the nth, or the outermost, of some."""
         return self.nth is not None or bool(self.extremes)
@@ -318,8 +313,6 @@ class _Whole:
             "set",
             "set_more",
             "set_along",
-            "set_lined",
-            "set_any",
             "series",
             "series_any",
             "counted",
@@ -334,10 +327,7 @@ class _Whole:
         result["set"] = self._in_set(members)
         result["set_more"] = self._in_set(self._members(base * self.beside))
         result["set_along"] = self._in_set(self._members(base * self.along))
-        lined = self.identity / self.name * (self.lined > 0)
-        result["set_lined"] = self._in_set(self._members(lined)) if lined.any() else zero
         unnamed = self._members(base / self.name)
-        result["set_any"] = self._in_set(unnamed)
         across, down = line_up(self.evidence.table, unnamed)
         result["series"], result["series_any"] = self._in_series(across, down)
         result["across"] = np.clip(across.number, 0, 20).astype(float)
@@ -455,7 +445,8 @@ def _box(sides: Floats) -> tuple[float, float, float, float]:
 def relational(evidence: Evidence) -> dict[str, Floats]:
     """Features by name: how well each thing satisfies the description as one relation."""
     whole = _Whole(evidence)
-    parts = {f"order_{name}": found for name, found in whole.ordered.items()}
+    orders = ("across", "down", "series", "series_any")
+    parts = {f"order_{name}": whole.ordered[name] for name in orders}
     return parts | _as_a_whole(whole) | _by_mention(whole)
 
 
@@ -463,16 +454,11 @@ def _as_a_whole(whole: _Whole) -> dict[str, Floats]:
     count, evidence, found = whole.count, whole.evidence, whole.satisfied
     return {
         "whole": found,
-        "day": whole.day,
-        "day_shown": np.full(count, whole.day.max(initial=0.0)),
         "whole_rank": _ranked(found, np.ones(count, dtype=bool)),
         "whole_alike": np.full(count, _places(evidence, found)),
         "whole_lead": _lead(evidence, found),
         "whole_base": whole.fit,
-        "whole_held": whole.held,
-        "whole_beside": whole.beside,
         "whole_place": whole.place,
-        "whole_line": whole.counted_line if whole.line else np.zeros(count),
         "whole_conditions": np.full(count, float(_conditions(whole))),
     }
 

@@ -18,13 +18,14 @@ from hisa.cli.findings import Finding
 from hisa.config import Settings
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingTried, Noted
-from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
+from hisa.grounder.choice import LIST_TOKENS
 from hisa.grounder.trust import Key, key_of
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.plugins.reading.grounder_test import grounder
 from hisa.plugins.reading.known_picks import Counts, known_lists, recalled, remember
 from hisa.protocols import GroundedCall, Grounder
