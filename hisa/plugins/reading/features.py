@@ -183,11 +183,6 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         "label": _sum({w: _spread(table.labelled.get(w, ()), count) for w in meant}, meant, count)
         / (sum(meant.values()) or 1.0),
     }
-    told = np.array([len(called & asked.words) / max(len(called), 1) for called in table.called])
-    result["told"] = told
-    result["told_meant"] = np.array(
-        [len(called & asked.meant) / max(len(called), 1) for called in table.called]
-    )
     places = {w: table.index[w][table.tells[table.index[w]]] for w in meant}
     for name, lies in _AROUND.items():
         near = {w: lies(table, rows) * (1 - own[w]) for w, rows in places.items() if len(rows)}
@@ -199,19 +194,28 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         for w in meant
     }
     result["covered"] = _sum(covered, meant, count) / (sum(meant.values()) or 1.0)
-    result["numbers"] = np.array(
-        [len(called & asked.numbers) / max(len(asked.numbers), 1) for called in table.called]
-    )
-    result["twins"] = table.twins
-    result["own_share"] = np.array(
-        [len(mine & asked.meant) / max(len(asked.meant), 1) for mine in table.called]
-    )
-    named = asked.meant & asked.head
-    result["head_share"] = np.array(
-        [len(mine & named) / max(len(named), 1) for mine in table.called]
-    )
-    known = len(meant) / max(len(asked.meant), 1)
-    result["known_words"] = np.full(count, known)
+    result["known_words"] = np.full(count, len(meant) / max(len(asked.meant), 1))
+    return result | _shares(evidence)
+
+
+def _shares(evidence: Evidence) -> dict[str, Floats]:
+    """The share of the words asked for that each thing has on it, and of its own words."""
+    table, asked = evidence.table, evidence.asked
+    result = {
+        "told": np.array([len(mine & asked.words) / max(len(mine), 1) for mine in table.called]),
+        "told_meant": np.array(
+            [len(mine & asked.meant) / max(len(mine), 1) for mine in table.called]
+        ),
+        "twins": table.twins,
+    }
+    wanted = {
+        "numbers": asked.numbers,
+        "own_share": asked.meant,
+        "head_share": asked.meant & asked.head,
+    }
+    for name, words in wanted.items():
+        shares = [len(mine & words) / max(len(words), 1) for mine in table.called]
+        result[name] = np.array(shares)
     return result
 
 
