@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from hisa.grounder.thing import SHOWS_TEXT, Thing, overlap
@@ -17,7 +16,6 @@ from hisa.plugins.matching.pick import (
 )
 from hisa.plugins.matching.ranking import SURE, refusal
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.drawn_controls import drawn_control, named_control
 from hisa.text.words import tokens
 
 __all__ = ["LEARNED"]
@@ -27,11 +25,6 @@ _JUST_SO = 0.99
 100 are right on the training screens."""
 _TEXTUAL = frozenset({"menu item", "option", "entry", "item", "list item"})
 """Kinds of which what shows a text may be one, whatever it is told to be."""
-_IS_DAY = re.compile(
-    r"\W*(?:the )?(?:(?:first|last) )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)?day\b|\d{1,2}\b"
-    r"(?![.:,/%]\d))(?!.*\b(?:row|cell|column|table)\b)"
-)
-"""What begins with a day, or with a number that may be one, and is no part of a table."""
 _PRESSED = frozenset({"button", "link"})
 _TEXTS = frozenset({"static", "label", "section"})
 """Roles of texts that may be pressed; a heading is none."""
@@ -40,17 +33,15 @@ _WITHIN = 0.9
 
 
 class LearnedRanker:
-    """Goes by the trees of `hisa.plugins.reading.ranker`, and by what is drawn beside words."""
+    """Goes by the trees of `hisa.plugins.reading.ranker`."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
         """See `hisa.plugins.matching.ranking.Ranker`."""
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
-        plain = chosen if chosen and _is_plain(queries[-1], chosen) else None
-        choice = by_hand
-        if plain is None or drawn_control(queries[-1], plain.thing, scene) is not None:
-            choice = _by_trees(queries, scene, min_score, by_hand)
-        return _in_calendar(queries[-1], choice, scene, min_score)
+        if chosen is not None and _is_plain(queries[-1], chosen):
+            return by_hand
+        return _by_trees(queries, scene, min_score, by_hand)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
         """See `hisa.plugins.matching.ranking.Ranker`."""
@@ -63,28 +54,6 @@ class LearnedRanker:
 
 
 LEARNED = LearnedRanker()
-
-
-def _in_calendar(query: Query, choice: Choice, scene: Scene, min_score: float) -> Choice:
-    """The choice, but for a day the one on the calendar, and no number elsewhere."""
-    from hisa.plugins.reading.calendar_days import day_asked, days_shown, names_day_alone
-    from hisa.plugins.reading.scene_table import Table
-
-    context, chosen = query.context.casefold(), choice.chosen
-    day = day_asked(context) if _IS_DAY.match(context) else None
-    if day is None:
-        return choice
-    table = Table(scene)
-    shown, certain = ([table.things[row] for row in rows] for rows in days_shown(table, day))
-    others = tuple(c for c in choice.others if chosen is None or c.thing is not chosen.thing)
-    if names_day_alone(context) and len(certain) == 1 and not is_blocked(query, certain[0]):
-        return Choice(Candidate(certain[0], max(min_score, SURE)), others=others)
-    if chosen is None or not chosen.element.name.isdigit():
-        return choice
-    boxes = [thing.box for thing in shown] + [b for sort, b in scene.opened if sort == "calendar"]
-    if any(box.contains(chosen.box.centre) for box in boxes):
-        return choice
-    return Choice(None, "what fits best lies in no calendar", (chosen, *others))
 
 
 def _by_trees(
@@ -101,12 +70,6 @@ def _by_trees(
             Candidate(quoted, max(min_score, SURE)), others=tuple(distinct_best(told)[:5])
         )
     likely = bool(told) and ranked[0].sure >= min_score and not by_hand.too_few
-    drawn = named_control(queries[-1], scene)
-    if drawn is None and likely:
-        drawn = drawn_control(queries[-1], told[0].thing, scene)
-    if drawn is not None:
-        sure = ranked[0].sure if likely else min_score
-        return Choice(Candidate(drawn, sure), others=tuple(distinct_best(told)[:5]))
     if likely and not is_blocked(queries[-1], told[0].thing):
         best = Candidate(_held(queries[-1], told[0].thing, scene), ranked[0].sure)
         return Choice(best, others=tuple(distinct_best(told)[:5]))

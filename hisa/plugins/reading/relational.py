@@ -18,7 +18,6 @@ from hisa.grounder.thing import SHOWS_TEXT
 from hisa.plugins.matching.description import Relation
 from hisa.plugins.reading.asked import read_extremes
 from hisa.plugins.reading.belonging import belonging, crossing, mentioned
-from hisa.plugins.reading.calendar_days import day_asked, day_fit
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints
 from hisa.plugins.reading.series import Places, line_up, lines
@@ -294,12 +293,6 @@ class _Whole:
         """Texts mentioned over each, beside each, and crossing at it."""
         return crossing(self.evidence, mentioned(self.evidence))
 
-    @cached_property
-    def day(self) -> Floats:
-        """Rate each as the day of a month, where one is asked for."""
-        day = day_asked(self.evidence.query.context.casefold())
-        return np.zeros(self.count) if day is None else day_fit(self.evidence.table, day)
-
     @property
     def asks_order(self) -> bool:
         """Whether the thing is the nth, or the outermost, of some."""
@@ -401,13 +394,12 @@ class _Whole:
     def fit(self) -> Floats:
         """Rate each by all that is asked for but the order."""
         beside = np.maximum(self.beside, 0.97 * self.along) if self.asks_order else self.beside
-        fit = self.identity * self.held * beside * self.place
-        return np.maximum(0.5 * fit, self.day) if self.day.any() else fit
+        return self.identity * self.held * beside * self.place
 
     @cached_property
     def satisfied(self) -> Floats:
         """Rate each by all that is asked for. The weights are chosen by hand."""
-        if not self.asks_order or self.day.any():
+        if not self.asks_order:
             return self.fit
         order = self.ordered
         ways = (order["set"], 0.95 * order["set_more"], 0.97 * order["set_along"])
