@@ -45,8 +45,7 @@ class Marks:
         What the task's words name and what the focused window holds come first where not all of
         it fits; what is listed stands in the order of the screen.
         """
-        scenery = open_scenery(observation)
-        things = in_windows([*worth_telling(scenery.things), *scenery.areas], observation)
+        things = in_windows(worth_telling(open_scenery(observation).things), observation)
         best_first = ranked(things, task, observation)
         rows = row_names(things, observation, told, counted=True)
         head, tail = list(_windows(observation)), list(_partial(observation, things))

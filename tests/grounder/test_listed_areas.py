@@ -10,7 +10,6 @@ from PIL import Image, ImageDraw
 from hisa.grounder.marks import Marks
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place, Task
-from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 
 from .scenes import IMAGE, call, element, scene
@@ -67,22 +66,6 @@ def test_outlined_empty_boxes_are_listed_each_apart() -> None:
 def test_an_empty_box_without_a_frame_is_not_listed() -> None:
     look = page(part("section", "", GRID[0]), part("heading", "Game", (20, 20, 90, 30)))
     assert listed(look) == ['heading "Game"']
-
-
-def test_what_only_the_picture_of_a_page_shows_is_listed_with_its_colour() -> None:
-    """Browsers tell neither a canvas nor a box that takes no clicks by itself."""
-    look = page(part("heading", "Game", (20, 20, 90, 30)), drawn=(GRID[1],), fill="red")
-    assert "red" in listed(look)[1]
-    assert BoundingBox(160, 300, 200, 340).contains(Point(*place_of_line(look, "red")))
-
-
-def test_a_canvas_is_listed_as_an_area_that_tells_nothing() -> None:
-    look = page(part("heading", "Map", (20, 20, 90, 30)), drawn=((100, 100, 300, 200),))
-    pen = ImageDraw.Draw(look.screenshot.pixels)
-    pen.line((110, 110, 380, 280), "blue", 3)
-    assert listed(look)[1:] == ["drawing area (what it shows is not told)"]
-    told = page(part("canvas", "", (100, 100, 300, 200)))
-    assert listed(told) == ["canvas (what it shows is not told)"]
 
 
 @pytest.mark.parametrize(

@@ -139,5 +139,5 @@ async def test_a_day_is_not_clicked_in_a_table(day: int) -> None:
         for row, number in enumerate((2, 5, 7, 9))
     ]
     for description in (f"day {day} in the calendar of March 2017", f"{day} March 2017"):
-        with pytest.raises(NotFound, match="in no calendar"):
+        with pytest.raises(NotFound):
             await find(description, scene(*cells))
