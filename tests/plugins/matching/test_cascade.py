@@ -20,10 +20,7 @@ from hisa.events import Event, GroundingFailed, GroundingTried
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer
-from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
 from hisa.models.profiles import find
-from hisa.models.spending import Ledger
 from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
@@ -31,23 +28,27 @@ from hisa.runs.report import render_report
 from hisa.runs.step_records import group
 from hisa.runs.terminal_view import step_text
 from hisa.screen.closer import ENLARGED, closer_part
-from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.ocr import Line, ReadText
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Observation
+from hisa.screen.ocr import ReadText
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.wiring import build_grounder, grounder_kind
-from tests.grounder.scenes import behind_a_dialog, call, element, scene
+from hisa.wiring import grounder_kind
+from tests.grounder.scenes import (
+    behind_a_dialog,
+    call,
+    element,
+    nothing_to_read,
+    opened_grounder,
+    scene,
+)
+from tests.grounder.scenes import search_steps as steps
 
 SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
 STOCK = (900, 200, 90, 20)
 NOWHERE = Point(200, 600)
 SAID = str | Fault
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def look(*, twice: bool = True, complete: bool = True) -> Observation:
@@ -67,15 +68,7 @@ async def through(
 ) -> GroundedCall:
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    )
-    async with opened as models:
-        profile = models.profiles["grounder"]
-        grounder = build_grounder(
-            settings.grounder, settings.models, models, events.append, seer=profile, read=read
-        )
+    async with opened_grounder({"grounder": model}, events, read=read) as grounder:
         assert isinstance(grounder, CascadeGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -89,10 +82,6 @@ async def grounded(
 ) -> tuple[GroundedCall, FakeServer]:
     with FakeServer(replies) as server:
         return await through(server, description, seen, events, read), server
-
-
-def steps(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]
 
 
 async def test_a_point_that_the_elements_bear_out_is_taken() -> None:
@@ -174,21 +163,7 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
             "grounder": {"model": "gta1-7b", "base_url": eyes.url, **own},
             "planner": {"model": "qwen-72b", "base_url": words.url, **own},
         }
-        settings = Settings.model_validate({"models": models})
-        opened = open_models(
-            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-        )
-        async with opened as by_role:
-            seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
-            grounder = build_grounder(
-                settings.grounder,
-                settings.models,
-                by_role,
-                events.append,
-                seer=seer,
-                picker=picker,
-                read=nothing_to_read,
-            )
+        async with opened_grounder(models, events) as grounder:
             asked = grounder.resolve(call("the Save button"), look())
             if found is None:
                 with pytest.raises(NotFound, match="gta1-7b sees"):

@@ -12,9 +12,6 @@ from hisa.config import Settings
 from hisa.errors import ConfigError, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import LIST_TOKENS
-from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
-from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.protocols import GroundedCall, ModelRequest
@@ -22,19 +19,14 @@ from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import step_text
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.screen.ocr import Line
+from hisa.screen.observation import Element, Observation, Window
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.wiring import build_grounder
-from tests.grounder.scenes import behind_a_dialog, call, element, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, opened_grounder, scene
+from tests.grounder.scenes import search_steps as steps
 
 UPPER, LOWER = (600, 400, 80, 30), (600, 500, 80, 30)
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def two() -> Observation:
@@ -47,20 +39,7 @@ async def through(
 ) -> GroundedCall:
     """The answer of the grounder that the settings open for a planner that does not point."""
     model = {"model": "qwen-72b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    settings = Settings.model_validate({"models": {"planner": model}})
-    opened = open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    )
-    async with opened as models:
-        profile = models.profiles["grounder"]
-        grounder = build_grounder(
-            settings.grounder,
-            settings.models,
-            models,
-            events.append,
-            seer=profile,
-            read=nothing_to_read,
-        )
+    async with opened_grounder({"planner": model}, events) as grounder:
         assert isinstance(grounder, ChoiceGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -79,10 +58,6 @@ async def refused(
         await through(server, description, seen, events)
     assert isinstance(events[-1], GroundingFailed)
     return caught.value, server
-
-
-def steps(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]
 
 
 @pytest.mark.parametrize("answer", ["2", " 2.\n", "element 2", '{"index": 2}', "**2**"])

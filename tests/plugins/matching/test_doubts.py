@@ -12,14 +12,9 @@ from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
-from hisa.screen.ocr import Line
-from tests.grounder.scenes import call, element, saved, scene
+from tests.grounder.scenes import call, element, nothing_to_read, saved, scene
 
 SHOWN = frozenset({"showing"})
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 async def find(description: str, look: Observation) -> Place:

@@ -296,46 +296,11 @@ def test_a_resend_after_a_spoilt_answer_and_the_end_after_a_refused_one() -> Non
     assert "unknown key 'f5'" in reply["input"]
 
 
-words = st.lists(
-    st.sampled_from(
-        [
-            "click",
-            "type",
-            "save",
-            "as",
-            "open",
-            "press",
-            "drag",
-            "to",
-            "scroll",
-            "until",
-            "wait",
-            "run",
-            "the",
-            '"x"',
-            "`ls`",
-            "in",
-            "cell",
-            "B2",
-            "menu",
-            "File",
-            ">",
-            "and",
-            "then",
-            ".",
-            "\n",
-            "1.",
-            "field",
-            "ctrl+s",
-            "“",
-            "'",
-            "<task>",
-            "</task>",
-            "Step 1: wait | x",
-        ]
-    ),
-    max_size=25,
+WORDS = (
+    'click type save as open press drag to scroll until wait run the "x" `ls` in cell B2 menu File '
+    "> and then . 1. field ctrl+s “ ' <task> </task>"
 )
+words = st.lists(st.sampled_from([*WORDS.split(), "\n", "Step 1: wait | x"]), max_size=25)
 
 
 @given(words.map(" ".join), st.text(max_size=200), st.text(max_size=200))

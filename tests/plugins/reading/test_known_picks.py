@@ -28,26 +28,19 @@ from hisa.models.tokens import estimate_tokens
 from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.plugins.reading.grounder_test import grounder
 from hisa.plugins.reading.known_picks import Counts, known_lists, recalled, remember
-from hisa.protocols import GroundedCall, Grounder
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.ocr import Line
+from hisa.protocols import GroundedCall
+from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import tool_call
-from hisa.wiring import build_grounder
 
-from ...grounder.scenes import call, element, scene
+from ...grounder.scenes import call, element, opened_grounder, scene
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 SMALL = "qwen2.5-coder-1.5b-instruct"
 LISTS = {known.description: known for known in known_lists()}
 Answer = Callable[[Received], str | Fault]
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def two() -> Observation:
@@ -114,19 +107,7 @@ async def in_a_run(
 ) -> list[GroundedCall | BaseException]:
     """What comes of searches at one time, by the grounder that a run opens."""
     chosen = {"model": SMALL, "base_url": server.url, "timeout": 2, "max_retries": 0, **model}
-    settings = Settings.model_validate({"models": {"planner": chosen}})
-    async with open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    ) as models:
-        opened: Grounder = build_grounder(
-            settings.grounder,
-            settings.models,
-            models,
-            events.append,
-            seer=models.profiles["grounder"],
-            read=nothing_to_read,
-            events=before,
-        )
+    async with opened_grounder({"planner": chosen}, events, before=before) as opened:
         assert isinstance(opened, ChoiceGrounder)
         asked = (opened.resolve(call("the Save button"), two()) for _ in range(searches))
         return await asyncio.gather(*asked, return_exceptions=True)
@@ -289,17 +270,7 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
         assert settings.models.grounder is not None
         key = key_of("gta1-7b", settings.models.grounder, find("gta1-7b"))
         remember("points", key, Counts(there=8, right=hits, enough=hits >= 6))
-        async with open_models(
-            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-        ) as models:
-            opened = build_grounder(
-                settings.grounder,
-                settings.models,
-                models,
-                events.append,
-                seer=models.profiles["grounder"],
-                read=nothing_to_read,
-            )
+        async with opened_grounder({"grounder": chosen}, events) as opened:
             (result,) = await asyncio.gather(
                 opened.resolve(call("the Save button"), two()), return_exceptions=True
             )

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -21,6 +16,7 @@ from hisa.models.spending import Ledger
 from hisa.protocols import TextPart
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
+from hisa.testing.model_server import FakeServer
 from tests.grounder.scenes import call
 
 PICTURE = "the picture"
@@ -92,44 +88,12 @@ REPLIES = [
 ]
 
 
-@contextmanager
-def recording_server(reply: str) -> Iterator[tuple[str, list[bytes]]]:
-    """A server that keeps the bytes of every request and always says the same."""
-    bodies: list[bytes] = []
-
-    class Recorder(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": reply}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-            content = json.dumps(body | {"choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing on standard error."""
-
-    server = HTTPServer(("127.0.0.1", 0), Recorder)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", bodies
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str, Any]]:
     """Where the grounder of that model clicks, and the request that the server got."""
     screenshot = Screenshot(Image.new("RGB", (size.width, size.height), "white"))
     look = Observation(screenshot, size)
-    with recording_server(reply) as (url, bodies):
-        tree = {"models": {"grounder": {"model": model, "base_url": url, "max_retries": 0}}}
+    with FakeServer([reply]) as server:
+        tree = {"models": {"grounder": {"model": model, "base_url": server.url, "max_retries": 0}}}
         settings = Settings.model_validate(tree)
         opened = open_models(
             settings.models, settings.planner, lambda _: None, Budget(), Ledger(), environ={}
@@ -139,9 +103,8 @@ async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str,
             form = open_format("auto", profile.coordinates, profile.grounding)
             grounder = VisionGrounder(models["grounder"], form, emit=lambda _: None)
             (place,) = (await grounder.resolve(call("the Save button"), look)).places
-    (body,) = bodies
-    request: dict[str, Any] = json.loads(body)
-    return place.point, request
+    (request,) = server.requests
+    return place.point, request.body
 
 
 def readable(message: dict[str, Any]) -> tuple[str, ...]:
