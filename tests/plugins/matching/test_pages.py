@@ -80,23 +80,3 @@ def named_fields() -> Observation:
 async def test_a_field_as_narrow_as_a_caret_is_clicked_in_the_middle_of_what_holds_it() -> None:
     assert await clicked("the Country drop-down", named_fields()) == (250, 219)
     assert await clicked("the City field", named_fields()) == (250, 299)
-
-
-def with_texts(*texts: str) -> Observation:
-    told = SHOWN | {"focusable"}
-    return scene(
-        PAGE,
-        element("push button", "Add", (100, 60, 60, 20), states=told),
-        *(
-            element("static", text, (500, 60 + 40 * n, 100, 20), states=SHOWN)
-            for n, text in enumerate(texts)
-        ),
-    )
-
-
-async def test_the_only_text_that_is_called_as_a_button_is_sure() -> None:
-    """Pages make buttons of text that nobody tells to be one."""
-    assert await clicked("the DONE button", with_texts("DONE", "Edit quick settings")) == (550, 70)
-    for texts in (("DONE", "DONE"), ("DONE", "What is done so far")):
-        with pytest.raises(NotFound):
-            await clicked("the DONE button", with_texts(*texts))
