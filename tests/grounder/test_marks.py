@@ -12,7 +12,7 @@ import pytest
 import hisa
 from hisa.actions import Click, parse, points
 from hisa.errors import ConfigError, InvalidReply, NotFound
-from hisa.events import Event, Grounded, GroundingFailed, Planned
+from hisa.events import Event, Grounded, Planned
 from hisa.grounder.marks import LIST_TOKENS, MarkGrounder, Marks
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
@@ -35,7 +35,6 @@ SUITE = Path(__file__).parents[2] / "benchmarks" / "grounding"
 TASK = Task("t", 'Enter "Ada" as the name and save the form.')
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 DRAG = "pyautogui.moveTo(X_COORD, Y_COORD)\npyautogui.dragTo(X_COORD_2, Y_COORD_2)"
-SHOWN = frozenset({"showing", "visible", "enabled", "sensitive"})
 
 
 def listed(look: Observation, instruction: str = "Do it.") -> str:
@@ -319,60 +318,3 @@ def test_what_cannot_be_listed_is_refused_at_the_start(tmp_path: Path) -> None:
         )
     with pytest.raises(ConfigError, match="in a form of its own"):
         hisa.run_sync(TASK, settings=settings(tmp_path, "both"), environment=FakeEnvironment())
-
-
-NOTE = Task(
-    "note",
-    'Write "Tea at four" in the text editor and save it as ~/tea.txt.',
-    check={"all": [{"file": "~/tea.txt", "contains": "Tea at four"}]},
-)
-
-
-def writes_a_note(request: ModelRequest) -> str:
-    """Reads the list of a real editor, and acts by number alone."""
-    if request.role != "planner":
-        return "Succeeded. The window changed."
-    text = request.text.rpartition("<elements untrusted>")[2]
-    request = replace(request, messages=request.messages[-1:])
-
-    def click(line: str, then: str = "") -> str:
-        return tool_call("gui_action", CLICK + then, numbered(request, line))
-
-    if "Mousepad" not in text:
-        return tool_call("bash_execution", "setsid -f mousepad >/dev/null 2>&1; sleep 1")
-    if 'button "Save"' in text:
-        return (
-            click('button "Save"')
-            if "tea.txt" in text
-            else click(
-                'field "Name:"',
-                "\npyautogui.hotkey('ctrl', 'a')\npyautogui.write('/home/user/tea.txt')",
-            )
-        )
-    if "tea.txt" in text:
-        return tool_call("termination", "Saved.")
-    if "Tea at four" not in text:
-        return click("field", "\npyautogui.write('Tea at four')")
-    if "Save As" in text:
-        return click('menu item "Save As')
-    return click('menu "File"')
-
-
-@pytest.mark.desktop
-def test_a_whole_task_on_a_real_editor(tmp_path: Path) -> None:
-    model = FunctionModel(writes_a_note)
-    chosen = settings(tmp_path, "elements")
-    result = hisa.run_sync(NOTE, settings=chosen, model=model, environment="desktop")
-    said = json.dumps([r.text[-1500:] for r in model.requests if r.role == "planner"][-2:])
-    assert (result.status, result.score) == ("succeeded", 1.0), said
-    asked = [request for request in model.requests if request.role == "planner"]
-    assert {request.images for request in asked} == {0}
-    places = [
-        place
-        for event in load_run(result.folder).events
-        if isinstance(event, Grounded)
-        for place in event.places
-    ]
-    assert len(places) >= 4
-    assert {place.source for place in places} == {"mark"}
-    assert not [e for e in load_run(result.folder).events if isinstance(e, GroundingFailed)]

@@ -18,8 +18,7 @@ from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import step_text
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -158,44 +157,6 @@ async def test_what_a_dialog_keeps_from_being_used_is_not_offered() -> None:
         "Print" in request.text.partition("<elements>")[2] for request in server.requests
     )
     assert "behind a dialog" in "".join(error.candidates)
-
-
-async def listed(description: str, seen: Observation) -> str:
-    """The list that a model is shown, which picks none."""
-    with FakeServer(["0"] * 2) as server, pytest.raises(NotFound):
-        await through(server, description, seen, [])
-    return server.requests[0].text.partition("<elements>\n")[2]
-
-
-async def test_a_field_is_listed_in_place_of_the_line_that_holds_it() -> None:
-    """The lines say what is looked for, the fields say something else, as in a web page."""
-    seen = scene(
-        element("section", "", (410, 243, 460, 37), text="Search"),
-        element("entry", "Name", (472, 251, 180, 21)),
-        element("section", "", (410, 443, 460, 37), text="Search"),
-        element("entry", "Number", (472, 451, 180, 21)),
-    )
-    text = await listed("the Search line", seen)
-    assert 'field "Name" at (562, 262)' in text
-    assert 'field "Number" at (562, 462)' in text
-
-
-async def test_what_another_window_covers_gives_way_to_what_is_in_front() -> None:
-    behind = [
-        element("push button", f"Tool {n}", (20 * n, 60, 18, 18), app="web", window="Page")
-        for n in range(40)
-    ]
-    seen = scene(
-        *behind,
-        element("push button", "Cancel", (940, 680, 80, 30), app="web", window="Open File"),
-        windows=(
-            Window("1", "Page", "web", BoundingBox(0, 0, 1280, 720, "screen")),
-            Window("2", "Open File", "web", BoundingBox(0, 0, 1126, 720, "screen"), active=True),
-        ),
-    )
-    text = await listed("the log.txt tool in the file list", seen)
-    assert "Cancel" in text
-    assert "Tool" not in text
 
 
 def hostile() -> Observation:

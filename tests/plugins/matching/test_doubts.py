@@ -10,8 +10,7 @@ import pytest
 from hisa.errors import NotFound
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
+from hisa.screen.observation import Element, Observation
 from tests.grounder.scenes import call, element, nothing_to_read, saved, scene
 
 SHOWN = frozenset({"showing"})
@@ -88,24 +87,6 @@ async def test_a_dialog_in_a_page_has_no_part_outside_of_it() -> None:
     assert (await find("the OK button in the dialog", buttons_and(dialog, ok))).label == (
         'push button "OK"'
     )
-
-
-async def test_the_pointer_hides_no_sign() -> None:
-    """The machine tells what the pointer covers; the sign is found as if it were away."""
-    bare = saved("web-team")
-    box = bare.convert_box(BoundingBox(1136, 9, 1164, 40, "screen"), "image")
-    covered = BoundingBox(box.left, box.top, box.right + 1, box.bottom + 1)
-    pixels = bare.screenshot.pixels.copy()
-    under = UnderPointer(covered, bare.screenshot.crop(covered))
-    pixels.paste(
-        (0, 0, 0), (int(covered.left), int(covered.top), int(covered.right), int(covered.bottom))
-    )
-    look = Observation(
-        Screenshot(pixels), bare.screen, bare.windows, bare.elements, under_pointer=under
-    )
-    plain = await find("the magnifier icon", bare)
-    found = await find("the magnifier icon", look)
-    assert (found.point, found.score) == (plain.point, plain.score)
 
 
 def a_form(*more: Element) -> Observation:

@@ -174,21 +174,3 @@ def test_quotes_are_verbatim(text: str) -> None:
 def test_nothing_makes_the_reader_fall_over(text: str) -> None:
     script = read_script(text)
     assert all(phrase(instruction) for instruction in script.instructions)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1. Press Ctrl+O. 2. Wait 2 seconds.",
-        "1) Press Ctrl+O 2) Wait 2 seconds",
-        "(1) Press Ctrl+O; (2) wait 2 seconds.",
-        "Step 1: Press Ctrl+O. Step 2: Wait 2 seconds.",
-        "1. Press Ctrl+O, 2. Wait 2 seconds",
-        "- Press Ctrl+O. - Wait 2 seconds.",
-        "\u2022 Press Ctrl+O \u2022 Wait 2 seconds",
-    ],
-)
-def test_a_list_in_one_line_is_read_as_one_in_several(text: str) -> None:
-    script = read_script(text)
-    assert script.instructions == read_script("1. Press Ctrl+O.\n2. Wait 2 seconds.").instructions
-    assert script.unread == ()

@@ -22,7 +22,6 @@ def box(left: int, top: int, right: int, bottom: int) -> BoundingBox:
 
 
 WINDOW = element("frame", "Board", box(0, 0, *SIZE))
-BAR = element("tool bar", "", box(0, 0, 420, 50))
 CANVAS = element("canvas", "", box(0, 60, 420, 200))
 
 

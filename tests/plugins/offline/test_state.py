@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
-from tests.plugins.offline.talk import asked, line, planned, sections
+from tests.plugins.offline.talk import asked, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
 INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
@@ -62,6 +62,7 @@ def test_a_limit_in_the_system_prompt_is_kept() -> None:
     assert estimate_tokens(answer((system, user))) <= 40
 
 
+TASK = 'Open the text editor. Type "SECRET 42". Save the file as "secret.txt".'
 STEP = (
     "Step {n}: gui_action | Thought: press the button number {n} | Description: button {n}"
     " | Input: pyautogui.click(1{n}, 20) | Result: {result}"
@@ -94,30 +95,6 @@ def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
     assert "click(11, 20)" not in summary
 
 
-TASK = (
-    'Open the text editor. Type "SECRET 42". In the Zoom field, type "7". '
-    'Save the file as "secret.txt".'
-)
-
-
-def episode(*results: str) -> str:
-    """History lines of the demo task, with the given results."""
-    lines: list[str] = []
-    screens = [
-        "windows: ",
-        'window: Mousepad (m)\nwindows: Mousepad\n- text "" label="Zoom" at (5, 5)',
-    ]
-    for number in range(1, 20):
-        reply = planned(
-            TASK, execution_history="\n".join(lines), elements=screens[min(1, number - 1)]
-        )
-        result = results[number - 1] if number <= len(results) else "Succeeded."
-        lines.append(line(number, reply, result))
-        if reply["tool"] in ("termination", "infeasible"):
-            break
-    return "\n".join(lines)
-
-
 def looking(first: str) -> str:
     """A click that is found in a menu after a first try with that result."""
     head = "gui_action | Thought: Instruction 2 of 4"
@@ -140,13 +117,12 @@ def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result:
     assert "text editor" in pattern["lesson"]
     assert 'open the "Document" menu' in pattern["lesson"]
     assert all(pattern.values())
-    assert not any(word in reply for word in ("SECRET", "42", "secret.txt", "Zoom"))
+    assert not any(word in reply for word in ("SECRET", "42", "secret.txt"))
     assert asked(INDUCE, task=TASK, steps=looking(result)) == reply
 
 
 def test_a_way_that_worked_at_once_is_no_lesson() -> None:
     assert json.loads(asked(INDUCE, task=TASK, steps=looking("Succeeded."))) == {"patterns": []}
-    assert json.loads(asked(INDUCE, task=TASK, steps=episode())) == {"patterns": []}
 
 
 def test_advice_is_lessons_by_similarity_with_their_marks() -> None:

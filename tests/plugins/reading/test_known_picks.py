@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import hisa
 from hisa.cli import cli
 from hisa.cli.findings import Finding
 from hisa.config import Settings
@@ -30,9 +28,7 @@ from hisa.plugins.reading.grounder_test import grounder
 from hisa.plugins.reading.known_picks import Counts, known_lists, recalled, remember
 from hisa.protocols import GroundedCall
 from hisa.screen.observation import Observation
-from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
-from hisa.testing.scripted import tool_call
 
 from ...grounder.scenes import call, element, opened_grounder, scene
 
@@ -277,29 +273,3 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
     assert bool(server.requests) == asked
     assert isinstance(result, GroundedCall if asked else NotFound)
     assert figures(events) == [("trusted", 0.85) if asked else ("distrusted", None)]
-
-
-async def test_no_known_list_is_asked_before_the_first_plan_nor_within_an_act(
-    tmp_path: Path,
-) -> None:
-    click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the button")
-    plans = itertools.chain([click], itertools.repeat(tool_call("termination", "It is done.")))
-
-    def answer(received: Received) -> str:
-        return next(plans) if received.role == "planner" else "Succeeded."
-
-    with FakeServer(then=answer) as server:
-        tree = {
-            "models": {"planner": {"base_url": server.url, "model": "my-model"}},
-            "run": {"folder": tmp_path},
-            "patterns": {"enabled": False},
-        }
-        result = await hisa.run(
-            "Press the button.",
-            settings=Settings.model_validate(tree),
-            environment=FakeEnvironment(),
-        )
-        assert server.requests[0].role == "planner"
-        assert not any(request.role == "grounder" for request in server.requests)
-    unsure = [e for e in hisa.load_run(result.folder).events if e.type == "grounding_failed"]
-    assert unsure, "the act had to be unsure to prove it"
