@@ -23,7 +23,6 @@ from tests.bench import Bench, click, done, say
 
 from .scenes import call
 
-OFFLINE = {"model": "offline"}
 PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
 
 

@@ -16,7 +16,7 @@ from hisa.plugins.matching.ranking import Ranker, chances, choose_thing
 from hisa.plugins.matching.scene import Scene
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.observation import Observation
 from hisa.screen.ocr import Line, Word
 from tests.grounder.scenes import call, element, saved, scene
 
@@ -30,10 +30,6 @@ FORM = scene(
     element("push button", "Cancel", (140, 200, 80, 30)),
 )
 QUERIES = read_description("the Apply button")
-
-
-def unread(_picture: Screenshot, _box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def reads(text: str, at: tuple[int, int]) -> Line:
