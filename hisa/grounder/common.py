@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from heapq import nsmallest
 from math import dist
 from typing import Any
@@ -25,7 +25,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import PASSWORD
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["Locate", "is_within", "place_found", "resolve", "tried"]
+__all__ = ["Locate", "grounded_event", "is_within", "place_found", "resolve", "tried"]
 
 _NEAR, _CHARS = 3, 120
 """Neighbours that are told with what was chosen, and characters of a name or a value."""
@@ -60,6 +60,19 @@ async def resolve(
     if reader is not None:
         observation = await reader.fresh(observation)
     started = time.monotonic()
+    places = await _find_all(call, needed, observation, locate=locate, emit=emit)
+    found = tuple(places.values())
+    actions = fill(call.actions, {index: place.point for index, place in places.items()})
+    source = to_source(actions)
+    emit(grounded_event(found, source, observation, time.monotonic() - started))
+    look = observation if reader is not None else None
+    return GroundedCall(call, source, actions, found, found=look)
+
+
+async def _find_all(
+    call: ToolCall, needed: Iterable[int], observation: Observation, *, locate: Locate, emit: Emit
+) -> dict[int, Place]:
+    """The place of each slot; where one is not found, the error tells the others' places."""
     places: dict[int, Place] = {}
     missing: NotFound | None = None
     for index in needed:
@@ -68,23 +81,21 @@ async def resolve(
             places[index] = await _find(description, index, observation, locate=locate, emit=emit)
         except NotFound as error:
             missing = missing or error
-    if missing is not None:
-        at = "".join(
-            f"; {p.description[:200]!r} is at {p.point.rounded()}" for p in places.values()
-        )
-        raise NotFound(f"{missing}{at}", missing.candidates) from missing
-    actions = fill(call.actions, {index: place.point for index, place in places.items()})
-    source = to_source(actions)
-    found = tuple(places.values())
-    emit(
-        Grounded(
-            places=tuple(place_found(place, observation) for place in found),
-            input=source,
-            seconds=time.monotonic() - started,
-        )
+    if missing is None:
+        return places
+    at = (f"; {p.description[:200]!r} is at {p.point.rounded()}" for p in places.values())
+    raise NotFound(f"{missing}{''.join(at)}", missing.candidates) from missing
+
+
+def grounded_event(
+    places: Iterable[Place], source: str, observation: Observation, seconds: float
+) -> Grounded:
+    """The event of a call whose places were found."""
+    return Grounded(
+        places=tuple(place_found(place, observation) for place in places),
+        input=source,
+        seconds=seconds,
     )
-    look = observation if reader is not None else None
-    return GroundedCall(call, source, actions, found, found=look)
 
 
 async def _find(

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from hisa.actions import Action, fill, points, slots, to_source
 from hisa.errors import InvalidReply, NotFound
-from hisa.events import Grounded, GroundingFailed
-from hisa.grounder.common import place_found
+from hisa.events import GroundingFailed
+from hisa.grounder.common import grounded_event
 from hisa.grounder.listed_things import in_windows, place_of, quoted, ranked, told, worth_telling
 from hisa.grounder.row_names import row_names
 from hisa.grounder.scenery import open_scenery
@@ -45,8 +45,7 @@ class Marks:
         What the task's words name and what the focused window holds come first where not all of
         it fits; what is listed stands in the order of the screen.
         """
-        scenery = open_scenery(observation)
-        things = in_windows([*worth_telling(scenery.things), *scenery.areas], observation)
+        things = in_windows(worth_telling(open_scenery(observation).things), observation)
         best_first = ranked(things, task, observation)
         rows = row_names(things, observation, told, counted=True)
         head, tail = list(_windows(observation)), list(_partial(observation, things))
@@ -149,13 +148,7 @@ class MarkGrounder:
         )
         places = (*found.values(), *others.places)
         source = to_source(actions)
-        self._emit(
-            Grounded(
-                places=tuple(place_found(place, observation) for place in places),
-                input=source,
-                seconds=time.monotonic() - started,
-            )
-        )
+        self._emit(grounded_event(places, source, observation, time.monotonic() - started))
         labels = {index: place.label for index, place in found.items()}
         return GroundedCall(_with_words(call, labels), source, actions, places)
 

@@ -31,11 +31,6 @@ class Scenery(Protocol):
         """Everything that can be seen."""
         ...
 
-    @property
-    def areas(self) -> Sequence[Thing]:
-        """Parts of pages that the picture shows and of which nothing is told."""
-        ...
-
     def around(self, thing: Thing) -> frozenset[str]:
         """The words on the line of a thing, and those of what holds it."""
         ...

@@ -35,8 +35,6 @@ class _ToldThings:
     No label is found for what has no name, and what lies over what is not looked into.
     """
 
-    areas: Sequence[Thing] = ()
-
     def __init__(self, observation: Observation) -> None:
         self._look = observation
 

@@ -17,7 +17,7 @@ from hisa.grounder.matchers import NO_MATCHER, FinderParts, find_matcher
 from hisa.grounder.plain_names import NamesGrounder
 from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
-from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Trust, key_of
+from hisa.grounder.trust import PICKS_RIGHT, POINTS_RIGHT, Key, Trust, key_of
 from hisa.grounder.vision import Seer, VisionGrounder
 from hisa.models.profiles import Profile
 from hisa.protocols import Emit, Grounder, Model, Role
@@ -58,22 +58,10 @@ def build_grounder(
     Raises:
         ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
     """
-    kind, model = grounder_kind(settings, chosen, seer), models.get("grounder")
-    if model is None and (kind == "choice" or settings.kind == "auto"):
-        model = models.get("planner")
-    if kind in ("cascade", "choice", "vision") and model is None:
-        raise ConfigError(
-            f"grounder.kind = {kind!r} needs models.grounder",
-            fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
-            "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
-        )
-    if kind == "choice" and seer is not None and seer.reads_elements:
-        raise ConfigError(
-            f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
-            fix="--set grounder.kind=auto, or give --model",
-        )
+    kind = grounder_kind(settings, chosen, seer)
+    model = _model(kind, settings, models, seer)
     parts = FinderParts(emit, settings.min_score, read, reader)
-    if model is None or kind not in ("cascade", "choice", "vision"):
+    if model is None:
         return _open_finder(parts)
     if kind == "choice":
         trust = _pick_trust(settings, chosen, model, seer, emit, events)
@@ -85,13 +73,47 @@ def build_grounder(
     if picker is not None and not (picker.reads_elements or picker.grounding):
         trust = _pick_trust(settings, chosen, models["planner"], picker, emit, events)
         parts = replace(parts, picker=models["planner"], trust=trust)
-    test, wanted = _self_test(), chosen.grounder or chosen.planner
-    key = key_of(model.name, wanted, seer)
-    right = test.points_right(key, emit, events) if test else POINTS_RIGHT
-    if right is None:
-        trust = parts.trust if parts.picker else Trust(None)
-        return _open_finder(replace(parts, picker=models.get("planner", model), trust=trust))
-    return _open_finder(replace(parts, seer=Seer(model, form), points_right=right))
+    right = _points_right(key_of(model.name, chosen.grounder or chosen.planner, seer), emit, events)
+    if right is not None:
+        return _open_finder(replace(parts, seer=Seer(model, form), points_right=right))
+    trust = parts.trust if parts.picker else Trust(None)
+    return _open_finder(replace(parts, picker=models.get("planner", model), trust=trust))
+
+
+def _points_right(key: Key, emit: Emit, events: Sequence[Event]) -> float | None:
+    """Returns the chance that a model points rightly; None where it is not worth asking."""
+    test = _self_test()
+    return test.points_right(key, emit, events) if test else POINTS_RIGHT
+
+
+def _model(
+    kind: GrounderKind,
+    settings: GrounderSettings,
+    models: Mapping[Role, Model],
+    seer: Profile | None,
+) -> Model | None:
+    """Returns the model that points or picks; None where the elements are asked alone.
+
+    Raises:
+        ConfigError: one is wanted and there is none that can do it.
+    """
+    if kind not in ("cascade", "choice", "vision"):
+        return None
+    model = models.get("grounder")
+    if model is None and (kind == "choice" or settings.kind == "auto"):
+        model = models.get("planner")
+    if model is None:
+        raise ConfigError(
+            f"grounder.kind = {kind!r} needs models.grounder",
+            fix="--set models.grounder.model=HelloKKMe/GTA1-7B "
+            "--set models.grounder.base_url=http://127.0.0.1:8000/v1",
+        )
+    if kind == "choice" and seer is not None and seer.reads_elements:
+        raise ConfigError(
+            f"grounder.kind = 'choice': {seer.name} cannot pick from a list",
+            fix="--set grounder.kind=auto, or give --model",
+        )
+    return model
 
 
 def _open_finder(parts: FinderParts) -> Grounder:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
 from hisa.actions import parse
-from hisa.protocols import ToolCall
+from hisa.config import Settings
+from hisa.events import Event, GroundingTried
+from hisa.models.budget import Budget
+from hisa.models.open_models import open_models
+from hisa.models.spending import Ledger
+from hisa.protocols import Grounder, ToolCall
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
+from hisa.screen.ocr import Line, ReadText
+from hisa.wiring import build_grounder
 
 DATA = Path(__file__).parent / "data"
 IMAGE = Size(1280, 720)
@@ -90,3 +99,39 @@ def saved(name: str) -> Observation:
         _element({"states": [], **item, "role": item["role"]}) for item in content["elements"]
     )
     return Observation(picture.fitted(IMAGE), picture.size, windows, found)
+
+
+def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
+    """A reader that finds no text."""
+    return ()
+
+
+@asynccontextmanager
+async def opened_grounder(
+    models: dict[str, Any],
+    events: list[Event],
+    *,
+    read: ReadText = nothing_to_read,
+    before: Sequence[Event] = (),
+) -> AsyncIterator[Grounder]:
+    """The grounder that a run opens for these models."""
+    settings = Settings.model_validate({"models": models})
+    opened = open_models(
+        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
+    )
+    async with opened as by_role:
+        yield build_grounder(
+            settings.grounder,
+            settings.models,
+            by_role,
+            events.append,
+            seer=by_role.profiles["grounder"],
+            picker=by_role.profiles["planner"] if len(models) > 1 else None,
+            read=read,
+            events=before,
+        )
+
+
+def search_steps(events: Sequence[Event]) -> list[tuple[str, str]]:
+    """Who was asked in a search, and what came of it."""
+    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hisa.actions import Click, Drag, parse, points, slots
+from hisa.actions import Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import ChoiceGrounder as PlainChoice
-from hisa.grounder.formats import GTA1Format
+from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer, VisionGrounder
+from hisa.models.profiles import find
 from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.plugins.matching.elements import ElementsGrounder
@@ -74,6 +75,18 @@ def vision_grounder() -> Setup:
     return Setup(VisionGrounder(model, GTA1Format(), emit=events.append), events)
 
 
+def coding_model(request: ModelRequest) -> str:
+    """The same model, of a family that answers in code."""
+    point = seeing_model(request)
+    return f"```python\npyautogui.click{point}\n```" if point.startswith("(") else point
+
+
+def coding_grounder() -> Setup:
+    events: list[Event] = []
+    form = open_format("auto", trained=find("HelloKKMe/GTA1-32B").grounding)
+    return Setup(VisionGrounder(FunctionModel(coding_model), form, emit=events.append), events)
+
+
 def cascade() -> Setup:
     events: list[Event] = []
     seer = Seer(FunctionModel(seeing_model), GTA1Format())
@@ -101,10 +114,12 @@ def plain_choice() -> Setup:
     return Setup(PlainChoice(parts), events)
 
 
-MAKERS = [elements_grounder, vision_grounder, cascade, choice, plain_choice]
+MAKERS = [elements_grounder, vision_grounder, coding_grounder, cascade, choice, plain_choice]
 
 
-@pytest.fixture(params=MAKERS, ids=["elements", "vision", "cascade", "choice", "plain choice"])
+@pytest.fixture(
+    params=MAKERS, ids=["elements", "vision", "code", "cascade", "choice", "plain choice"]
+)
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()
@@ -185,14 +200,6 @@ async def test_what_is_not_there_is_not_found(setup: Setup) -> None:
 async def test_an_empty_description_is_not_found(setup: Setup) -> None:
     with pytest.raises(NotFound, match="'description' is empty"):
         await setup.grounder.resolve(call("  "), look())
-
-
-async def test_the_call_itself_stays_for_the_record(setup: Setup) -> None:
-    before = call("the Save button")
-    grounded = await setup.grounder.resolve(before, look())
-    assert grounded.call is before
-    assert isinstance(before.actions[0], Click)
-    assert slots(before.actions) == (1,)
 
 
 async def test_the_target_that_was_found_is_told_with_its_place(setup: Setup) -> None:

@@ -11,7 +11,7 @@ from hisa.errors import ConfigError, NotFound
 from hisa.grounder.formats import FORMATS, GTA1Format, open_format, smart_resize
 from hisa.models.profiles import find
 from hisa.protocols import ImagePart, TextPart
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Size
 from hisa.screen.observation import Screenshot
 
 NAMES = sorted({*FORMATS, "holo", "opencua", "opencua-relative", "ui-tars", "ui-tars-1.5"})
@@ -35,26 +35,6 @@ def test_sizes_of_known_servers(size: Size, roomy: Size, tight: Size) -> None:
     assert smart_resize(size, min_pixels=MIN, max_pixels=QWEN_MAX) == roomy
     assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == roomy
     assert smart_resize(size, min_pixels=MIN, max_pixels=SMALL_MAX) == tight
-
-
-@pytest.mark.parametrize(
-    ("size", "resized"),
-    [
-        (Size(42, 70), Size(56, 56)),
-        (Size(14, 14), Size(56, 56)),
-        (Size(1, 200), Size(28, 812)),
-        (Size(7680, 4320), Size(3948, 2212)),
-    ],
-)
-def test_halves_go_to_even_and_limits_hold(size: Size, resized: Size) -> None:
-    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == resized
-
-
-def test_a_strip_is_refused() -> None:
-    with pytest.raises(ValueError, match="200 times"):
-        smart_resize(Size(2010, 10), min_pixels=MIN, max_pixels=GTA1_MAX)
-    with pytest.raises(NotFound, match="2010x10"):
-        GTA1Format().prepare(Screenshot(Image.new("RGB", (2010, 10))), "x")
 
 
 @given(st.integers(42, 8000), st.integers(42, 8000))
@@ -81,108 +61,11 @@ def test_gta1_is_asked_in_the_size_that_is_sent() -> None:
     assert sent.crop((0, 720, 1288, 728)).getextrema() == ((0, 0),) * 3
 
 
-def test_a_picture_of_the_right_size_is_sent_as_it_is() -> None:
-    screenshot = Screenshot(Image.new("RGB", (1288, 728)))
-    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
-    assert shown == screenshot.size
-    assert user.parts[0] == ImagePart(screenshot)
-
-
-def test_a_picture_without_room_beside_it_is_brought_to_the_servers_size() -> None:
-    screenshot = Screenshot(Image.new("RGB", (4100, 2161)))
-    shown, (_, user) = GTA1Format().prepare(screenshot, "x")
-    assert shown == smart_resize(screenshot.size, min_pixels=MIN, max_pixels=GTA1_MAX)
-    assert isinstance(user.parts[0], ImagePart)
-    assert user.parts[0].image.size == shown
-
-
-@given(st.integers(30, 300), st.integers(30, 300))
-def test_the_server_leaves_every_picture_that_it_gets_as_it_is(width: int, height: int) -> None:
-    _, (_, user) = GTA1Format().prepare(Screenshot(Image.new("RGB", (width, height))), "x")
-    assert isinstance(user.parts[0], ImagePart)
-    size = user.parts[0].image.size
-    assert smart_resize(size, min_pixels=MIN, max_pixels=GTA1_MAX) == size
-
-
-@pytest.mark.parametrize(
-    ("text", "point"),
-    [
-        ("(10,20)", Point(10, 20)),
-        (" ( 10.5 , 20.25 )\n", Point(10.5, 20.25)),
-        ("(0,0)", Point(0, 0)),
-        ("(1287,727)", Point(1287, 727)),
-    ],
-)
-def test_gta1_answers(text: str, point: Point) -> None:
-    assert GTA1Format().parse(text, Size(1288, 728)) == point
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "(10,20) (30,40)",
-        "(10,20),(30,40)",
-        "The button is at (10,20)",
-        "(10,20).",
-        "10,20",
-        "[10,20]",
-        "(10 20)",
-        "(10,)",
-        "(-1,20)",
-        "(1e2,20)",
-        "(1288,20)",
-        "(10,728)",
-        "(nan,nan)",
-        "(inf,1)",
-        "(10,20",
-        "(1,2,3)",
-        "(x,y)",
-        "(1٣,2)",
-        "(999999999999,1)",
-        "(10,20)\n(10,20)",
-        '{"x": 10, "y": 20}',
-    ],
-)
-def test_anything_else_is_not_found(text: str) -> None:
-    with pytest.raises(NotFound):
-        GTA1Format().parse(text, Size(1288, 728))
-
-
-@given(st.text(max_size=40))
-def test_junk_is_never_a_point(text: str) -> None:
-    try:
-        point = GTA1Format().parse(text, Size(1288, 728))
-    except NotFound:
-        return
-    assert text.strip().startswith("(")
-    assert 0 <= point.x < 1288
-    assert 0 <= point.y < 728
-
-
 def test_formats_open_by_name() -> None:
     for name in NAMES:
         assert open_format(name).name == name
     with pytest.raises(ConfigError, match="known are auto, gelato, gta1, holo, opencua"):
         open_format("nosuch")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "point"),
-    [
-        ("thousand", "(500,250)", Point(640, 180)),
-        ("thousand", "(1000, 1000)", Point(1279, 719)),
-        ("unit", "(0.5,0.25)", Point(640, 180)),
-    ],
-)
-def test_points_in_parts_of_the_picture(name: str, text: str, point: Point) -> None:
-    assert open_format(name).parse(text, Size(1280, 720)) == point
-
-
-@pytest.mark.parametrize(("name", "text"), [("thousand", "(1001,2)"), ("unit", "(640,360)")])
-def test_a_point_beyond_the_edge_is_not_found(name: str, text: str) -> None:
-    with pytest.raises(NotFound):
-        open_format(name).parse(text, Size(1280, 720))
 
 
 @pytest.mark.parametrize(

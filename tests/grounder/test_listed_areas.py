@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
-from hisa.errors import NotFound
 from hisa.grounder.marks import Marks
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Place, Task
-from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.observation import Element, Observation
 
 from .scenes import IMAGE, call, element, scene
 
@@ -70,41 +68,6 @@ def test_an_empty_box_without_a_frame_is_not_listed() -> None:
     assert listed(look) == ['heading "Game"']
 
 
-def test_what_only_the_picture_of_a_page_shows_is_listed_with_its_colour() -> None:
-    """Browsers tell neither a canvas nor a box that takes no clicks by itself."""
-    look = page(part("heading", "Game", (20, 20, 90, 30)), drawn=(GRID[1],), fill="red")
-    assert "red" in listed(look)[1]
-    assert BoundingBox(160, 300, 200, 340).contains(Point(*place_of_line(look, "red")))
-
-
-def test_a_canvas_is_listed_as_an_area_that_tells_nothing() -> None:
-    look = page(part("heading", "Map", (20, 20, 90, 30)), drawn=((100, 100, 300, 200),))
-    pen = ImageDraw.Draw(look.screenshot.pixels)
-    pen.line((110, 110, 380, 280), "blue", 3)
-    assert listed(look)[1:] == ["drawing area (what it shows is not told)"]
-    told = page(part("canvas", "", (100, 100, 300, 200)))
-    assert listed(told) == ["canvas (what it shows is not told)"]
-
-
-def test_what_surrounds_things_that_are_told_is_no_area_of_its_own() -> None:
-    inside = part("push button", "Pay", (140, 140, 90, 24))
-    assert listed(page(inside, drawn=((100, 100, 300, 200), (140, 140, 90, 24)))) == [
-        'button "Pay"'
-    ]
-
-
-def test_a_window_that_tells_nothing_says_so() -> None:
-    look = scene(windows=(Window("1", "Terminal", "xterm", active=True),))
-    assert '"Terminal" tells nothing' in Marks().listed(Task("t", "Do it."), look)
-
-
-def test_a_list_box_is_listed_beside_its_entries() -> None:
-    names = enumerate(("Apple", "Pear"))
-    entries = [part("list item", name, (501, 101 + 20 * n, 118, 20), parent=1) for n, name in names]
-    look = page(part("list box", "Fruits", (500, 100, 120, 80)), *entries)
-    assert listed(look)[0] == 'list box "Fruits"'
-
-
 @pytest.mark.parametrize(
     ("name", "states"),
     [("To , required.", ("required",)), ("To (required)", ()), ("To; selectable", ("selectable",))],
@@ -118,11 +81,6 @@ async def test_a_field_is_found_by_its_name_without_its_state(
         part("entry", "Subject", (100, 180, 300, 24)),
     )
     assert (await find('text field "To"', look)).point.rounded() == (250, 112)
-
-
-async def test_a_name_that_goes_on_with_more_than_a_state_is_another_one() -> None:
-    with pytest.raises(NotFound):
-        await find('text field "Name"', page(part("entry", "Name, ship", (100, 100, 300, 24))))
 
 
 @pytest.mark.parametrize(
@@ -141,22 +99,9 @@ async def test_a_number_is_found_in_words_and_in_figures(description: str, name:
     assert (await find(description, page(*links))).label == f'link "{name}"'
 
 
-async def test_a_figure_is_clicked_where_both_spellings_are_there() -> None:
-    links = [part("link", name, (20, 20 + 30 * row, 80, 20)) for row, name in enumerate("712")]
-    links.append(part("link", "seven", (20, 200, 80, 20)))
-    assert (await find('link "7"', page(*links))).label == 'link "7"'
-    assert (await find('link "seven"', page(*links))).label == 'link "seven"'
-
-
 @pytest.mark.parametrize("word", ["Bold", "Large", "Main", "Round"])
 async def test_a_word_for_how_things_look_may_be_a_name(word: str) -> None:
     names = ("Italic", word, "Underline")
     buttons = [part("push button", n, (20 + 90 * at, 20, 80, 24)) for at, n in enumerate(names)]
     for description in (f"{word} button", f"the {word.lower()} button"):
         assert (await find(description, page(*buttons))).label == f'push button "{word}"'
-
-
-@pytest.mark.parametrize("more", ["bold", "small", "grey"])
-async def test_a_letter_is_found_with_a_word_for_how_it_looks(more: str) -> None:
-    letters = [part("push button", n, (20 + 30 * at, 20, 26, 24)) for at, n in enumerate("BIU")]
-    assert (await find(f'{more} button "B"', page(*letters))).label == 'push button "B"'

@@ -6,15 +6,13 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from hisa.grounder.plain_names import plainly_named
-from hisa.plugins.matching.description import Query, read_description
+from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import ElementsGrounder, choose
 from hisa.screen.observation import Element, Observation, Window
-from hisa.screen.role_words import find_kind
 
 from .scenes import SCREENS, call, element, saved, scene
 
@@ -98,25 +96,6 @@ def test_a_screen_that_leaves_a_question_open_is_weighed(look: Observation) -> N
     assert plainly_named(ASKED, look) is None
 
 
-def test_where_no_state_tells_of_use_all_may_be_used() -> None:
-    elements = [replace(each, states=frozenset({"showing"})) for each in LOOK.elements or ()]
-    assert plainly_named(ASKED, replace(LOOK, elements=tuple(elements))) is elements[2]
-
-
-def test_what_does_not_show_leaves_no_question_open() -> None:
-    hidden = element("menu", "Edit", (300, 300, 40, 20), states=frozenset({"enabled"}))
-    assert plainly_named(ASKED, with_more(hidden)) is EDIT
-
-
-@pytest.mark.parametrize("word", ["button", "menu", "menu item", "tab", "toolbar button", "switch"])
-def test_a_kind_and_a_name_are_read_as_nothing_else(word: str) -> None:
-    kind, _ = find_kind(word)
-    for description in (f'{word} "Quux"', f'the {word} "Quux"', f'the "Quux" {word}'):
-        (query,) = read_description(description)
-        bare = replace(query, head="", context="")
-        assert bare == Query("Quux", quoted=True, kind=kind, literals=("Quux",))
-
-
 WORDS = {
     "push button": "button",
     "toggle button": "toggle button",
@@ -146,23 +125,6 @@ async def test_a_plain_name_is_found_with_all_that_is_told_of_a_place() -> None:
     (place,) = (await grounder.resolve(call(ASKED), LOOK)).places
     assert (place.point.x, place.point.y, place.score) == (60, 10, 1.0)
     assert (place.source, place.label, place.element) == ("accessibility", 'menu "Edit"', EDIT)
-
-
-def test_a_package_that_lists_things_is_asked_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metadata = tmp_path / "hisa_none-1.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hisa-none\n")
-    (metadata / "entry_points.txt").write_text("[hisa.lists]\nnothing = hisa_none:NOTHING\n")
-    (tmp_path / "hisa_none.py").write_text(
-        "class Nothing:\n    def listed(self, things, look, *, parts, drawn):\n"
-        "        return []\nNOTHING = Nothing()\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    grounder = ElementsGrounder(emit=lambda _: None, shapes=False, read=lambda *_: ())
-    with pytest.raises(Exception, match="nothing fits"):
-        grounder._locate_now(ASKED, LOOK)
 
 
 @pytest.mark.process

@@ -10,11 +10,11 @@ import hisa
 from hisa.actions import parse, points
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed
-from hisa.grounder.pointing import PointingGrounder, written_as
+from hisa.grounder.pointing import PointingGrounder
 from hisa.grounder.reading import ElementsReader
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import GroundedCall, ModelRequest, ToolCall
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Size
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel, tool_call
@@ -112,25 +112,6 @@ async def test_a_point_that_nothing_speaks_against_is_taken(source: str, descrip
 async def test_a_point_outside_the_screenshot_is_refused(convention: str, source: str) -> None:
     with pytest.raises(NotFound, match="outside the screenshot of 1280x720"):
         await resolved(source, "", convention)
-
-
-async def test_what_is_only_described_is_found_among_the_elements() -> None:
-    grounded, events = await resolved(
-        "pyautogui.click(X_COORD, Y_COORD)", "the Cancel button", "thousand"
-    )
-    assert points(grounded.actions) == (Point(640, 660),)
-    assert [type(event) for event in events] == [Grounded]
-
-
-async def test_a_call_without_a_place_stays_as_it_is() -> None:
-    grounded, events = await resolved("pyautogui.hotkey('ctrl', 's')", "the Save button")
-    assert (grounded.input, events) == ("pyautogui.hotkey('ctrl', 's')", [])
-
-
-def test_the_planner_is_told_how_to_write_them() -> None:
-    assert written_as("thousand") == "from 0 to 1000 of the screenshot's width and height"
-    assert written_as("unit") == "from 0 to 1 of the screenshot's width and height"
-    assert written_as("pixels") == written_as("") == "in whole pixels of the screenshot"
 
 
 def test_a_whole_run_with_a_planner_that_points(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +11,11 @@ from hisa.actions import Click
 from hisa.agent import Agent
 from hisa.config import load
 from hisa.errors import NotFound
-from hisa.events import Abstracted, ElementsRead, Event, Observed
+from hisa.events import ElementsRead, Event, Observed
 from hisa.grounder.reading import ElementsReader
-from hisa.planner.planner import GlobalPlanner
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.protocols import Environment, GroundedCall, Task
+from hisa.protocols import Environment, GroundedCall
 from hisa.runs.log import RunLog
-from hisa.runs.read import load_run
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
@@ -26,7 +23,6 @@ from tests.bench import Bench, click, done, say
 
 from .scenes import call
 
-OFFLINE = {"model": "offline"}
 PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
 
 
@@ -95,55 +91,6 @@ async def test_not_found_in_a_partial_list_is_said_to_be_no_proof() -> None:
 
     assert "could be read in time" in await refused(1)
     assert "could be read in time" not in await refused(0)
-
-
-async def results(folder: Path, machine: FakeEnvironment, *replies: str) -> list[str]:
-    """What a run with a planner that has eyes says of its steps, on the parts that a user gets."""
-    overrides = {"patterns": {"enabled": False}, "models": {"planner": PLANNER, "state": OFFLINE}}
-    settings = load(environ={}, overrides=overrides)
-    task = Task("form", "Fill the form in.")
-    with RunLog.create(folder, task) as log:
-        async with Agent(environment=machine, settings=settings).open(task, log) as loop:
-            model = ScriptedModel([*replies, done()])
-            loop.stale = math.inf  # a busy machine looks as often as an idle one
-            loop.planner = GlobalPlanner(model, loop.tools, emit=log.emit)
-            assert (await loop.perform(task)).status == "succeeded"
-    return [e.result for e in load_run(log.folder).events if isinstance(e, Abstracted)]
-
-
-class TestAStepWithoutAVisibleChange:
-    """The form shows the last 40 letters of its field: more of the same letter changes no pixel."""
-
-    FULL = click("the field labelled Name", f"pyautogui.write('{'a' * 40}')")
-
-    async def test_is_checked_against_the_field_with_the_focus(self, tmp_path: Path) -> None:
-        machine = FakeEnvironment()
-        more = say("gui_action", "pyautogui.write('aaa')")
-        said = await results(tmp_path, machine, self.FULL, more, more)
-        for result in said[1:3]:
-            assert result.startswith('Succeeded. The focus is on text "Name:", which holds')
-        assert len(machine.text) == 46
-
-    async def test_elements_read_to_ground_it_are_those_before_it(self, tmp_path: Path) -> None:
-        machine = FakeEnvironment()
-        again = click("the field labelled Name", "pyautogui.write('aaa')")
-        said = await results(tmp_path, machine, self.FULL, again)
-        assert said[1].startswith("Succeeded. The focus is on text")
-
-    async def test_keys_that_did_nothing_are_no_success(self, tmp_path: Path) -> None:
-        keys = say("gui_action", "pyautogui.press('f5')")
-        said = await results(tmp_path, FakeEnvironment(), self.FULL, keys, keys)
-        assert [text.partition(" The focus")[0] for text in said[1:3]] == ["No visible change."] * 2
-
-    async def test_a_partial_list_proves_nothing(self, tmp_path: Path) -> None:
-        machine = FakeEnvironment(partial=99)
-        said = await results(tmp_path, machine, say("gui_action", "pyautogui.press('f5')"))
-        assert said[0] == "No visible change."
-
-    async def test_a_click_on_nothing_changes_nothing(self, tmp_path: Path) -> None:
-        at = say("gui_action", "pyautogui.click(700, 500)")
-        said = await results(tmp_path, FakeEnvironment(), at, at, say("wait", "1"))
-        assert said[1] == "No visible change."
 
 
 async def _blind(machine: FakeEnvironment) -> Observation:

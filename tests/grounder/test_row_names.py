@@ -59,12 +59,6 @@ def test_each_of_several_equal_buttons_names_its_row(
     assert all(name in line for name, line in zip(names, lines, strict=True))
 
 
-def test_equal_rows_are_counted() -> None:
-    lines = listed(a_table(("Tea",), ("Tea",), ("Mate",)), "button")
-    assert len(set(lines)) == 3
-    assert '"Mate"' in lines[2]
-
-
 def test_a_card_goes_by_its_heading() -> None:
     parts = [replace(element("document web", "Shop", (0, 0, 900, 600), states=SHOWN), parent=-1)]
     for number, name in enumerate(("Tea, 100 g", "Tea, 200 g")):
@@ -88,20 +82,6 @@ def test_without_a_tree_the_line_tells_the_row() -> None:
         'button "Delete" of "Draft 3"',
         'button "Delete" of "Draft 6"',
     ]
-
-
-def test_what_differs_by_itself_names_no_row() -> None:
-    look = a_table(("Draft 3",))
-    assert listed(look, "button") == ['button "Delete"']
-
-
-def test_a_number_of_the_list_stands_for_the_thing_with_its_row() -> None:
-    marks, look = Marks(), a_table(("Draft 3",), ("Draft 6",))
-    lines = marks.listed(TASK, look).splitlines()
-    number = next(line.split()[0] for line in lines if "Draft 6" in line and "button" in line)
-    place = marks.find(f"element: {number}")
-    assert place is not None
-    assert "Draft 6" in place.label
 
 
 def test_the_list_for_small_models_names_rows_by_figures_too() -> None:

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from hisa.errors import ModelUnavailable, NotFound
-from hisa.events import Event, GroundingFailed
+from hisa.events import Event
 from hisa.grounder.formats import (
     GTA1_MAX_PIXELS,
     QWEN_MIN_PIXELS,
@@ -56,27 +56,12 @@ async def test_a_picture_that_was_begun_on_is_the_one_that_is_sent() -> None:
         assert "sha256" in vars(sent)
 
 
-async def test_a_look_that_was_not_begun_on_is_grounded_all_the_same() -> None:
-    vision, model, _ = grounder("(640,360)")
-    vision.begin(scene(picture=Image.new("RGB", (7000, 20), "white")))  # too thin to be shown
-    seen = look()
-    await vision.resolve(call("the thing in the middle"), seen)
-    (sent,) = ModelRequest("grounder", GTA1Format().prepare(seen.screenshot, "")[1]).pictures
-    assert model.requests[0].pictures == [sent]
-
-
 async def test_the_answer_is_mapped_back_from_a_picture_that_was_scaled() -> None:
     picture = Image.new("RGB", (4112, 2170), "white")
     seen = smart_resize(Size(*picture.size), min_pixels=QWEN_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS)
     vision, _, _ = grounder(f"({seen.width / 2:g},{seen.height / 2:g})")
     grounded = await vision.resolve(call("the thing in the middle"), scene(picture=picture))
     assert grounded.places[0].point == Point(2056, 1085, "image")
-
-
-async def test_an_answer_beside_the_screenshot_is_not_found() -> None:
-    vision, _, _ = grounder("(1284,100)", "(100,724)")
-    with pytest.raises(NotFound, match="outside the screen"):
-        await vision.resolve(call("the thing in the corner"), look())
 
 
 async def test_an_unreadable_answer_is_told_so_once() -> None:
@@ -89,14 +74,6 @@ async def test_an_unreadable_answer_is_told_so_once() -> None:
     assert "not one pair (x,y)" in second.text
     assert second.images == 1
     assert len(events) == 1
-
-
-async def test_two_unreadable_answers_are_not_found() -> None:
-    vision, model, events = grounder("", "(5000,1)")
-    with pytest.raises(NotFound, match="outside the screen of 1280x720"):
-        await vision.resolve(call("the corner"), look())
-    assert len(model.requests) == 2
-    assert isinstance(events[0], GroundingFailed)
 
 
 async def test_a_model_that_is_gone_is_not_a_place_that_is_missing() -> None:

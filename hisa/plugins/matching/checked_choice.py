@@ -93,25 +93,34 @@ class Picker:
         if right is None:
             raise ModelUnavailable(f"the model is not asked: {self._trust.words}")
         rows = await asyncio.to_thread(_listed, rating, also, description, observation)
-        listed, lines = [thing for thing, _ in rows], [words for _, words in rows]
+        listed = [thing for thing, _ in rows]
         if not listed:
             raise NotFound("there is nothing to pick from")
-        offered = tuple((t.box.centre.x, t.box.centre.y) for t in listed)
-        self._tell(description, "offered", offered=offered)
         started = time.monotonic()
+        number, why = await self._ask(description, rows, observation, started)
+        meant = listed[number - 1] if number else None
+        belief.hear_pick(listed, meant, right)
+        if meant is not None:
+            return self._believed(description, observation, belief, listed, meant, started)
+        self._tell(description, "none", started, detail=why)
+        said = f"{self._model.name} picks none of {len(listed)} likely things"
+        raise NotFound(f"{said}: {why}" if why else said)
+
+    async def _ask(
+        self,
+        description: str,
+        rows: Sequence[tuple[Rated, str]],
+        observation: Observation,
+        started: float,
+    ) -> tuple[int, str]:
+        offered = tuple((t.box.centre.x, t.box.centre.y) for t, _ in rows)
+        self._tell(description, "offered", offered=offered)
+        lines = [words for _, words in rows]
         try:
-            number, why = await ask_pick(self._model, description, lines, observation.image)
+            return await ask_pick(self._model, description, lines, observation.image)
         except ModelUnavailable as error:
             self._tell(description, "unavailable", started, detail=with_fix(error))
             raise
-        meant = listed[number - 1] if number else None
-        belief.hear_pick(listed, meant, right)
-        if meant is None:
-            self._tell(description, "none", started, detail=why)
-            said = f"{self._model.name} picks none of {len(listed)} likely things"
-            raise NotFound(f"{said}: {why}" if why else said)
-        least = TAKEN if right >= PICKS_RIGHT else CAREFULLY
-        return self._believed(description, observation, belief, listed, meant, started, least)
 
     def _believed(
         self,
@@ -121,13 +130,13 @@ class Picker:
         listed: list[Rated],
         meant: Rated,
         started: float,
-        least: float,
     ) -> Place:
-        """Returns the place of a pick that is right by the chance ``least``.
+        """Returns the place of a pick that is likely enough.
 
         Raises:
-            NotFound: it is not likely enough; names what fits better, where something does.
+            NotFound: it is not; names what fits better, where something does.
         """
+        least = TAKEN if (self._trust.right or 0.0) >= PICKS_RIGHT else CAREFULLY
         found = place_of(description, Candidate(meant.thing, meant.chance), observation)
         found = replace(found, score=None, source=self._model.name)
         chance = belief.of(meant)

@@ -28,6 +28,12 @@ _INSIDE = re.compile(
     re.I,
 )
 """Words that put a thing into what opened over the rest."""
+_DAY = re.compile(
+    r"\b(?:calendar|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december)\b",
+    re.I,
+)
+"""Words of which a number is a day, and no cell of a table that shows that number."""
 
 
 def doubted(query: Query, choice: Choice, scene: Scene) -> Choice:
@@ -49,6 +55,8 @@ def doubt(query: Query, chosen: Thing, scene: Scene) -> str:
         return "what fits best is not called so"
     if any(box.contains(chosen.box.centre) for _, box in scene.opened):
         return ""
+    if "cell" in chosen.role and chosen.element.name.isdigit() and _DAY.search(query.context):
+        return "what fits best lies in no calendar"
     said = _INSIDE.search(query.context)
     if said and "menu" not in chosen.role and said.lastgroup in dict(scene.opened):
         return f"what fits best lies outside the {said.lastgroup} that is open"

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.thing import Thing
-from hisa.machine.made_once import made_once
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.matching.untold_areas import untold_areas
 from hisa.protocols import Grounder
 from hisa.screen.observation import Observation
 
@@ -25,11 +23,6 @@ class _SeenThings:
     def things(self) -> Sequence[Thing]:
         """See `hisa.grounder.matchers.Scenery`."""
         return self._scene.things
-
-    @made_once
-    def areas(self) -> Sequence[Thing]:
-        """See `hisa.grounder.matchers.Scenery`."""
-        return untold_areas(self._scene)
 
     def around(self, thing: Thing) -> frozenset[str]:
         """See `hisa.grounder.matchers.Scenery`."""

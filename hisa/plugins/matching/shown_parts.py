@@ -14,9 +14,7 @@ from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, COVERED, LAYOUT
 
 __all__ = [
-    "EDGE",
     "EDGED",
-    "FLAT",
     "coverings",
     "is_outlined",
     "is_painted_over",
@@ -29,9 +27,9 @@ EDGED = frozenset({"push button", "button", "toggle button", "link", "page tab"}
 _LEAST = 4
 """Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
 pixels wide."""
-EDGE = 3
+_EDGE = 3
 """Pixels of the screen by which borders of what lies over an element are left out of account."""
-FLAT = 8
+_FLAT = 8
 """Of 255: the most that a channel differs within one colour, once a picture was scaled."""
 
 
@@ -108,8 +106,8 @@ def _is_something(element: Element) -> bool:
 
 def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
     """Whether the picture has one colour where an element's edge would be seen through another."""
-    inner = grown(over, -EDGE)
-    part = inner.intersection(grown(box, EDGE)) if inner.area else None
+    inner = grown(over, -_EDGE)
+    part = inner.intersection(grown(box, _EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
         return False
     return _is_flat(part, look)
@@ -118,7 +116,7 @@ def _is_painted(over: BoundingBox, box: BoundingBox, look: Observation) -> bool:
 def _is_flat(box: BoundingBox, look: Observation) -> bool:
     """Whether a part of the screen has one colour."""
     pixels = look.screenshot.crop(look.convert_box(box, "image")).pixels
-    return all(most - least <= FLAT for least, most in ImageStat.Stat(pixels).extrema)
+    return all(most - least <= _FLAT for least, most in ImageStat.Stat(pixels).extrema)
 
 
 def is_painted_over(element: Element, look: Observation) -> bool:
@@ -129,7 +127,7 @@ def is_painted_over(element: Element, look: Observation) -> bool:
     if element.role not in EDGED or not _says(element):
         return False
     screen = BoundingBox(0, 0, look.screen.width, look.screen.height, "screen")
-    part = grown(element.box, EDGE).intersection(screen)
+    part = grown(element.box, _EDGE).intersection(screen)
     if part is None or not _is_place(part):
         return False
     return _is_smooth(part, look) and not _is_smooth(screen, look)
@@ -142,12 +140,12 @@ def _is_smooth(box: BoundingBox, look: Observation) -> bool:
     down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
     width, height = pixels.size  # what is moved out on one side comes in on the other
     steps = across.crop((1, 0, width, height)), down.crop((0, 1, width, height))
-    return all(most <= FLAT for step in steps for _, most in ImageStat.Stat(step).extrema)
+    return all(most <= _FLAT for step in steps for _, most in ImageStat.Stat(step).extrema)
 
 
 def is_outlined(box: BoundingBox, look: Observation) -> bool:
     """Whether the picture shows a frame along all of a box's edges, and one colour within."""
-    outer, inner = grown(box, EDGE), grown(box, -2 * EDGE)
+    outer, inner = grown(box, _EDGE), grown(box, -2 * _EDGE)
     if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, look):
         return False
     edges = (

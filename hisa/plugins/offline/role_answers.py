@@ -21,7 +21,7 @@ _SECTIONS = {
     "# Context refinement": ("task", "previous_summary", "new_steps"),
     "# Pattern induction": ("task", "steps"),
     "# Pattern synthesis": ("task", "requirements", "lessons"),
-    "# Best run": ("task", "common_steps", "attempts"),
+    "# Best run": ("attempts",),
 }
 """The heading of each system prompt that is known, and the sections of its user message."""
 _SEQUENCE = re.compile(r"^- `actions`: 1 to (\d)\b", re.M)

@@ -47,7 +47,6 @@ _STATES = {
     ),
     "disabled": r"greyed(?:[- ]out)?|grayed(?:[- ]out)?|disabled|inactive|dimmed",
     "open": r"open|opened|expanded|unfolded",
-    "empty": r"empty|blank|unfilled",
 }
 _STATE = {name: re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") for name, words in _STATES.items()}
 _SMALL = re.compile(r"\b(?:tiny|small|little|narrow|short|shortest|thin)\b")

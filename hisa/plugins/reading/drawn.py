@@ -15,7 +15,7 @@ __all__ = ["DRAWN"]
 
 
 class DrawnThings:
-    """Title bar buttons, headers of sheets, ticks, icons, the handles of sliders and arrows."""
+    """Title bar buttons, ticks, icons, the handles of sliders and arrows."""
 
     def listed(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool

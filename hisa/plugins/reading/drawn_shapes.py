@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from hisa.grounder.thing import READ, UNCHECKED, Thing, gaps, overlap, sides, squared
 from hisa.plugins.reading.blobs import Blob, find_blobs
 from hisa.plugins.reading.control_parts import part
-from hisa.plugins.reading.sheet_headers import sheet_headers
 from hisa.plugins.reading.title_bars import title_buttons
 from hisa.plugins.reading.tracks import handle_of
 from hisa.screen.geometry import BoundingBox
@@ -107,7 +106,6 @@ class _Drawn:
         called: dict[int, Thing] = {}
         for window in self._observation.windows:
             found += title_buttons(window, self._observation)
-        found += sheet_headers(self._things, self._observation)
         taken = [_wider(t.box) for t in found]
         for shape in self._shapes:
             if any(box.contains(shape.box.centre) for box in taken) or self._is_border(shape):

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from hisa.grounder.thing import READ
 from hisa.plugins.matching.description import Query, Relation
-from hisa.plugins.matching.evidence import state_factor
 from hisa.plugins.reading.asked import Asked, read_asked
 from hisa.plugins.reading.layout import Order, distances, orders
 from hisa.plugins.reading.purposes import acting_families, purposes, serves
@@ -184,11 +183,6 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         "label": _sum({w: _spread(table.labelled.get(w, ()), count) for w in meant}, meant, count)
         / (sum(meant.values()) or 1.0),
     }
-    told = np.array([len(called & asked.words) / max(len(called), 1) for called in table.called])
-    result["told"] = told
-    result["told_meant"] = np.array(
-        [len(called & asked.meant) / max(len(called), 1) for called in table.called]
-    )
     places = {w: table.index[w][table.tells[table.index[w]]] for w in meant}
     for name, lies in _AROUND.items():
         near = {w: lies(table, rows) * (1 - own[w]) for w, rows in places.items() if len(rows)}
@@ -200,19 +194,28 @@ def _words(evidence: Evidence) -> dict[str, Floats]:
         for w in meant
     }
     result["covered"] = _sum(covered, meant, count) / (sum(meant.values()) or 1.0)
-    result["numbers"] = np.array(
-        [len(called & asked.numbers) / max(len(asked.numbers), 1) for called in table.called]
-    )
-    result["twins"] = table.twins
-    result["own_share"] = np.array(
-        [len(mine & asked.meant) / max(len(asked.meant), 1) for mine in table.called]
-    )
-    named = asked.meant & asked.head
-    result["head_share"] = np.array(
-        [len(mine & named) / max(len(named), 1) for mine in table.called]
-    )
-    known = len(meant) / max(len(asked.meant), 1)
-    result["known_words"] = np.full(count, known)
+    result["known_words"] = np.full(count, len(meant) / max(len(asked.meant), 1))
+    return result | _shares(evidence)
+
+
+def _shares(evidence: Evidence) -> dict[str, Floats]:
+    """The share of the words asked for that each thing has on it, and of its own words."""
+    table, asked = evidence.table, evidence.asked
+    result = {
+        "told": np.array([len(mine & asked.words) / max(len(mine), 1) for mine in table.called]),
+        "told_meant": np.array(
+            [len(mine & asked.meant) / max(len(mine), 1) for mine in table.called]
+        ),
+        "twins": table.twins,
+    }
+    wanted = {
+        "numbers": asked.numbers,
+        "own_share": asked.meant,
+        "head_share": asked.meant & asked.head,
+    }
+    for name, words in wanted.items():
+        shares = [len(mine & words) / max(len(words), 1) for mine in table.called]
+        result[name] = np.array(shares)
     return result
 
 
@@ -288,12 +291,10 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
     count = len(table.things)
     zero = np.zeros(count)
     quotes = {q: table.written(q) for q in query.literals[:6]}
-    labels = {q: table.beside(q) for q in query.literals[:6]}
     anchored = {r.anchor.name for r in query.relations} | {
         r.other.name for r in query.relations if r.other
     }
     mine = [q for q in quotes if q not in anchored]
-    theirs = [q for q in quotes if q in anchored]
     named = table.written(query.name, loosely=not query.quoted) if query.name else zero
     by_label = table.beside(query.name, loosely=not query.quoted) if query.name else zero
     values = [table.written(v, loosely=v not in query.literals) for v in query.values[:3]]
@@ -306,8 +307,6 @@ def _names(evidence: Evidence) -> dict[str, Floats]:
         "name_asked": np.full(count, float(bool(query.name))),
         "name_quoted": np.full(count, float(query.quoted)),
         "quote_own": np.maximum.reduce([zero, *(quotes[q] for q in mine)]),
-        "quote_label": np.maximum.reduce([zero, *(labels[q] for q in mine)]),
-        "quote_anchor": np.maximum.reduce([zero, *(quotes[q] for q in theirs)]),
         "quote_found": np.full(
             count, min((float(s.max(initial=0.0)) for s in quotes.values()), default=1.0)
         ),
@@ -333,19 +332,18 @@ def _purposes(evidence: Evidence) -> dict[str, Floats]:
     found["purpose_asked"] = np.full(len(table.things), float(bool(purposes(text))))
     acting = acting_families(text.strip())
     found["acts"] = np.array([float(f in acting) for f in table.families])
-    found["acts_asked"] = np.full(len(table.things), float(bool(acting)))
-    return found | _in_title_bars(evidence, text)
+    return found | {"title_bar": _in_title_bars(evidence, text)}
 
 
-def _in_title_bars(evidence: Evidence, text: str) -> dict[str, Floats]:
-    """Whether a thing stands where the title bar of a window is, if one is asked for."""
+def _in_title_bars(evidence: Evidence, text: str) -> Floats:
+    """Whether each thing stands where the title bar of a window is, if one is asked for."""
     table = evidence.table
-    asked = float(bool(_TITLE_BAR.search(text)))
     there = np.zeros(len(table.things), dtype=bool)
-    for box in (w.box for w in table.scene.observation.windows if w.box) if asked else ():
+    windows = table.scene.observation.windows if _TITLE_BAR.search(text) else ()
+    for box in (w.box for w in windows if w.box):
         across = (box.left - 8 <= table.x) & (table.x < box.right + 8)
         there |= across & (np.abs(table.y - box.top) <= _TITLE_HIGH)
-    return {"title_bar": there.astype(float), "title_bar_asked": np.full(len(there), asked)}
+    return there.astype(float)
 
 
 def _kinds(evidence: Evidence) -> dict[str, Floats]:
@@ -358,24 +356,18 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
     result = {
         "role": evidence.roles,
         "role_in": np.array([float(t.role in roles) for t in things]),
-        "role_also": np.array([float(bool(kind) and t.role in kind.also) for t in things])
-        if kind
-        else np.zeros(count),
         "role_head": table.fits(named),
         "kind_asked": np.full(count, float(kind is not None)),
-        "bare": np.array([float(t.is_bare) for t in things]),
         "drawn": np.array([-1.0 if t.drawn is None else t.drawn for t in things]),
         "read": np.array([float(t.role == READ) for t in things]),
         "front": table.front,
-        "running": table.running,
-        "states": np.array([state_factor(query, t) for t in things]),
     }
-    for index, name in enumerate(FAMILIES):
-        result[f"is_{name}"] = (table.family == index).astype(float)
+    for name in ("button", "cell", "holder", "item", "menu", "part", "picture", "text"):
+        result[f"is_{name}"] = (table.family == FAMILIES.index(name)).astype(float)
     asked_family = _asked_family(evidence)
     result |= {
         f"asks_{name}": np.full(count, float(name in asked_family))
-        for name in ("button", "field", "tick", "item", "cell", "header", "text", "picture", "part")
+        for name in ("button", "item", "picture", "part")
     }
     return result
 
@@ -400,7 +392,6 @@ def _relations(evidence: Evidence) -> dict[str, Floats]:
     for name, sort in (("beside", _DIRECTIONS), ("held", {"within", "row", "column"})):
         mine = [s for r, s in ranks if r.how in sort]
         result[f"{name}_rank"] = np.mean(mine, axis=0) if mine else np.zeros(count)
-        result[f"{name}_asked"] = np.full(count, float(bool(mine)))
     return result
 
 
@@ -426,7 +417,6 @@ def _places(evidence: Evidence) -> dict[str, Floats]:
         away = {"left": x, "right": 1 - x, "top": y, "bottom": 1 - y}
         sides = [away[side] for side in query.where if side in away]
         result[f"off_{name}"] = np.mean(sides, axis=0) if sides else np.zeros(count)
-    result["where_asked"] = np.full(count, float(bool(query.where)))
     return result | _ordered(evidence)
 
 
@@ -504,39 +494,38 @@ _TICKED_TOO = frozenset({"toggle button", "check menu item", "radio menu item", 
 
 
 def _stating(evidence: Evidence) -> dict[str, Floats]:
-    """The states asked for; what is drawn or read, and told by nobody, has none that is known."""
+    """The states asked for, and which thing alone has one.
+
+    What is drawn or read, and told by nobody, has no state that is known.
+    """
     table, asked = evidence.table, evidence.asked
     count = len(table.things)
     states = [t.element.states for t in table.things]
     told = np.array([float(bool(s)) for s in states])
-    result = {}
+    found = {}
     for name, wanted in _STATES.items():
         half = _HALF_STATES.get(name, frozenset())
         has = np.array([1.0 if s & wanted else 0.5 * bool(s & half) for s in states])
-        result[name] = has if name in asked.states else np.zeros(count)
-        result[f"{name}_asked"] = np.full(count, float(name in asked.states))
+        found[name] = has if name in asked.states else np.zeros(count)
     dead = np.array([float(not s & _USABLE) for s in states])
-    result["disabled"] = dead * told * float("disabled" in asked.states)
-    result["disabled_asked"] = np.full(count, float("disabled" in asked.states))
+    found["disabled"] = dead * told
     is_tick = table.family == FAMILIES.index("tick")
     is_tick |= np.array([t.role in _TICKED_TOO for t in table.things], dtype=bool)
     bare = np.array([float(not s & _STATES["ticked"]) for s in states])
     drawn = np.array([t.drawn is not None and t.role == "check box" for t in table.things])
     known = np.maximum(told, drawn)
-    result["unticked"] = bare * known * is_tick * float("unticked" in asked.states)
-    result["state_alone"] = _alone(table, result, asked.states)
-    empty = np.array([float(not t.element.text.strip()) for t in table.things])
-    result["empty"] = empty * float("empty" in asked.states)
+    found["unticked"] = bare * known * is_tick
     lit = asked.states & {"selected", "open"}
-    result["stands_out"] = evidence.table.looks.standing_out() if lit else np.zeros(count)
-    return result
+    return {
+        "selected": found["selected"],
+        "state_alone": _alone(table, found, asked.states),
+        "stands_out": evidence.table.looks.standing_out() if lit else np.zeros(count),
+    }
 
 
 def _alone(table: Table, found: dict[str, Floats], asked: frozenset[str]) -> Floats:
     """1 for the only one of its group that has a state asked for, less where several have it."""
-    names = [
-        name for name in ("selected", "ticked", "open", "disabled", "unticked") if name in asked
-    ]
+    names = [name for name in found if name in asked]
     has = np.max([found[name] for name in names], axis=0) if names else np.zeros(len(table.things))
     shown = has * (table.front > 0.55) > 0.9
     number = np.bincount(table.family[shown], minlength=len(FAMILIES))

@@ -42,11 +42,9 @@ __all__ = [
 _POOL = 80
 """Things that are scored by the trees, of a thousand; the rest have hardly a word in common."""
 _RELATIVE = (
-    *("own", "own_head", "own_meant", "label", "told", "name", "name_label", "quote_own"),
-    *("quote_label", "value", "does", "line", "column", "inside", "close", "covered", "related"),
-    *("related_least", "role", "role_head", "colour", "stands_out", "off_screen", "off_window"),
-    *("size", "front", "also", "purpose", "purpose_head"),
-    *("whole", "whole_base", "mention_cross"),
+    *("own", "own_meant", "told", "name", "name_label", "does", "line", "inside", "close"),
+    *("covered", "related", "role", "role_head", "colour", "off_screen", "off_window", "size"),
+    *("front", "purpose", "whole", "whole_base", "mention_cross"),
 )
 """Features of which the distance from the best on the screen is a feature too."""
 

@@ -18,7 +18,6 @@ from hisa.grounder.thing import SHOWS_TEXT
 from hisa.plugins.matching.description import Relation
 from hisa.plugins.reading.asked import read_extremes
 from hisa.plugins.reading.belonging import belonging, crossing, mentioned
-from hisa.plugins.reading.calendar_days import day_asked, day_fit
 from hisa.plugins.reading.features import Evidence
 from hisa.plugins.reading.scene_table import FAMILIES, Floats, Ints
 from hisa.plugins.reading.series import Places, line_up, lines
@@ -294,17 +293,6 @@ class _Whole:
         """Texts mentioned over each, beside each, and crossing at it."""
         return crossing(self.evidence, mentioned(self.evidence))
 
-    @cached_property
-    def day(self) -> Floats:
-        """Rate each as the day of a month, where one is asked for."""
-        day = day_asked(self.evidence.query.context.casefold())
-        return np.zeros(self.count) if day is None else day_fit(self.evidence.table, day)
-
-    @property
-    def lined(self) -> Floats:
-        """The weight of the most telling text mentioned on the line of each."""
-        return self.crossed[1]
-
     @property
     def asks_order(self) -> bool:
         """Whether the thing is the nth, or the outermost, of some."""
@@ -318,8 +306,6 @@ class _Whole:
             "set",
             "set_more",
             "set_along",
-            "set_lined",
-            "set_any",
             "series",
             "series_any",
             "counted",
@@ -334,10 +320,7 @@ class _Whole:
         result["set"] = self._in_set(members)
         result["set_more"] = self._in_set(self._members(base * self.beside))
         result["set_along"] = self._in_set(self._members(base * self.along))
-        lined = self.identity / self.name * (self.lined > 0)
-        result["set_lined"] = self._in_set(self._members(lined)) if lined.any() else zero
         unnamed = self._members(base / self.name)
-        result["set_any"] = self._in_set(unnamed)
         across, down = line_up(self.evidence.table, unnamed)
         result["series"], result["series_any"] = self._in_series(across, down)
         result["across"] = np.clip(across.number, 0, 20).astype(float)
@@ -411,13 +394,12 @@ class _Whole:
     def fit(self) -> Floats:
         """Rate each by all that is asked for but the order."""
         beside = np.maximum(self.beside, 0.97 * self.along) if self.asks_order else self.beside
-        fit = self.identity * self.held * beside * self.place
-        return np.maximum(0.5 * fit, self.day) if self.day.any() else fit
+        return self.identity * self.held * beside * self.place
 
     @cached_property
     def satisfied(self) -> Floats:
         """Rate each by all that is asked for. The weights are chosen by hand."""
-        if not self.asks_order or self.day.any():
+        if not self.asks_order:
             return self.fit
         order = self.ordered
         ways = (order["set"], 0.95 * order["set_more"], 0.97 * order["set_along"])
@@ -455,7 +437,8 @@ def _box(sides: Floats) -> tuple[float, float, float, float]:
 def relational(evidence: Evidence) -> dict[str, Floats]:
     """Features by name: how well each thing satisfies the description as one relation."""
     whole = _Whole(evidence)
-    parts = {f"order_{name}": found for name, found in whole.ordered.items()}
+    orders = ("across", "down", "series", "series_any")
+    parts = {f"order_{name}": whole.ordered[name] for name in orders}
     return parts | _as_a_whole(whole) | _by_mention(whole)
 
 
@@ -463,16 +446,11 @@ def _as_a_whole(whole: _Whole) -> dict[str, Floats]:
     count, evidence, found = whole.count, whole.evidence, whole.satisfied
     return {
         "whole": found,
-        "day": whole.day,
-        "day_shown": np.full(count, whole.day.max(initial=0.0)),
         "whole_rank": _ranked(found, np.ones(count, dtype=bool)),
         "whole_alike": np.full(count, _places(evidence, found)),
         "whole_lead": _lead(evidence, found),
         "whole_base": whole.fit,
-        "whole_held": whole.held,
-        "whole_beside": whole.beside,
         "whole_place": whole.place,
-        "whole_line": whole.counted_line if whole.line else np.zeros(count),
         "whole_conditions": np.full(count, float(_conditions(whole))),
     }
 

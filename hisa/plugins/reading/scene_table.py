@@ -102,11 +102,6 @@ class Table:
         return Looks(self.scene, self.box, self.family)
 
     @cached_property
-    def running(self) -> Floats:
-        """Whether each is a part of a sentence."""
-        return np.array([float(thing in self.scene.running) for thing in self.things])
-
-    @cached_property
     def twins(self) -> Floats:
         """The number of things that say the same, at most 6."""
         texts = [clean(mine[0]) if mine else "" for mine in self.texts]

@@ -24,19 +24,17 @@ _WORTH = 0.1
 too: the arrow of a spin button lies in its box, and is not what is meant by that. Chosen by leaving
 applications out."""
 _OF_BEST = (
-    *("own", "own_meant", "own_head", "own_share", "head_share", "told", "told_meant", "label"),
-    *("name", "name_label", "name_asked", "name_quoted", "quote_own", "quote_label"),
-    *("quote_anchor", "quote_found", "quotes", "value", "value_asked", "does", "covered"),
-    *("known_words", "role", "role_in", "role_head", "kind_asked", "bare", "drawn", "read"),
-    *("front", "running", "states", "related", "related_least", "relations", "relations_lost"),
-    *("old", "old_gap", "picked", "twins", "where_asked", "off_window", "nth_asked"),
-    *("extreme_asked", "colour", "colour_asked", "stands_out", "numbers", "also", "purpose"),
-    *("purpose_asked", "selected", "selected_asked", "disabled", "is_text", "is_part", "is_holder"),
+    *("own", "own_meant", "own_head", "own_share", "head_share", "told", "label", "name"),
+    *("name_quoted", "quote_own", "quote_found", "value", "value_asked", "does", "covered"),
+    *("known_words", "role", "role_in", "role_head", "drawn", "read", "related"),
+    *("related_least", "relations_lost", "old", "old_gap", "picked", "twins", "nth_asked"),
+    *("extreme_asked", "colour_asked", "numbers", "also", "purpose", "purpose_asked"),
+    *("is_text", "is_part", "is_holder"),
 )
 """Features of the thing at the likeliest place."""
-_AHEAD = ("own", "own_meant", "name", "covered", "role", "old", "related", "quote_own", "label")
+_AHEAD = ("own", "name", "covered", "role", "old", "related", "quote_own", "label")
 """Features of which its lead over the next place counts too,"""
-_MOST = ("own_meant", "name", "quote_own", "covered", "value", "role_in", "purpose")
+_MOST = ("own_meant", "name", "quote_own", "role_in", "purpose")
 """and the most that any thing has of these."""
 _LIKELY = 0.05
 """The chance of a place that counts as a rival; one of a fifth of the best's chance does too."""

@@ -28,13 +28,6 @@ def rating(*chances: float, blocked: int | None = None) -> Rating:
     return Rating(None, NotFound("unsure"), tuple(things), complete=True)
 
 
-def test_a_likely_thing_that_is_pointed_at_is_believed() -> None:
-    belief = Belief(rating(0.4, 0.4))
-    belief.hear_point(PLACES[1])
-    assert belief.best_point == PLACES[1]
-    assert belief.at(PLACES[1]) > 0.95
-
-
 def test_a_point_on_another_thing_is_not() -> None:
     belief = Belief(rating(0.6, 0.0001))
     belief.hear_point(PLACES[1])
@@ -66,37 +59,6 @@ def test_two_models_that_mean_one_thing_outdo_the_elements() -> None:
     belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
     assert belief.of(told.things[1]) >= TAKEN
     assert belief.at(PLACES[1]) >= TAKEN
-
-
-def test_a_pick_that_the_elements_find_absurd_is_not_believed() -> None:
-    told = rating(0.7, 0.0001)
-    belief = Belief(told)
-    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
-    assert belief.of(told.things[1]) < TAKEN
-
-
-def test_what_only_a_point_made_known_can_be_picked() -> None:
-    told = rating(0.05, 0.0)
-    belief = Belief(told)
-    belief.hear_point(PLACES[1])
-    alone = belief.of(told.things[1])
-    belief.hear_pick(list(told.things), told.things[1], PICKS_RIGHT)
-    assert belief.of(told.things[1]) > max(alone, TAKEN)
-
-
-def test_a_pick_of_none_speaks_for_what_is_not_listed() -> None:
-    told = rating(0.3, 0.3)
-    belief = Belief(told)
-    belief.hear_point(NOTHING)
-    before = belief.at(NOTHING), belief.of(told.things[0])
-    belief.hear_pick(list(told.things), None, PICKS_RIGHT)
-    assert belief.at(NOTHING) > before[0]
-    assert belief.of(told.things[0]) < before[1]
-
-
-@pytest.mark.parametrize("chances", [(), (0.0,), (1.0,), (0.25, 0.25, 0.25, 0.25)])
-def test_nothing_is_believed_before_a_model_speaks(chances: tuple[float, ...]) -> None:
-    assert Belief(rating(*chances)).best_point is None
 
 
 @given(

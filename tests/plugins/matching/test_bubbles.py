@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from hisa.actions import Hotkey
-from hisa.errors import NotFound
 from hisa.grounder.marks import Marks
 from hisa.planner.view import element_lines
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
@@ -55,16 +54,6 @@ async def clicked(description: str, look: Observation) -> tuple[int, int]:
 )
 async def test_what_a_bubble_shows_is_clicked(description: str, place: tuple[int, int]) -> None:
     assert await clicked(description, a_bubble()) == place
-
-
-async def test_what_a_bubble_covers_is_behind_it() -> None:
-    with pytest.raises(NotFound, match="behind"):
-        await clicked("the Filter button", a_bubble())
-
-
-async def test_a_window_that_is_listed_lies_where_it_is_listed() -> None:
-    assert not bubbles(a_bubble(listed=True))
-    assert await clicked("the Filter button", a_bubble(listed=True)) == (430, 165)
 
 
 def test_a_bubble_is_told_with_the_window_in_front() -> None:

@@ -12,19 +12,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 import hisa
 from hisa.config import Settings
 from hisa.errors import BudgetExceeded, ModelUnavailable, NotFound
-from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
+from hisa.events import Event, GroundingFailed, GroundingTried
 from hisa.grounder.formats import GTA1Format
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer
-from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
 from hisa.models.profiles import find
-from hisa.models.spending import Ledger
 from hisa.plugins.matching.cascade import CascadeGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
@@ -32,23 +28,27 @@ from hisa.runs.report import render_report
 from hisa.runs.step_records import group
 from hisa.runs.terminal_view import step_text
 from hisa.screen.closer import ENLARGED, closer_part
-from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.ocr import Line, OcrUnavailable, ReadText
+from hisa.screen.geometry import Point, Size
+from hisa.screen.observation import Observation
+from hisa.screen.ocr import ReadText
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.wiring import build_grounder, grounder_kind
-from tests.grounder.scenes import behind_a_dialog, call, element, scene
+from hisa.wiring import grounder_kind
+from tests.grounder.scenes import (
+    behind_a_dialog,
+    call,
+    element,
+    nothing_to_read,
+    opened_grounder,
+    scene,
+)
+from tests.grounder.scenes import search_steps as steps
 
 SAVE, ALSO_SAVE = (600, 400, 80, 30), (600, 500, 80, 30)
 STOCK = (900, 200, 90, 20)
 NOWHERE = Point(200, 600)
 SAID = str | Fault
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def look(*, twice: bool = True, complete: bool = True) -> Observation:
@@ -68,15 +68,7 @@ async def through(
 ) -> GroundedCall:
     """The answer of the cascade that the settings open, with such a model behind it."""
     model = {"model": "gta1-7b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    settings = Settings.model_validate({"models": {"grounder": model}})
-    opened = open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    )
-    async with opened as models:
-        profile = models.profiles["grounder"]
-        grounder = build_grounder(
-            settings.grounder, settings.models, models, events.append, seer=profile, read=read
-        )
+    async with opened_grounder({"grounder": model}, events, read=read) as grounder:
         assert isinstance(grounder, CascadeGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -90,19 +82,6 @@ async def grounded(
 ) -> tuple[GroundedCall, FakeServer]:
     with FakeServer(replies) as server:
         return await through(server, description, seen, events, read), server
-
-
-def steps(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]
-
-
-async def test_what_the_elements_are_sure_of_costs_no_call() -> None:
-    events: list[Event] = []
-    found, server = await grounded([], "the Save button", look(twice=False), events)
-    assert found.input == "pyautogui.click(640, 415)"
-    assert server.requests == []
-    assert steps(events) == [("elements", "sure")]
-    assert isinstance(events[-1], Grounded)
 
 
 async def test_a_point_that_the_elements_bear_out_is_taken() -> None:
@@ -184,21 +163,7 @@ async def test_the_planners_model_picks_where_elements_and_model_disagree(
             "grounder": {"model": "gta1-7b", "base_url": eyes.url, **own},
             "planner": {"model": "qwen-72b", "base_url": words.url, **own},
         }
-        settings = Settings.model_validate({"models": models})
-        opened = open_models(
-            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-        )
-        async with opened as by_role:
-            seer, picker = (opened.profiles[role] for role in ("grounder", "planner"))
-            grounder = build_grounder(
-                settings.grounder,
-                settings.models,
-                by_role,
-                events.append,
-                seer=seer,
-                picker=picker,
-                read=nothing_to_read,
-            )
+        async with opened_grounder(models, events) as grounder:
             asked = grounder.resolve(call("the Save button"), look())
             if found is None:
                 with pytest.raises(NotFound, match="gta1-7b sees"):
@@ -227,37 +192,6 @@ async def test_a_point_on_what_a_dialog_keeps_from_being_used_is_not_taken() -> 
     assert done.places[0].score is None  # the elements' chance is not the model's
 
 
-async def test_a_good_place_elsewhere_speaks_against_a_point_on_nothing() -> None:
-    """The elements may not be sure, since some are missing, but they know a button Save."""
-    seen, events = look(twice=False, complete=False), list[Event]()
-    server = FakeServer(then=seeing(NOWHERE, events))
-    with server, pytest.raises(NotFound) as caught:
-        await through(server, "the Save button", seen, events)
-    assert caught.value.candidates[:1] == ("a point at (200, 600)",)
-    assert "not all elements on the screen could be read in time" in str(caught.value)
-    assert 'push button "Save" at (640, 415)' in caught.value.candidates
-
-
-async def test_different_points_of_which_nothing_is_known_are_both_refused() -> None:
-    events: list[Event] = []
-    with pytest.raises(NotFound) as caught:
-        await grounded([f"({NOWHERE.x:g},600)", "(10,10)"], "the red star", look(), events)
-    assert len([c for c in caught.value.candidates if c.startswith("a point at")]) == 2
-
-
-async def test_a_point_off_the_screen_is_asked_for_again_where_the_elements_guess() -> None:
-    events: list[Event] = []
-    part = closer_part(Size(1280, 720), None, [Point(640, 415), Point(640, 515)])
-    assert part is not None
-    left, top, _, _ = part.corners
-    at = f"({(640 - left) * ENLARGED},{(515 - top) * ENLARGED})"
-    found, server = await grounded(["(1285,100)", at], "the Save button", look(), events)
-    assert found.places[0].point.rounded() == (640, 515)
-    assert steps(events)[1:] == [("gta1-7b", "no_point"), ("gta1-7b", "agreed")]
-    assert any(isinstance(e, GroundingTried) and "outside the screen" in e.detail for e in events)
-    assert len(server.requests) == 2
-
-
 async def test_an_unreadable_answer_is_corrected_where_there_is_nowhere_to_look_closer() -> None:
     events: list[Event] = []
     with FakeServer(["Over there.", "(5,6)"]) as server, pytest.raises(NotFound) as caught:
@@ -265,13 +199,6 @@ async def test_an_unreadable_answer_is_corrected_where_there_is_nowhere_to_look_
     assert caught.value.candidates == ("a point at (5, 6)",)
     assert "not one pair (x,y)" in server.requests[1].text
     assert "enlarged" not in server.requests[1].text
-
-
-async def test_two_answers_that_are_no_points_are_refused() -> None:
-    events: list[Event] = []
-    with pytest.raises(NotFound, match=r"no point: .*I do not see it"):
-        await grounded(["I do not see it."] * 2, "the red star", look(), events)
-    assert steps(events)[1:] == [("gta1-7b", "no_point")] * 2
 
 
 FAULTS: list[FaultKind] = ["status", "hang", "html", "cut_off", "no_choices", "cut_connection"]
@@ -299,23 +226,6 @@ async def test_where_they_have_no_answer_the_error_is_said(kind: FaultKind) -> N
     assert steps(events) == [("elements", "unsure"), ("gta1-7b", "unavailable")]
 
 
-async def test_a_model_that_is_gone_after_its_first_answer_leaves_both_candidates() -> None:
-    events: list[Event] = []
-    with pytest.raises(NotFound) as caught:
-        await grounded(["(945,210)", Fault("status")], "the Save button", look(), events)
-    assert "a fault was scripted" in str(caught.value)
-    assert caught.value.candidates[0] == 'table cell "Stock" at (945, 210)'
-    assert steps(events)[1:] == [("gta1-7b", "doubted"), ("gta1-7b", "unavailable")]
-
-
-async def test_a_picture_that_cannot_be_read_is_checked_by_the_elements_alone() -> None:
-    def unable(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-        raise OcrUnavailable("no program")
-
-    found, _ = await grounded(["(640,515)"], "the Save button", look(), [], read=unable)
-    assert found.places[0].point.rounded() == (640, 515)
-
-
 async def test_a_budget_that_is_used_up_ends_it() -> None:
     """Whatever the elements would say: nothing may be spent without it being known."""
 
@@ -326,16 +236,6 @@ async def test_a_budget_that_is_used_up_ends_it() -> None:
     grounder = CascadeGrounder(FinderParts(lambda _: None, read=nothing_to_read, seer=seer))
     with pytest.raises(BudgetExceeded):
         await grounder.resolve(call("the Save button"), look(twice=False, complete=False))
-
-
-async def test_a_picture_that_is_not_for_the_model_leaves_it_to_the_elements() -> None:
-    strip = Screenshot(Image.new("RGB", (2010, 10)))
-    seen = Observation(strip, strip.size, (), (element("push button", "Save", (9, 2, 8, 6)),))
-    seen = replace(seen, complete=False)
-    found, _ = await grounded([], "the Save button", seen, [])
-    assert found.input == "pyautogui.click(13, 5)"
-    with pytest.raises(NotFound, match="2010x10"):
-        await grounded([], "the red star", seen, [])
 
 
 @given(
@@ -358,23 +258,6 @@ def test_a_part_lies_on_the_picture_and_points_on_it_come_back(
     shown = Point((x - left) * ENLARGED, (y - top) * ENLARGED)
     back = part.whole(shown)
     assert (back.x, back.y) == pytest.approx((x, y))
-
-
-def test_a_part_shows_the_pixels_that_it_says() -> None:
-    picture = Image.new("RGB", (1280, 720))
-    picture.paste((255, 0, 0), (900, 100, 910, 110))
-    part = closer_part(Size(1280, 720), Point(1200, 20), [Point(905, 105), Point(10, 700)])
-    assert part is not None
-    assert part.words == "the upper right part of the screen"
-    shown = part.shown(Screenshot(picture))
-    assert shown.size == Size(1280, 720)
-    x, y = (905 - part.box.left) * ENLARGED, (105 - part.box.top) * ENLARGED
-    assert shown.pixels.getpixel((int(x), int(y))) == (255, 0, 0)
-
-
-def test_nowhere_to_look_is_no_part() -> None:
-    assert closer_part(Size(1280, 720), None, []) is None
-    assert closer_part(Size(1, 1), Point(0, 0), []) is None
 
 
 @pytest.mark.parametrize(

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw
 
 import hisa
 from hisa.config import Settings
 from hisa.errors import ConfigError, NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
 from hisa.grounder.choice import LIST_TOKENS
-from hisa.models.budget import Budget
-from hisa.models.open_models import open_models
-from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
 from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.protocols import GroundedCall, ModelRequest
 from hisa.runs.read import load_run
 from hisa.runs.report import render_report
 from hisa.runs.terminal_view import step_text
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Screenshot, Window
-from hisa.screen.ocr import Line
+from hisa.screen.observation import Element, Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.model_server import FakeServer, Fault, Received
 from hisa.testing.scripted import FunctionModel, tool_call
-from hisa.wiring import build_grounder
-from tests.grounder.scenes import behind_a_dialog, call, element, saved, scene
+from tests.grounder.scenes import behind_a_dialog, call, element, opened_grounder, scene
+from tests.grounder.scenes import search_steps as steps
 
 UPPER, LOWER = (600, 400, 80, 30), (600, 500, 80, 30)
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def two() -> Observation:
@@ -50,20 +38,7 @@ async def through(
 ) -> GroundedCall:
     """The answer of the grounder that the settings open for a planner that does not point."""
     model = {"model": "qwen-72b", "base_url": server.url, "timeout": 0.5, "max_retries": 0}
-    settings = Settings.model_validate({"models": {"planner": model}})
-    opened = open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    )
-    async with opened as models:
-        profile = models.profiles["grounder"]
-        grounder = build_grounder(
-            settings.grounder,
-            settings.models,
-            models,
-            events.append,
-            seer=profile,
-            read=nothing_to_read,
-        )
+    async with opened_grounder({"planner": model}, events) as grounder:
         assert isinstance(grounder, ChoiceGrounder)
         return await grounder.resolve(call(description), seen)
 
@@ -82,19 +57,6 @@ async def refused(
         await through(server, description, seen, events)
     assert isinstance(events[-1], GroundingFailed)
     return caught.value, server
-
-
-def steps(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.by, e.verdict) for e in events if isinstance(e, GroundingTried)]
-
-
-async def test_what_the_elements_are_sure_of_costs_no_call() -> None:
-    events: list[Event] = []
-    seen = scene(element("push button", "Save", UPPER))
-    found, server = await grounded([], "the Save button", seen, events)
-    assert found.places[0].point.rounded() == (640, 415)
-    assert server.requests == []
-    assert steps(events) == [("elements", "sure")]
 
 
 @pytest.mark.parametrize("answer", ["2", " 2.\n", "element 2", '{"index": 2}', "**2**"])
@@ -170,30 +132,6 @@ async def test_none_of_them_is_a_refusal_that_names_what_there_is() -> None:
     assert steps(events)[2:] == [("qwen-72b", "none")]
 
 
-async def test_a_refusal_names_things_of_the_list_the_likeliest_first() -> None:
-    """Else the planner hears of other things than the model was asked about."""
-    events: list[Event] = []
-    error, _ = await refused(["0"], "the edge between headers B and C", saved("calc_sheet"), events)
-    (offered,) = (e.offered for e in events if isinstance(e, GroundingTried) if e.offered)
-    places = [tuple(map(int, re.findall(r"-?\d+", said)[-2:])) for said in error.candidates]
-    assert len(places) >= 4
-    assert set(places) <= {(round(x), round(y)) for x, y in offered}
-
-
-async def test_an_arrow_is_told_with_what_is_drawn_on_it_and_whose_it_is() -> None:
-    rows = element("spin button", "Rows:", (300, 100, 140, 34))
-    columns = element("spin button", "Columns:", (300, 200, 140, 34))
-    _, server = await refused(["0"], "the plus button", scene(rows, columns), [])
-    told = server.requests[0].text
-    assert 'arrow "up or plus" of "Rows:" at' in told
-    assert 'arrow "down or minus" of "Columns:" at' in told
-
-
-async def test_a_refusal_says_that_the_look_was_partial() -> None:
-    error, _ = await refused(["0"], "the Save button", replace(two(), complete=False), [])
-    assert "qwen-72b picks none of 2 likely things; not all elements" in str(error)
-
-
 @pytest.mark.parametrize("answer", ["3", "-1", "1 or 2", "The lower one.", "9" * 500])
 async def test_an_answer_that_is_no_number_of_the_list_is_asked_for_again(answer: str) -> None:
     events: list[Event] = []
@@ -213,110 +151,12 @@ async def test_a_model_that_is_down_leaves_the_elements_alone() -> None:
     assert steps(events)[2:] == [("qwen-72b", "unavailable")]
 
 
-async def test_nothing_on_the_screen_costs_no_call() -> None:
-    error, server = await refused([], "the Save button", scene(), [])
-    assert server.requests == []
-    assert "not found" in str(error)
-
-
 async def test_what_a_dialog_keeps_from_being_used_is_not_offered() -> None:
     error, server = await refused(["0"] * 2, "the Print button", behind_a_dialog(), [])
     assert not any(
         "Print" in request.text.partition("<elements>")[2] for request in server.requests
     )
     assert "behind a dialog" in "".join(error.candidates)
-
-
-async def listed(description: str, seen: Observation) -> str:
-    """The list that a model is shown, which picks none."""
-    with FakeServer(["0"] * 2) as server, pytest.raises(NotFound):
-        await through(server, description, seen, [])
-    return server.requests[0].text.partition("<elements>\n")[2]
-
-
-async def test_a_field_is_listed_in_place_of_the_line_that_holds_it() -> None:
-    """The lines say what is looked for, the fields say something else, as in a web page."""
-    seen = scene(
-        element("section", "", (410, 243, 460, 37), text="Search"),
-        element("entry", "Name", (472, 251, 180, 21)),
-        element("section", "", (410, 443, 460, 37), text="Search"),
-        element("entry", "Number", (472, 451, 180, 21)),
-    )
-    text = await listed("the Search line", seen)
-    assert 'field "Name" at (562, 262)' in text
-    assert 'field "Number" at (562, 462)' in text
-
-
-async def test_what_a_page_made_a_control_of_is_listed_without_words() -> None:
-    """The handles of sliders, as many pages make them: a part that takes the focus."""
-    states = frozenset({"showing", "focusable"})
-    seen = scene(
-        element("section", "", (52, 155, 202, 22), states=frozenset({"showing"})),
-        element("section", "", (83, 152, 28, 28), states=states),
-        element("static", "7", (60, 190, 12, 15), states=frozenset({"showing"})),
-    )
-    text = await listed("handle of the slider", seen)
-    assert "control at (97, 166)" in text
-    assert "(153, 166)" not in text, "what only holds others is not to be picked"
-
-
-async def test_boxes_of_a_grid_are_told_by_row_and_column_and_colour() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    states = frozenset({"showing", "focusable"})
-    boxes = []
-    for row in range(2):
-        for column in range(3):
-            x, y = 200 + 80 * column, 100 + 30 * row
-            boxes.append(element("section", "", (x, y, 16, 16), states=states))
-            fill = "blue" if (row, column) == (1, 2) else "white"
-            ImageDraw.Draw(picture).rectangle((x, y, x + 15, y + 15), fill=fill)
-    text = await listed("the box for Anna's right to share", scene(*boxes, picture=picture))
-    assert "control [row 1 column 1] at (208, 108)" in text
-    assert "control [blue, row 2 column 3] at (368, 138)" in text
-
-
-async def test_words_of_a_tooltip_stand_beside_the_name() -> None:
-    named = {"description": "Insert or Edit Pivot Table"}
-    seen = scene(
-        element("push button", "Pivot", UPPER, **named),
-        element("push button", "Pivot", LOWER, description="pivot"),
-    )
-    text = await listed("the Pivot button", seen)
-    assert 'button "Pivot" [tooltip "Insert or Edit Pivot Table"] at (640, 415)' in text
-    assert 'button "Pivot" at (640, 515)' in text
-
-
-async def test_what_frames_a_page_and_letters_that_were_read_are_listed_where_described() -> None:
-    chrome, page = {"window": "Shop - Chromium"}, (0, 90, 1280, 630)
-    seen = scene(
-        element("push button", "Reload", (60, 50, 28, 28), **chrome),
-        element("push button", "Bookmark this page", (1100, 50, 28, 28), **chrome),
-        element("document web", "Shop", page, **chrome),
-        element("push button", "Apples", UPPER, **chrome),
-        element("push button", "Apples", LOWER, **chrome),
-    )
-    text = await listed("the Apples button", seen)
-    assert "Apples" in text
-    assert "Reload" not in text
-    assert "Reload" in await listed("the second button to reload the apples again", seen)
-
-
-async def test_what_another_window_covers_gives_way_to_what_is_in_front() -> None:
-    behind = [
-        element("push button", f"Tool {n}", (20 * n, 60, 18, 18), app="web", window="Page")
-        for n in range(40)
-    ]
-    seen = scene(
-        *behind,
-        element("push button", "Cancel", (940, 680, 80, 30), app="web", window="Open File"),
-        windows=(
-            Window("1", "Page", "web", BoundingBox(0, 0, 1280, 720, "screen")),
-            Window("2", "Open File", "web", BoundingBox(0, 0, 1126, 720, "screen"), active=True),
-        ),
-    )
-    text = await listed("the log.txt tool in the file list", seen)
-    assert "Cancel" in text
-    assert "Tool" not in text
 
 
 def hostile() -> Observation:

@@ -11,7 +11,6 @@ from PIL import Image, ImageDraw, ImageFont
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingFailed
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.plugins.matching.scene import Scene
 from hisa.protocols import Place
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox
@@ -67,11 +66,6 @@ IN_SAVE_AS = [
     ("Desktop", (93, 116, 156, 36)),
     ("the column header Size", (976, 121, 72, 25)),
 ]
-
-
-async def test_what_is_not_sure_enough_is_told_first_of_the_closest() -> None:
-    refused = await refusal("the Home folder in the sidebar", recorded("save_as"))
-    assert refused.candidates[0].endswith('"Home" at (171, 96)')
 
 
 @pytest.mark.parametrize(("description", "box"), IN_SAVE_AS, ids=[d for d, _ in IN_SAVE_AS])
@@ -138,14 +132,6 @@ async def test_what_lies_behind_a_modal_dialog_is_not_clicked() -> None:
     assert "nothing fits; nothing written on the picture fits" in str(other)
 
 
-async def test_a_modal_dialog_is_known_though_x_calls_its_program_otherwise() -> None:
-    """As LibreOffice: "soffice" by accessibility, "libreoffice-calc" and "Soffice" by X."""
-    told = behind_a_dialog()
-    windows = tuple(replace(window, app=f"X's {window.title}") for window in told.windows)
-    refused = await refusal("the Print button", replace(told, windows=windows))
-    assert "what fits is behind a dialog, menu or window in front" in str(refused)
-
-
 def covered(title: str) -> Observation:
     """A button "Print" beside a window that is no dialog, and "Send" beneath it."""
     return scene(
@@ -197,37 +183,6 @@ async def test_equal_elements_are_ambiguous_and_an_ordinal_decides() -> None:
     assert "only 3 such are known" in str(await refusal("the fourth Remove button", observation))
 
 
-async def test_what_holds_others_is_meant_by_a_part_of_its_name() -> None:
-    """As JupyterLab's button "Notebook" over the page's part "notebook content"."""
-    cell, shown = (
-        {"states": frozenset({"focusable", "showing"})},
-        {"states": frozenset({"showing"})},
-    )
-    observation = scene(
-        element("push button", "Notebook", (790, 190, 80, 20), **shown),
-        element("static", "Notebook", (792, 190, 60, 20), **shown),
-        element("combo box", "Cell type", (570, 190, 100, 20), **shown),
-        element("landmark", "notebook content", (300, 220, 600, 400), **shown),
-        element("section", "Markdown Cell Content", (310, 230, 580, 100), **cell),
-        element("section", "Code Cell Content", (310, 340, 580, 100), **cell),
-        element("section", "Code Cell Content", (310, 450, 580, 100), **cell),
-    )
-    assert at(await find("the first cell of the notebook", observation)) == (600, 280)
-    assert at(await find("the last cell of the notebook", observation)) == (600, 500)
-
-
-async def test_one_place_reported_twice_is_one_place() -> None:
-    observation = scene(
-        element("panel", "Save", (90, 90, 300, 100)),
-        element("push button", "Save", (100, 100, 80, 30)),
-        element("label", "Save", (120, 105, 40, 20)),
-        element("menu", "Format", (500, 0, 60, 25)),
-        element("menu", "Format", (510, 0, 55, 20)),
-    )
-    assert at(await find("Save", observation)) == (140, 115)
-    assert (await find("the Format menu", observation)).label == 'menu "Format"'
-
-
 async def test_hidden_elements_are_not_there() -> None:
     shown = frozenset({"showing", "enabled"})
     observation = scene(
@@ -240,11 +195,6 @@ async def test_hidden_elements_are_not_there() -> None:
     assert at(await find("the Here button", observation)) == (35, 110)
 
 
-async def test_a_box_that_leaves_the_screen_is_clicked_where_it_shows() -> None:
-    observation = scene(element("push button", "Wide", (1200, 100, 400, 20)))
-    assert at(await find("the Wide button", observation)) == (1240, 110)
-
-
 async def test_kinds_tell_namesakes_apart() -> None:
     observation = scene(
         element("menu", "Search", (10, 10, 60, 20)),
@@ -255,15 +205,6 @@ async def test_kinds_tell_namesakes_apart() -> None:
     assert at(await find("the Search menu", observation)) == (40, 20)
     assert at(await find("the Search button", observation)) == (330, 110)
     assert at(await find("the field labelled 'Search'", observation)) == (180, 110)
-
-
-async def test_the_text_area_is_the_large_one() -> None:
-    observation = scene(
-        element("text", "", (10, 40, 900, 500), states=frozenset({"showing", "multi-line"})),
-        element("text", "", (10, 600, 200, 20), states=frozenset({"showing", "focused"})),
-    )
-    assert at(await find("the text area", observation, LENIENT)) == (460, 290)
-    assert at(await find("the search field", observation, LENIENT)) == (110, 610)
 
 
 async def test_cells_rows_and_names_with_numbers() -> None:
@@ -279,40 +220,6 @@ async def test_cells_rows_and_names_with_numbers() -> None:
     await refusal("the Sheet2 tab", observation)
 
 
-async def test_a_field_goes_by_the_panel_around_it() -> None:
-    observation = scene(
-        element("panel", "Font Size", (200, 50, 110, 40)),
-        element("text", "", (205, 55, 60, 30), text="10 pt"),
-        element("text", "", (20, 55, 160, 30), text="Sans"),
-    )
-    assert at(await find("the Font Size field", observation)) == (235, 70)
-
-
-def users(*more: Element) -> Observation:
-    """A dialog of a web page: a line "Search" with a field that is called otherwise."""
-    shown = frozenset({"showing", "visible", "enabled"})
-    page = element("document web", "Incident", (224, 145, 832, 561), states=shown)
-    others = [
-        element("entry", name, (378, 230 + 70 * n, 247, 27), states=shown)
-        for n, name in enumerate(("Caller", "Group", "Short description"))
-    ]
-    return scene(
-        page,
-        *others,
-        element("dialog", "Users", (410, 505, 460, 200), states=shown),
-        element("section", "", (410, 543, 460, 37), text="Search ", states=shown),
-        element("static", "Search", (424, 554, 49, 15), text="Search ", states=shown),
-        element("entry", "Name", (472, 551, 100, 21), states=shown),
-        element("column header", "Name", (410, 580, 253, 28), states=shown),
-        *more,
-    )
-
-
-async def test_the_field_on_a_line_is_clicked_and_not_the_line_that_holds_it() -> None:
-    for description in ("the Search field of the Users dialog", "Search box in the Users dialog"):
-        assert at(await find(description, users(), LENIENT)) == (522, 562), description
-
-
 async def test_an_expander_is_clicked_on_its_title_and_a_split_button_on_its_arrow() -> None:
     observation = scene(
         element("toggle button", "Options", (300, 500, 640, 20), states=frozenset({"expandable"})),
@@ -321,11 +228,6 @@ async def test_an_expander_is_clicked_on_its_title_and_a_split_button_on_its_arr
     assert at(await find('toggle button "Options"', observation)) == (324, 510)
     assert at(await find('arrow of button "Font Color"', observation)) == (433, 105)
     assert at(await find('button "Font Color"', observation)) == (420, 105)
-
-
-async def test_a_date_is_clicked_on_its_first_part() -> None:
-    observation = scene(element("date editor", "Departure", (100, 500, 160, 30)))
-    assert at(await find('date field "Departure"', observation)) == (115, 515)
 
 
 async def test_a_failure_is_recorded_with_the_closest() -> None:
@@ -337,14 +239,6 @@ async def test_a_failure_is_recorded_with_the_closest() -> None:
     (event,) = events
     assert isinstance(event, GroundingFailed)
     assert event.candidates == ('menu item "Save As..." at (45, 10)',)
-
-
-async def test_the_threshold_is_a_setting() -> None:
-    observation = scene(element("menu item", "Save", (0, 0, 90, 20)))
-    strict = ElementsGrounder(emit=lambda _: None, min_score=0.99)
-    assert at(await find("the Save button", observation)) == (45, 10)
-    with pytest.raises(NotFound):
-        await strict.resolve(call("the Save button"), observation)
 
 
 async def test_hostile_names_are_only_text() -> None:
@@ -420,24 +314,3 @@ async def test_without_tesseract_the_reason_says_so(
     picture = Image.new("RGB", (1280, 720), "navy")
     refused = await refusal("the Save button", scene(picture=picture))
     assert "tesseract is not installed" in str(refused)
-
-
-async def test_things_are_called_the_closest_only_where_they_are_alike() -> None:
-    observation = scene(
-        element("push button", "Word Wrap", (10, 10, 80, 20)),
-        element("push button", "Quit", (10, 40, 80, 20)),
-    )
-    alike = await refusal("the Wrap Lines button", observation)
-    assert 'Closest: push button "Word Wrap" at (50, 20)' in str(alike)
-    unlike = await refusal("the 'Zyx' check box", observation)
-    assert "Nothing is alike; there are: push button" in str(unlike)
-    assert len(unlike.candidates) == 2
-
-
-@pytest.mark.parametrize(("left", "labels"), [(560, True), (120, False)])
-def test_a_line_read_off_the_picture_labels_no_far_field(left: int, labels: bool) -> None:
-    """It may be an entry of a menu that nobody tells, with a field behind it at that height."""
-    line = element("read text", "Scale Image...", (left, 296, 90, 16))
-    look = scene(element("spin button", "", (684, 292, 130, 20), text="10.0"))
-    (field,) = (thing for thing in Scene(look, (line,)).things if thing.role == "spin button")
-    assert ("Scale Image..." in [text for text, _ in field.labels]) == labels

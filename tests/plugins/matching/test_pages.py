@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hisa.errors import NotFound
-from hisa.events import Event
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.screen.observation import Observation
 from tests.grounder.scenes import call, element, scene
-
-from .test_choice import refused
 
 SHOWN = frozenset({"enabled", "sensitive", "showing", "visible"})
 EDITED = SHOWN | {"editable", "focusable", "multi-line"}
@@ -51,31 +48,6 @@ async def test_quoted_words_in_two_places_are_not_guessed() -> None:
         await clicked("'Mark as sent' in the list", scene(*(look.elements or ()), again))
 
 
-async def test_the_list_for_picking_has_what_lies_on_another_control() -> None:
-    events: list[Event] = []
-    _, server = await refused(["0"], "what ships the second order", a_menu(), events)
-    listed = str(server.requests[-1].body)
-    assert "Mark as sent" in listed
-    assert "⋮" in listed or "\\u22ee" in listed
-
-
-def test_a_part_of_a_page_to_write_in_is_a_field() -> None:
-    at = (20, 110, 900, 70)
-    note = element("paragraph", "", at, text="Call back on Monday.", states=EDITED)
-    outside = element("paragraph", "", (20, 20, 90, 70), text="A letter.", states=EDITED)
-    roles = [t.role for t in Scene(scene(PAGE, note, outside)).things]
-    assert roles == ["document web", "text", "paragraph"]
-
-
-@pytest.mark.parametrize(("states", "arrows"), [(SHOWN, 0), (SHOWN | {"has-popup"}, 1)])
-def test_only_a_button_of_a_page_that_opens_something_has_an_arrow(
-    states: frozenset[str], arrows: int
-) -> None:
-    button = element("push button", "Export", (100, 200, 90, 30), states=states)
-    parts = [t for t in Scene(scene(PAGE, button), parts=True).things if t.role == "arrow part"]
-    assert len(parts) == arrows
-
-
 async def test_a_cell_of_a_documents_table_goes_by_what_is_written_in_it() -> None:
     cells = [
         element("table cell", name, (283, 296 + 19 * row, 320, 19), states=SHOWN)
@@ -108,23 +80,3 @@ def named_fields() -> Observation:
 async def test_a_field_as_narrow_as_a_caret_is_clicked_in_the_middle_of_what_holds_it() -> None:
     assert await clicked("the Country drop-down", named_fields()) == (250, 219)
     assert await clicked("the City field", named_fields()) == (250, 299)
-
-
-def with_texts(*texts: str) -> Observation:
-    told = SHOWN | {"focusable"}
-    return scene(
-        PAGE,
-        element("push button", "Add", (100, 60, 60, 20), states=told),
-        *(
-            element("static", text, (500, 60 + 40 * n, 100, 20), states=SHOWN)
-            for n, text in enumerate(texts)
-        ),
-    )
-
-
-async def test_the_only_text_that_is_called_as_a_button_is_sure() -> None:
-    """Pages make buttons of text that nobody tells to be one."""
-    assert await clicked("the DONE button", with_texts("DONE", "Edit quick settings")) == (550, 70)
-    for texts in (("DONE", "DONE"), ("DONE", "What is done so far")):
-        with pytest.raises(NotFound):
-            await clicked("the DONE button", with_texts(*texts))

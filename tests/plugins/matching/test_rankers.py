@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,19 +9,15 @@ import pytest
 from hisa.errors import NotFound, PluginFailed
 from hisa.grounder.base import TextReader, ThingList
 from hisa.grounder.lists import announced
-from hisa.grounder.matchers import FinderParts
 from hisa.machine import plugins
-from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.ranking import Ranker, chances, choose_thing
-from hisa.plugins.matching.rating import rated
 from hisa.plugins.matching.scene import Scene
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
-from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.observation import Observation
 from hisa.screen.ocr import Line, Word
-from hisa.testing import ScriptedModel
 from tests.grounder.scenes import call, element, saved, scene
 
 FORM = scene(
@@ -35,10 +30,6 @@ FORM = scene(
     element("push button", "Cancel", (140, 200, 80, 30)),
 )
 QUERIES = read_description("the Apply button")
-
-
-def unread(_picture: Screenshot, _box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def reads(text: str, at: tuple[int, int]) -> Line:
@@ -187,35 +178,3 @@ async def test_without_packages_nothing_is_read_and_the_reason_says_so() -> None
     with pytest.raises(NotFound, match=r"cannot be read .no installed package announces a reader"):
         await grounder.resolve(call("'Licence'"), FORM)
     assert (await grounder.resolve(call("the Apply button"), FORM)).places[0].score == 1.0
-
-
-def test_a_reader_that_cannot_be_imported_is_as_none_and_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "hisa.plugins.reading.tesseract", None)
-    assert not ocr.available()
-    with pytest.raises(ocr.OcrUnavailable, match="'text' of package 'hisa-agent': ModuleNotFound"):
-        ocr.read_text(FORM.screenshot)
-
-
-@pytest.mark.usefixtures("alone")
-async def test_without_packages_what_is_unsure_is_refused() -> None:
-    twins = scene(*(element("push button", "Edit", (40, y, 80, 30)) for y in (40, 80)))
-    with pytest.raises(NotFound, match="2 elements fit equally well"):
-        await found("the Edit button", twins)
-    with pytest.raises(NotFound, match="'the Print button'"):
-        await found("the Print button")
-    with pytest.raises(NotFound, match=r"nothing fits well enough.*Cancel"):
-        await found("the button right of Apply")
-
-
-@pytest.mark.usefixtures("alone")
-async def test_without_packages_a_model_picks_by_chances_from_the_scores_set_by_hand() -> None:
-    twins = scene(*(element("push button", "Edit", (40, y, 80, 30)) for y in (40, 80)))
-    refused = NotFound("several")
-    rating = rated("the Edit button", twins, refused, unread)
-    assert [round(thing.chance, 2) for thing in rating.likely] == [0.45, 0.45]
-    model = ScriptedModel(["2"])
-    grounder = ChoiceGrounder(FinderParts(lambda _: None, read=unread, picker=model))
-    picked = await grounder.resolve(call("the Edit button"), twins)
-    assert picked.places[0].point == Point(80, 95)

@@ -97,25 +97,11 @@ async def test_the_part_of_a_button_that_shows_is_clicked(role: str) -> None:
     assert 80 <= y < 116
 
 
-async def test_what_only_arranges_and_is_seen_through_covers_nothing() -> None:
-    look = page(part("push button", "Submit", SUBMIT), part("section", "", (30, 70, 160, 60)))
-    assert await clicked("the Submit button", look) == (100, 98)
-
-
 async def test_beneath_what_may_be_seen_through_the_words_must_be_read_on_the_picture() -> None:
     look = page(part("push button", "Submit", SUBMIT), part("slider", "", (30, 70, 160, 60)))
     assert await clicked("the Submit button", look, read="Submit") == (100, 98)
     with pytest.raises(NotFound, match="perhaps hidden by slider"):
         await clicked("the Submit button", look, read="o——")
-
-
-async def test_an_entry_that_its_list_shows_in_part_is_clicked_inside_of_the_list() -> None:
-    entries = [part("list item", f"Option {n}", (20, 340 + 18 * n, 62, 18), 1) for n in range(1, 5)]
-    look = page(part("list box", "", (20, 368, 80, 49)), *entries)
-    for number in range(1, 5):
-        _, y = await clicked(f'list item "Option {number}"', look)
-        assert 368 <= y < 417
-        assert 340 + 18 * number <= y < 358 + 18 * number
 
 
 PAGE = b"""<!doctype html><title>Cover</title><body style="margin:0"><label>Name <input></label>

@@ -75,15 +75,6 @@ def test_a_last_act_that_went_wrong_is_not_called_done(result: str) -> None:
     assert reply["tool"] == "infeasible"
 
 
-def test_a_dialog_in_the_middle_is_answered_by_the_next_step() -> None:
-    task = "Press Delete. Press Enter."
-    first = line(1, planned(task), "Unexpected. “Really?” says the dialog that came up.")
-    reply = planned(task, execution_history=first)
-    assert reply["input"] == "pyautogui.press('enter')"
-    second = line(2, reply, "Succeeded. Dialog “Really?” closed.")
-    assert planned(task, execution_history=f"{first}\n{second}")["tool"] == "termination"
-
-
 def test_what_went_wrong_last_outlives_a_summary_and_a_wait() -> None:
     task = "Press F5."
     went_wrong = line(1, planned(task), "Unexpected. “Error” says the alert that came up.")

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.plugins.offline.picture_text import picture_text_changes
-from hisa.plugins.offline.word_list import is_word, known_words
+from hisa.plugins.offline.word_list import known_words
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer
@@ -22,7 +22,6 @@ def box(left: int, top: int, right: int, bottom: int) -> BoundingBox:
 
 
 WINDOW = element("frame", "Board", box(0, 0, *SIZE))
-BAR = element("tool bar", "", box(0, 0, 420, 50))
 CANVAS = element("canvas", "", box(0, 60, 420, 200))
 
 
@@ -50,13 +49,6 @@ async def test_words_are_kept_if_the_system_or_the_screen_knows_them() -> None:
     _, read = reading("", "Qqj Zyxwv xk |l 7")
     before, after = (look(text, WINDOW, CANVAS, shown) for text in ("", "something"))
     assert await picture_text_changes(before, after, read) == ('+ picture text "Zyxwv"',)
-
-
-async def test_a_tool_bar_is_not_read() -> None:
-    seen, read = reading("", "")
-    before, after = (look(text, WINDOW, CANVAS, BAR, at=8) for text in ("", "icons"))
-    assert await picture_text_changes(before, after, read) == ()
-    assert not seen
 
 
 async def test_what_an_element_tells_is_not_read() -> None:
@@ -87,18 +79,3 @@ async def test_a_drawing_is_read(elements: tuple[Element, ...]) -> None:
     before, after = (look(text, *elements) for text in ("Morning", "Garden"))
     lines = await picture_text_changes(before, after, ocr.read_text)
     assert lines == ('+ picture text "Garden"', '- picture text "Morning"')
-
-
-@pytest.mark.skipif(not ocr.available(), reason="tesseract is not installed")
-async def test_a_drawing_that_is_dimmed_keeps_its_words() -> None:
-    before, after = look("Morning"), look("Morning", shade="#606060")
-    assert await picture_text_changes(before, after, ocr.read_text) == ()
-
-
-@pytest.mark.skipif(not known_words(), reason="no dictionary is installed")
-@pytest.mark.parametrize(
-    ("text", "known"),
-    [("Settings", True), ("saved.", True), ("moving", True), ("al", False), ("Qqjx", False)],
-)
-def test_endings_are_known_too(text: str, known: bool) -> None:
-    assert is_word(text, frozenset()) is known

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hisa.planner.reply import parse_reply
-from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
+from hisa.plugins.offline.role_answers import Turn, answer
 from tests.plugins.offline.talk import PLANNER, asked, line, planned, sections
 
 KEYS = {"thought", "tool", "input", "description"}
@@ -57,18 +56,6 @@ def test_a_task_without_steps_is_infeasible_with_the_reason_and_an_example() -> 
     assert "Open the text editor" in reply["input"]
 
 
-def test_a_numbered_step_that_is_not_understood_ends_before_anything_is_done() -> None:
-    reply = planned("1. Press F5\n2. Rename the sheet to Total")
-    assert reply["tool"] == "infeasible"
-    assert "Rename the sheet" in reply["input"]
-
-
-def test_a_thing_is_pointed_at_in_the_words_of_the_task() -> None:
-    reply = planned("Click the Save button in the dialog")
-    assert reply["description"] == "Save button in the dialog"
-    assert reply["input"] == "pyautogui.click(X_COORD, Y_COORD)"
-
-
 def test_a_field_is_typed_into_in_one_action_over_what_it_holds() -> None:
     empty = 'windows: W\n- label "Name:" at (1, 9)\n- text "" label="Name:" at (50, 9)'
     reply = planned('Enter "Bob" in the Name field', elements=empty)
@@ -100,16 +87,6 @@ def test_every_try_points_in_another_way_and_then_it_gives_up_with_the_last_reas
     assert 'push button "Send"' in missing[-1]["input"]
 
 
-def test_of_equals_the_first_is_taken_when_the_grounder_cannot_tell() -> None:
-    twice = 'windows: W\n- push button "Go" at (40, 50)\n- push button "Go" at (90, 50)'
-    shown = walk('Click the "Go" button', [twice], ["Failed. 2 elements fit equally well."])
-    assert [reply["input"] for reply in shown[1:2]] == ["pyautogui.click(40, 50)"]
-    named = walk(
-        'Click the button in the box labeled "Stop"', ["windows: W"], ["Failed.", "", "Failed."]
-    )
-    assert named[2]["description"] == '"Stop"'
-
-
 def test_a_failed_command_is_not_run_again() -> None:
     replies = walk("Run `false`", results=["Failed. exit 1."])
     assert [reply["tool"] for reply in replies] == ["bash_execution", "infeasible"]
@@ -127,13 +104,6 @@ def test_opening_waits_for_the_window() -> None:
         "gui_action",
     ]
     assert replies[3]["input"] == "pyautogui.write('x')"
-
-
-def test_a_window_that_never_comes_ends_the_task() -> None:
-    other = 'window: Other (x)\nwindows: Other\n- label "hi" at (1, 1)'
-    replies = walk("Open the text editor. Press F5.", [other])
-    assert replies[-1]["tool"] == "infeasible"
-    assert "Other" in replies[-1]["input"]
 
 
 def test_an_application_that_is_in_front_is_not_opened_again() -> None:
@@ -199,36 +169,12 @@ def test_a_file_type_is_chosen_by_the_names_ending() -> None:
     assert "write(" in replies[3]["input"]
 
 
-def test_a_file_type_whose_entry_is_not_listed_is_looked_for_by_the_grounder() -> None:
-    types = '\n- label "File type:" at (100, 80)\n- toggle button "" states=checked at (300, 80)'
-    replies = walk(SAVE, ["windows: Doc", DIALOG.format(name="Untitled") + types])
-    assert replies[1]["description"] == 'table cell "Text CSV (.csv)"'
-    assert "part 2 of 5" in replies[1]["thought"]
-
-
 def test_a_file_that_got_another_name_is_no_success() -> None:
     wrong = "window: list.csv.ods - App (app)\nwindows: list.csv.ods - App"
     good = DIALOG.format(name="/home/user/Documents/list.csv")
     replies = walk(SAVE, ["windows: Doc", good, good, wrong])
     assert replies[-1]["tool"] == "infeasible"
     assert "list.csv.ods" in replies[-1]["input"]
-
-
-def test_saving_a_file_without_a_name_says_what_the_task_must_say() -> None:
-    replies = walk("Save the file", ["windows: Doc", DIALOG.format(name="")])
-    assert replies[-1]["tool"] == "infeasible"
-    assert "save it as NAME" in replies[-1]["input"]
-
-
-def test_advice_is_cited_where_it_changed_the_way_and_nowhere_else() -> None:
-    screen = MENUS + '\n- menu item "Save" at (10, 60)'
-    lesson = '- [p1] In the editor, open the "Tools" menu before "Wrap".'
-    told = planned('Click "Wrap".', advice=f"- MUST: Save it.\n{lesson}", elements=screen)
-    assert told["description"] == 'menu "Tools"'
-    assert f"(advice: {lesson[2:]})" in told["thought"]
-    other = planned('Click "Save".', advice=lesson, elements=screen)
-    assert other["description"] == '"Save"'
-    assert "p1" not in other["thought"]
 
 
 MENUS = 'windows: W\n- menu "File" at (10, 5)\n- menu "Tools" at (60, 5)'
@@ -276,13 +222,6 @@ def test_a_cell_is_clicked_unless_it_is_not_listed_or_advice_says_otherwise() ->
         assert "pyautogui.write('A1'); pyautogui.press('enter')" in reply["input"]
 
 
-def test_a_loop_that_was_noticed_changes_the_way() -> None:
-    screen = 'windows: W\n- push button "Close" at (40, 50)'
-    reply = planned("Click Close", notice="You are in a loop.", elements=screen)
-    assert reply["input"] == "pyautogui.click(40, 50)"
-    assert "loop noticed" in reply["thought"]
-
-
 def test_long_text_is_typed_in_pieces_without_loss() -> None:
     text = "".join(chr(97 + number % 26) for number in range(4000))
     replies = walk(f'Type "{text}". Press Enter.')
@@ -315,12 +254,6 @@ def test_progress_outlives_thirty_steps_and_their_refinements() -> None:
             assert len(refined) <= 2500
             assert f"Progress: instruction {number} of 32 done." in refined
     assert inputs == [f"pyautogui.write('line {n}')" for n in range(1, 33)]
-
-
-def test_a_trimmed_history_still_tells_the_position() -> None:
-    task = "Press F1. Press F2. Press F3."
-    reply = planned(task, execution_history="Step 9: gui_action | Thought: Instruction 2 of 3…")
-    assert reply["input"] == "pyautogui.press('f3')"
 
 
 def test_a_line_whose_thought_was_squeezed_out_counts_for_the_step_that_was_due() -> None:
@@ -363,51 +296,11 @@ def test_a_resend_after_a_spoilt_answer_and_the_end_after_a_refused_one() -> Non
     assert "unknown key 'f5'" in reply["input"]
 
 
-def test_a_planner_request_without_a_task_is_refused() -> None:
-    with pytest.raises(Unanswerable, match="<task>"):
-        answer((Turn("system", PLANNER), Turn("user", "hello")))
-
-
-words = st.lists(
-    st.sampled_from(
-        [
-            "click",
-            "type",
-            "save",
-            "as",
-            "open",
-            "press",
-            "drag",
-            "to",
-            "scroll",
-            "until",
-            "wait",
-            "run",
-            "the",
-            '"x"',
-            "`ls`",
-            "in",
-            "cell",
-            "B2",
-            "menu",
-            "File",
-            ">",
-            "and",
-            "then",
-            ".",
-            "\n",
-            "1.",
-            "field",
-            "ctrl+s",
-            "“",
-            "'",
-            "<task>",
-            "</task>",
-            "Step 1: wait | x",
-        ]
-    ),
-    max_size=25,
+WORDS = (
+    'click type save as open press drag to scroll until wait run the "x" `ls` in cell B2 menu File '
+    "> and then . 1. field ctrl+s “ ' <task> </task>"
 )
+words = st.lists(st.sampled_from([*WORDS.split(), "\n", "Step 1: wait | x"]), max_size=25)
 
 
 @given(words.map(" ".join), st.text(max_size=200), st.text(max_size=200))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import openai
 import pytest
-from PIL import Image
 
 from hisa.config import Settings
 from hisa.events import Event, Grounded, Planned
@@ -57,20 +54,6 @@ async def test_the_openai_client_gets_an_answer_and_an_honest_usage() -> None:
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
 
 
-async def test_the_same_request_has_the_same_answer(client: httpx.AsyncClient) -> None:
-    first = await client.post("/chat/completions", json=BODY)
-    async with http_client() as other:
-        second = await other.post("/chat/completions", json=BODY)
-    assert first.status_code == 200
-    assert first.json() == second.json()
-
-
-async def test_a_limit_cuts_and_says_so(client: httpx.AsyncClient) -> None:
-    reply = (await client.post("/chat/completions", json={**BODY, "max_tokens": 5})).json()
-    assert reply["choices"][0]["finish_reason"] == "length"
-    assert reply["usage"]["completion_tokens"] <= 5
-
-
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [
@@ -102,41 +85,6 @@ async def test_what_is_not_json_or_not_a_route_is_refused(client: httpx.AsyncCli
     assert (await client.post("/chat/completions", content=b"[" * 100_000)).status_code == 400
     assert (await client.get("/chat/completions")).status_code == 405
     assert (await client.get("/embeddings")).status_code == 404
-
-
-@pytest.mark.parametrize("url", ["http://x/y.png", "data:image/png;base64,@@", "data:,x"])
-async def test_pictures_come_with_the_request_or_not_at_all(
-    client: httpx.AsyncClient, url: str
-) -> None:
-    part = {"type": "image_url", "image_url": {"url": url}}
-    reply = await client.post(
-        "/chat/completions",
-        json={**BODY, "messages": [MESSAGES[0], {"role": "user", "content": [part]}]},
-    )
-    assert reply.status_code == 400
-
-
-async def test_a_picture_beside_the_text_is_no_hindrance(client: httpx.AsyncClient) -> None:
-    buffer = io.BytesIO()
-    Image.new("RGB", (64, 48)).save(buffer, "PNG")
-    url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-    content = [
-        {"type": "text", "text": MESSAGES[1]["content"]},
-        {"type": "image_url", "image_url": {"url": url}},
-    ]
-    reply = await client.post(
-        "/chat/completions",
-        json={**BODY, "messages": [MESSAGES[0], {"role": "user", "content": content}]},
-    )
-    assert reply.status_code == 200
-
-
-async def test_a_lone_surrogate_is_no_hindrance(client: httpx.AsyncClient) -> None:
-    text = sections(task='Type "\\ud800".').replace("\\ud800", "\ud800")
-    content = b'{"model": "offline", "messages": [{"role": "system", "content": "# Global planner"}'
-    content += b', {"role": "user", "content": "'
-    content += text.encode("unicode_escape").replace(b'"', b'\\"') + b'"}]}'
-    assert (await client.post("/chat/completions", content=content)).status_code == 200
 
 
 class Run:
@@ -206,19 +154,3 @@ async def test_a_box_that_is_ticked_is_left_alone() -> None:
         for event in run.events
         if isinstance(event, Planned) and "OK" in event.thought
     )
-
-
-async def test_thirty_steps_of_one_episode_stay_in_order() -> None:
-    words = [f"w{n} " for n in range(30)]
-    text = "Click the Name field. " + " ".join(f'Type "{word}".' for word in words)
-    run = await Run().go(text)
-    assert run.status == "succeeded"
-    assert run.environment.text == "".join(words)
-    assert "Progress: instruction 30 of 31 done." in run.final.refined
-
-
-async def test_the_view_after_a_refinement_is_all_that_is_needed() -> None:
-    run = await Run().go("Click the Name field. Press a. Press b. Press c. Press d.", steps=5)
-    assert run.environment.text == "abcd"
-    assert len(run.final.steps) == 1
-    assert "Progress: instruction 5 of 5 done." in run.final.refined

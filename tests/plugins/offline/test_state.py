@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import split_verdict
 from hisa.plugins.offline.role_answers import Turn, Unanswerable, answer
-from tests.plugins.offline.talk import asked, line, planned, sections
+from tests.plugins.offline.talk import asked, sections
 
 ABSTRACT, REFINE = "# Step abstraction", "# Context refinement"
 INDUCE, SYNTHESISE = "# Pattern induction", "# Pattern synthesis"
@@ -45,12 +45,6 @@ def test_a_step_in_words(outcome: str, changes: str, wanted: str) -> None:
     assert asked(ABSTRACT, action="tool: gui_action", outcome=outcome, changes=changes) == wanted
 
 
-def test_a_change_that_no_element_tells_of_is_told_by_its_place() -> None:
-    outcome = "ok\nchanged: (20, 10) to (120, 100)"
-    reply = asked(ABSTRACT, action="tool: gui_action", outcome=outcome)
-    assert reply == "Succeeded. The picture changed in (20, 10) to (120, 100)."
-
-
 @given(st.text(max_size=400), st.text(max_size=400))
 @settings(max_examples=200, deadline=None)
 def test_a_step_is_short_and_begins_with_its_verdict(outcome: str, changes: str) -> None:
@@ -68,6 +62,7 @@ def test_a_limit_in_the_system_prompt_is_kept() -> None:
     assert estimate_tokens(answer((system, user))) <= 40
 
 
+TASK = 'Open the text editor. Type "SECRET 42". Save the file as "secret.txt".'
 STEP = (
     "Step {n}: gui_action | Thought: press the button number {n} | Description: button {n}"
     " | Input: pyautogui.click(1{n}, 20) | Result: {result}"
@@ -100,40 +95,6 @@ def test_a_summary_stays_bounded_and_forgets_the_oldest() -> None:
     assert "click(11, 20)" not in summary
 
 
-def test_a_summary_of_another_model_is_kept_in_short() -> None:
-    reply = asked(
-        REFINE,
-        task="x",
-        previous_summary="Steps 3~9: The dialog was opened by hand.",
-        new_steps=STEP.format(n=10, result="Succeeded."),
-    )
-    assert reply.startswith("Steps 3~10: The dialog was opened by hand.; gui_action")
-
-
-TASK = (
-    'Open the text editor. Type "SECRET 42". In the Zoom field, type "7". '
-    'Save the file as "secret.txt".'
-)
-
-
-def episode(*results: str) -> str:
-    """History lines of the demo task, with the given results."""
-    lines: list[str] = []
-    screens = [
-        "windows: ",
-        'window: Mousepad (m)\nwindows: Mousepad\n- text "" label="Zoom" at (5, 5)',
-    ]
-    for number in range(1, 20):
-        reply = planned(
-            TASK, execution_history="\n".join(lines), elements=screens[min(1, number - 1)]
-        )
-        result = results[number - 1] if number <= len(results) else "Succeeded."
-        lines.append(line(number, reply, result))
-        if reply["tool"] in ("termination", "infeasible"):
-            break
-    return "\n".join(lines)
-
-
 def looking(first: str) -> str:
     """A click that is found in a menu after a first try with that result."""
     head = "gui_action | Thought: Instruction 2 of 4"
@@ -156,23 +117,12 @@ def test_a_way_that_failed_before_another_one_worked_is_a_general_lesson(result:
     assert "text editor" in pattern["lesson"]
     assert 'open the "Document" menu' in pattern["lesson"]
     assert all(pattern.values())
-    assert not any(word in reply for word in ("SECRET", "42", "secret.txt", "Zoom"))
+    assert not any(word in reply for word in ("SECRET", "42", "secret.txt"))
     assert asked(INDUCE, task=TASK, steps=looking(result)) == reply
 
 
 def test_a_way_that_worked_at_once_is_no_lesson() -> None:
     assert json.loads(asked(INDUCE, task=TASK, steps=looking("Succeeded."))) == {"patterns": []}
-    assert json.loads(asked(INDUCE, task=TASK, steps=episode())) == {"patterns": []}
-
-
-def test_a_way_that_only_failed_is_no_lesson() -> None:
-    steps = "\n".join(looking("Failed. Grey.").split("\n")[:2])
-    assert json.loads(asked(INDUCE, task=TASK, steps=steps)) == {"patterns": []}
-
-
-def test_a_run_that_taught_nothing_has_no_patterns() -> None:
-    steps = "Step 1: wait | Thought: Instruction 1 of 1 | Input: 2 | Result: Succeeded."
-    assert json.loads(asked(INDUCE, task="Wait 2 seconds", steps=steps)) == {"patterns": []}
 
 
 def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
@@ -192,10 +142,6 @@ def test_advice_is_lessons_by_similarity_with_their_marks() -> None:
         "- [p4] Wait for the window.",
         "- [p1] Click the field before typing.",
     ]
-
-
-def test_advice_is_empty_where_there_is_nothing_to_say() -> None:
-    assert asked(SYNTHESISE, task="Open the editor.") == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

@@ -50,14 +50,6 @@ def strokes(*corners: tuple[float, float]) -> Callable[[Pen, int], None]:
     return draw
 
 
-def three_dots(pen: Pen, side: int) -> None:
-    """Three dots, one above the other."""
-    dot = side * LARGE / 5
-    for i in range(3):
-        top = i * 2 * dot
-        pen.ellipse((2 * dot, top, 3 * dot, top + dot), fill=0)
-
-
 def magnifier(pen: Pen, side: int) -> None:
     """A lens with a short handle."""
     width = max(LARGE, side * LARGE // 9)
@@ -113,14 +105,6 @@ def test_a_sign_is_recognised(
     assert found.box.right <= 41 + side
 
 
-def test_three_dots() -> None:
-    large = Image.new("L", (20 * LARGE, 20 * LARGE), 255)
-    three_dots(ImageDraw.Draw(large), 20)
-    picture = Image.new("L", (80, 80), 255)
-    picture.paste(large.resize((20, 20), Image.Resampling.BOX), (30, 30))
-    assert [b.glyph.name for b in find_blobs(Screenshot(picture))] == ["three dots"]
-
-
 @pytest.mark.parametrize("text", ["A", "B", "E", "R", "K", "Save as", "Export", "2024", "Vater"])
 @pytest.mark.parametrize("size", [13, 20])
 def test_letters_are_no_signs(text: str, size: int) -> None:
@@ -138,15 +122,3 @@ def test_a_sign_in_a_small_frame_is_one_shape() -> None:
     found = only(picture)
     assert (found.glyph.name, found.framed, found.colour) == ("check", True, "green")
     assert (found.box.left, found.box.right) == (20, 38)
-
-
-def test_an_empty_frame_is_a_square() -> None:
-    picture = Image.new("RGB", (80, 60), "white")
-    ImageDraw.Draw(picture).rectangle((20, 20, 33, 33), outline="#505050")
-    found = only(picture)
-    assert (found.glyph.name, found.framed) == ("square", True)
-
-
-def test_a_picture_is_looked_at_once() -> None:
-    picture = Screenshot(Image.new("RGB", (80, 60), "white"))
-    assert find_blobs(picture) is find_blobs(picture)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,42 +11,32 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import hisa
 from hisa.cli import cli
 from hisa.cli.findings import Finding
 from hisa.config import Settings
 from hisa.errors import NotFound
 from hisa.events import Event, GroundingTried, Noted
-from hisa.grounder.choice import LIST_TOKENS, ChoiceGrounder
+from hisa.grounder.choice import LIST_TOKENS
 from hisa.grounder.trust import Key, key_of
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models
-from hisa.models.profile import Profile
 from hisa.models.profiles import find
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_tokens
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.plugins.reading.grounder_test import grounder
 from hisa.plugins.reading.known_picks import Counts, known_lists, recalled, remember
-from hisa.protocols import GroundedCall, Grounder
-from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Observation, Screenshot
-from hisa.screen.ocr import Line
-from hisa.testing.form import FakeEnvironment
+from hisa.protocols import GroundedCall
+from hisa.screen.observation import Observation
 from hisa.testing.model_server import FakeServer, Fault, Received
-from hisa.testing.scripted import tool_call
-from hisa.wiring import build_grounder
 
-from ...grounder.scenes import call, element, scene
+from ...grounder.scenes import call, element, opened_grounder, scene
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 SMALL = "qwen2.5-coder-1.5b-instruct"
 LISTS = {known.description: known for known in known_lists()}
 Answer = Callable[[Received], str | Fault]
-
-
-def nothing_to_read(screenshot: Screenshot, box: BoundingBox | None) -> tuple[Line, ...]:
-    return ()
 
 
 def two() -> Observation:
@@ -114,19 +103,7 @@ async def in_a_run(
 ) -> list[GroundedCall | BaseException]:
     """What comes of searches at one time, by the grounder that a run opens."""
     chosen = {"model": SMALL, "base_url": server.url, "timeout": 2, "max_retries": 0, **model}
-    settings = Settings.model_validate({"models": {"planner": chosen}})
-    async with open_models(
-        settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-    ) as models:
-        opened: Grounder = build_grounder(
-            settings.grounder,
-            settings.models,
-            models,
-            events.append,
-            seer=models.profiles["grounder"],
-            read=nothing_to_read,
-            events=before,
-        )
+    async with opened_grounder({"planner": chosen}, events, before=before) as opened:
         assert isinstance(opened, ChoiceGrounder)
         asked = (opened.resolve(call("the Save button"), two()) for _ in range(searches))
         return await asyncio.gather(*asked, return_exceptions=True)
@@ -215,29 +192,6 @@ def test_a_model_below_the_bar_is_not_asked_and_the_run_says_so_once(
     assert "known picks right" in note
 
 
-def test_the_measurement_of_a_hopeless_model_ends_early() -> None:
-    with FakeServer(then=lambda received: "1") as server:
-        measure(server)
-    assert len(server.requests) == 7, "after five wrong picks of things that are there"
-
-
-async def test_a_model_that_just_passes_moves_the_belief_less() -> None:
-    """Two things as likely: what a strong model's pick decides, a middling one's does not."""
-    events: list[Event] = []
-    with FakeServer(then=picking()) as server:
-        remember_picks(server, kept(16, 7))
-        (result,) = await in_a_run(server, events)
-    assert figures(events) == [("trusted", 0.75)]
-    doubted = [e for e in events if isinstance(e, GroundingTried) and e.verdict == "doubted"]
-    assert len(doubted) == int(isinstance(result, NotFound))
-
-
-def test_a_server_that_is_down_while_it_is_measured_leaves_no_figure() -> None:
-    with FakeServer(then=lambda received: Fault("status", status=400)) as server:
-        assert not measure(server).ok
-        assert recalled("picks", key(server)) is None
-
-
 async def test_a_run_that_goes_on_decides_by_its_log() -> None:
     """Whatever the cache says by now."""
     unknown: list[Event] = []
@@ -287,24 +241,6 @@ def test_what_is_kept_is_bounded_and_holds_no_address(tmp_path: Path) -> None:
     assert recalled("picks", (SMALL, "http://me:hunter2@host-219/v1", "small")) == Counts(right=1)
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    remember("picks", (SMALL, "", ""), Counts())
-    assert recalled("picks", (SMALL, "", "")) is None
-
-
-@pytest.mark.parametrize("name", ["gpt-4.1", "claude-sonnet-4-5", "qwen2.5-72b-instruct"])
-def test_capable_families_are_taken_at_their_profiles_word(name: str) -> None:
-    assert find(name).picks == 0.9
-
-
-def test_a_profile_that_says_nothing_knows_no_chance() -> None:
-    assert Profile(name="of another package").picks is None
-
-
 @pytest.mark.parametrize(
     ("address", "picks"), [("http://127.0.0.1:1/v1", None), ("https://models.example/v1", 0.9)]
 )
@@ -330,57 +266,10 @@ async def test_a_model_that_points_badly_is_not_asked(hits: int, asked: bool) ->
         assert settings.models.grounder is not None
         key = key_of("gta1-7b", settings.models.grounder, find("gta1-7b"))
         remember("points", key, Counts(there=8, right=hits, enough=hits >= 6))
-        async with open_models(
-            settings.models, settings.planner, events.append, Budget(), Ledger(), environ={}
-        ) as models:
-            opened = build_grounder(
-                settings.grounder,
-                settings.models,
-                models,
-                events.append,
-                seer=models.profiles["grounder"],
-                read=nothing_to_read,
-            )
+        async with opened_grounder({"grounder": chosen}, events) as opened:
             (result,) = await asyncio.gather(
                 opened.resolve(call("the Save button"), two()), return_exceptions=True
             )
     assert bool(server.requests) == asked
     assert isinstance(result, GroundedCall if asked else NotFound)
     assert figures(events) == [("trusted", 0.85) if asked else ("distrusted", None)]
-
-
-def test_doctor_measures_the_planners_picks_anew_and_tells_the_runs() -> None:
-    with FakeServer(then=picking(18, 9)) as server:
-        finding = measure(server)
-        assert finding.ok
-        assert "18 of 20 known picks right, 9 of 10 refused" in finding.detail
-        assert len([r for r in server.requests if described(r)]) == 30
-        assert recalled("picks", key(server)) == kept(18, 9)
-        measure(server)
-        assert len(server.requests) == 60
-
-
-async def test_no_known_list_is_asked_before_the_first_plan_nor_within_an_act(
-    tmp_path: Path,
-) -> None:
-    click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "the button")
-    plans = itertools.chain([click], itertools.repeat(tool_call("termination", "It is done.")))
-
-    def answer(received: Received) -> str:
-        return next(plans) if received.role == "planner" else "Succeeded."
-
-    with FakeServer(then=answer) as server:
-        tree = {
-            "models": {"planner": {"base_url": server.url, "model": "my-model"}},
-            "run": {"folder": tmp_path},
-            "patterns": {"enabled": False},
-        }
-        result = await hisa.run(
-            "Press the button.",
-            settings=Settings.model_validate(tree),
-            environment=FakeEnvironment(),
-        )
-        assert server.requests[0].role == "planner"
-        assert not any(request.role == "grounder" for request in server.requests)
-    unsure = [e for e in hisa.load_run(result.folder).events if e.type == "grounding_failed"]
-    assert unsure, "the act had to be unsure to prove it"

@@ -11,11 +11,9 @@ from PIL import Image, ImageDraw
 
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.scene import Scene
-from hisa.plugins.reading.asked import read_asked
-from hisa.plugins.reading.layout import distances, orders
 from hisa.plugins.reading.ranker import columns, load_judge, load_trees, parsed, rank
 from hisa.plugins.reading.scene_table import Floats, Table
-from hisa.plugins.reading.sureness import chances_of, outcome, places
+from hisa.plugins.reading.sureness import outcome, places
 from hisa.screen.observation import Element, Observation
 from tests.grounder.scenes import element, scene
 
@@ -68,10 +66,6 @@ def test_a_row_and_a_column_meet_in_a_cell(description: str, name: str) -> None:
     assert best(description, SHEET, "related_least", "numbers").name == name
 
 
-def test_what_has_no_name_goes_by_its_row() -> None:
-    assert best("the icon in the row of Othilie", MAILS, "line", "role_in").box.top == 160
-
-
 @pytest.mark.parametrize(
     ("description", "feature", "row"),
     [
@@ -100,84 +94,6 @@ def test_colours_and_what_stands_out_are_seen_on_the_picture() -> None:
     assert best("the red circle", observation, "colour").box.left == 100
     assert best("the highlighted entry", observation, "stands_out").name == "Draft"
     assert not told("the entry", observation)["stands_out"].any()
-
-
-def test_what_is_excluded_is_no_evidence() -> None:
-    observation = scene(
-        element("push button", "Sort", (10, 10, 60, 20)),
-        element("menu item", "Sort", (10, 200, 60, 20)),
-    )
-    asked = read_asked(read_description("'Sort' menu item (not the toolbar icon)")[-1])
-    assert "sort" in asked.words
-    assert not asked.words & {"toolbar", "icon"}
-    assert best("'Sort' menu item (not the toolbar icon)", observation, "role").role == "menu item"
-
-
-@pytest.mark.parametrize(
-    ("description", "nth", "extremes", "states"),
-    [
-        ("the first entry of the list", 1, set(), set()),
-        ("last but one entry", -2, set(), set()),
-        ("the 3rd tab", 3, set(), set()),
-        ("the leftmost segment", None, {"left"}, set()),
-        ("lower one of the two checkboxes", None, {"bottom"}, set()),
-        ("field for the last name", None, set(), set()),
-        ("the highlighted row", None, set(), {"selected"}),
-        ("the unticked box", None, set(), {"unticked"}),
-        ("the only box that is not ticked", None, set(), {"unticked"}),
-        ("the direction that is not selected", None, set(), {"unticked"}),
-        ("the greyed-out button", None, set(), {"disabled"}),
-        ("the field 'first'", None, set(), set()),
-    ],
-)
-def test_hints_in_words(
-    description: str, nth: int | None, extremes: set[str], states: set[str]
-) -> None:
-    asked = read_asked(read_description(description)[-1])
-    assert (asked.nth, set(asked.extremes), set(asked.states)) == (nth, extremes, states)
-
-
-def test_distances_have_a_direction() -> None:
-    at = np.array([100.0, 100.0, 200.0, 120.0])
-    box = np.array([[210.0, 100, 250, 120], [40, 100, 90, 120], [100, 130, 200, 150]])
-    assert np.isfinite(distances("right", box, at)).tolist() == [True, False, False]
-    assert np.isfinite(distances("left", box, at)).tolist() == [False, True, False]
-    assert np.isfinite(distances("below", box, at)).tolist() == [False, False, True]
-    assert np.isfinite(distances("row", box, at)).tolist() == [True, True, False]
-
-
-def test_orders_are_of_rows_columns_and_reading() -> None:
-    box = np.array([[x, y, x + 40.0, y + 20] for y in (0.0, 50) for x in (0.0, 60, 120)])
-    order = orders(box, np.zeros(6, dtype=int), np.ones(6, dtype=bool))
-    across, down, reading = order.fits(-1)
-    assert across.tolist() == [0, 0, 1, 0, 0, 1]
-    assert down.tolist() == [0, 0, 0, 1, 1, 1]
-    assert reading.tolist() == [0, 0, 0, 0, 0, 1]
-
-
-TICKS = scene(
-    element("check box", "Wrap lines", (10, 10, 100, 20), states=frozenset({"enabled", "checked"})),
-    element("check box", "Number lines", (10, 40, 100, 20), states=frozenset({"enabled"})),
-    element("toggle button", "Bold", (10, 70, 40, 20), states=frozenset({"enabled", "pressed"})),
-    element("push button", "Undo", (60, 70, 40, 20), states=frozenset({"focusable"})),
-    element("push button", "Redo", (110, 70, 40, 20), states=frozenset({"enabled", "focused"})),
-    element("image", "", (160, 70, 20, 20)),
-)
-
-
-@pytest.mark.parametrize(
-    ("description", "feature", "fits"),
-    [
-        ("the ticked box", "ticked", [1, 0, 1, 0, 0, 0]),
-        ("the box that is not ticked", "unticked", [0, 1, 0, 0, 0, 0]),
-        ("the selected one", "selected", [1, 0, 1, 0, 0.5, 0]),
-        ("the greyed-out button", "disabled", [0, 0, 0, 1, 0, 0]),
-        ("the greyed-out button", "state_alone", [0, 0, 0, 1, 0, 0]),
-        ("the ticked box", "state_alone", [1, 0, 1, 0, 0, 0]),
-    ],
-)
-def test_states_are_those_that_are_told(description: str, feature: str, fits: list[float]) -> None:
-    assert told(description, TICKS)[feature].tolist() == fits
 
 
 # ---------------------------------------------------------------- what was learned
@@ -244,18 +160,6 @@ def test_a_click_on_an_icon_in_a_field_does_not_mean_the_field() -> None:
     ranked = rank(read_description("the Search field"), Table(Scene(observation)))
     by_role = {one.thing.role: one for one in ranked}
     assert by_role["push button"].chance == pytest.approx(by_role["push button"].own)
-
-
-def test_what_lies_in_one_place_is_no_rival() -> None:
-    score = np.array([3.0, 2.9, 1.0])
-    own = chances_of(score)
-    assert own.sum() < 1
-    at = np.array([[50.0, 10], [52, 10], [300, 10]])
-    reach = np.array([[0.0, 0, 100, 20], [20, 5, 80, 15], [250, 0, 350, 20]])
-    best = places(own, at, reach)
-    assert best.rows == (0, 1, 2)
-    assert best.chances[0] == best.chances[1] == pytest.approx(own[0] + own[1])
-    assert [best.rows[index] for index in best.apart] == [0, 2]
 
 
 def test_the_likeliest_place_is_surer_without_a_rival() -> None:

@@ -11,7 +11,7 @@ from hisa.cli import cli
 from hisa.grounder.formats import open_format, smart_resize
 from hisa.plugins.reading.grounder_test import SelfTest, drawn_screen, run_self_test
 from hisa.protocols import ModelRequest, TextPart
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Size
 from hisa.testing.model_server import FakeServer
 from hisa.testing.scripted import FunctionModel
 
@@ -109,39 +109,11 @@ async def test_the_wrong_format_for_a_family_is_named_too() -> None:
     assert found.fits.startswith("pixels of the picture")
 
 
-async def test_a_point_near_the_end_of_a_button_is_on_it() -> None:
-    found = await tried(lambda x, y: pair(x + 36, y))
-    assert (found.ok, found.hits, found.fits) == (True, 8, "")
-
-
 async def test_a_model_that_sees_badly_is_not_told_to_take_the_format_it_has() -> None:
     """Five buttons are hit, and three missed in the same convention."""
     found = await tried(lambda x, y: pair(x, y) if x < 1400 else pair(x, 1079 - y))
     assert (found.ok, found.hits) == (False, 5)
     assert (found.fits, found.format, found.fix) == ("", "", "")
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        lambda x, y: "(960,540)",
-        lambda x, y: "I cannot see it.",
-        lambda x, y: pair((x * 7919) % 1920, (y * 7907) % 1080),
-    ],
-)
-async def test_answers_that_fit_nothing_are_not_explained(written: Written) -> None:
-    found = await tried(written)
-    assert not found.ok
-    assert (found.fits, found.format, found.fix) == ("", "", "")
-
-
-def test_the_buttons_lie_where_no_two_conventions_look_alike() -> None:
-    screen, targets = drawn_screen(Size(1280, 720))
-    assert screen.size == Size(1280, 720)
-    assert len({target.middle.x for target in targets}) == len(targets)
-    assert len({target.middle.y for target in targets}) == len(targets)
-    assert all(0 <= t.middle.x < 1280 and 0 <= t.middle.y < 720 for t in targets)
-    assert targets[0].middle == Point(102, 65)
 
 
 def doctor(server: FakeServer) -> tuple[int, str]:

@@ -41,9 +41,6 @@ ON_SCREENS: list[tuple[str, str, str, Box]] = [
     ("calc_autofilter", "arrow part", "drop-down", (184, 186, 201, 202)),
     ("calc_autofilter", "check box", "Chairs", (212, 420, 228, 436)),
     ("calc_autofilter", "check box", "Benches", (212, 397, 228, 413)),
-    ("calc_autofilter", "table column header", "F", (626, 166, 734, 184)),
-    ("calc_sheet", "table column header", "G", (734, 166, 811, 184)),
-    ("calc_sheet", "table row header", "14", (0, 444, 41, 464)),
     ("web-book-flight", "arrow part", "up", (296, 108, 316, 124)),
     ("web-email-inbox", "arrow part", "down", (289, 380, 309, 396)),
     ("web-use-spinner", "arrow part", "up", (278, 137, 307, 157)),
@@ -57,15 +54,6 @@ ON_SCREENS: list[tuple[str, str, str, Box]] = [
 )
 def test_on_real_screens(screen: str, role: str, name: str, box: Box) -> None:
     assert len(drawn(saved(screen), role, name, at=box)) == 1
-
-
-def test_only_the_marked_header_is_selected() -> None:
-    things = Scene(saved("calc_sheet"), shapes=True).things
-    marked = {
-        t.element.name for t in things if "header" in t.role and "selected" in t.element.states
-    }
-    assert "D" in marked
-    assert not marked & set("ABCEFG")
 
 
 @pytest.mark.parametrize(
@@ -87,10 +75,6 @@ def test_what_has_no_name_goes_by_its_sign(screen: str, box: Box, word: str) -> 
         if place.contains(t.box.centre) and t.drawn is None and not t.element.name
     ]
     assert any(word in dict(thing.labels) for thing in things)
-
-
-def test_nothing_is_looked_for_unless_asked() -> None:
-    assert all(thing.drawn is None for thing in Scene(saved("mousepad_find")).things)
 
 
 # ---------------------------------------------------------------- drawn by hand
@@ -126,18 +110,6 @@ def test_a_title_bar_without_frames_around_its_signs() -> None:
         assert found.element.window == "Notes"
 
 
-def test_a_dialog_has_only_a_cross() -> None:
-    look = window_look("x")
-    assert len(drawn(look, "push button", "Close")) == 1
-    assert not drawn(look, "push button", "Minimize")
-    assert not drawn(look, "push button", "Maximize")
-
-
-def test_no_button_is_made_up_where_none_is_drawn() -> None:
-    look = window_look()
-    assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
-
-
 def test_a_window_under_another_has_no_buttons() -> None:
     below = window_look("line", "square", "x")
     over = Window("2", "Over", "other", BoundingBox(600, 100, 1000, 400, "screen"), active=True)
@@ -146,57 +118,6 @@ def test_a_window_under_another_has_no_buttons() -> None:
     behind = Window("1", "Notes", "notes", below.windows[0].box)
     look = scene(windows=(behind, over), picture=picture)
     assert not [t for t in Scene(look, shapes=True).things if t.role == "push button"]
-
-
-def spin_look() -> tuple[Image.Image, Element]:
-    """A spin button whose plus and minus are drawn right of the box that is told."""
-    picture = Image.new("RGB", (1280, 720), "white")
-    pen = ImageDraw.Draw(picture)
-    pen.rectangle((100, 100, 260, 130), outline="#999999")
-    pen.rectangle((206, 114, 216, 115), fill="black")
-    pen.rectangle((236, 114, 246, 115), fill="black")
-    pen.rectangle((240, 109, 241, 120), fill="black")
-    return picture, element("spin button", "Copies", (100, 100, 90, 30))
-
-
-def test_a_box_told_too_small_is_widened_to_its_arrows() -> None:
-    picture, told = spin_look()
-    look = scene(told, picture=picture)
-    assert len(drawn(look, "arrow part", "up", at=(230, 100, 260, 130))) == 1
-    assert len(drawn(look, "arrow part", "down", at=(200, 100, 230, 130))) == 1
-    (spin,) = (t for t in Scene(look, parts=True, shapes=True).things if t.role == "spin button")
-    assert spin.box.right >= 245
-
-
-def test_arrows_are_offered_only_where_they_are_meant() -> None:
-    picture, told = spin_look()
-    things = Scene(scene(told, picture=picture), shapes=True).things
-    assert not [thing for thing in things if thing.role == "arrow part"]
-
-
-def test_the_handle_of_a_slider_is_where_it_is_drawn() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    pen = ImageDraw.Draw(picture)
-    pen.rectangle((100, 208, 300, 211), fill="#bbbbbb")
-    pen.ellipse((240, 200, 256, 219), fill="#3060c0")
-    look = scene(element("slider", "Volume", (100, 200, 200, 20)), picture=picture)
-    (handle,) = drawn(look, "slider handle", "Volume")
-    assert abs(handle.box.centre.x - 248) <= 2
-
-
-def test_a_slider_without_a_handle_has_none() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    ImageDraw.Draw(picture).rectangle((100, 208, 300, 211), fill="#bbbbbb")
-    look = scene(element("slider", "Volume", (100, 200, 200, 20)), picture=picture)
-    assert not drawn(look, "slider handle", "Volume")
-
-
-def test_an_expander_goes_by_the_text_beside_it() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    ImageDraw.Draw(picture).polygon((104, 104, 104, 116, 110, 110), fill="black")
-    label = element("label", "Advanced", (120, 102, 80, 16))
-    (found,) = drawn(scene(label, picture=picture), "arrow part", "expand")
-    assert found.element.label == "Advanced"
 
 
 def test_what_lies_behind_a_popup_does_not_own_what_is_drawn_on_it() -> None:
@@ -214,14 +135,6 @@ def test_a_tick_whose_sign_is_not_known_is_not_called_unticked() -> None:
         'check box "Benches"',
         *(f'check box "{name}" (checked)' for name in names[1:]),
     ]
-
-
-def test_an_empty_square_is_not_checked() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    ImageDraw.Draw(picture).rectangle((104, 102, 118, 116), outline="black")
-    row = element("list item", "Lamps", (100, 100, 200, 20))
-    (tick,) = drawn(scene(row, picture=picture), "check box", "Lamps")
-    assert told(tick) == 'check box "Lamps" (not checked)'
 
 
 @pytest.mark.parametrize(
@@ -259,15 +172,6 @@ def test_the_lower_border_of_a_box_is_no_minus(role: str) -> None:
     box = element(role, "", (300, 300, 24, 20), states=CONTROL, window="Page")
     (minus,) = drawn(on_a_page(picture, box), "push button", "minus")
     assert 500 <= minus.box.centre.x < 512
-
-
-def test_outlined_squares_that_nobody_tells_are_listed() -> None:
-    picture = Image.new("RGB", (1280, 720), "white")
-    for n in range(6):
-        x, y = 600 + 40 * (n % 3), 300 + 40 * (n // 3)
-        ImageDraw.Draw(picture).rectangle((x, y, x + 20, y + 20), outline="#333333")
-    squares = drawn(on_a_page(picture), "image", "")
-    assert [told(thing) for thing in squares] == ['image "black square"'] * 6
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from hisa.plugins.offline.role_answers import Turn, answer
 from hisa.plugins.reading import tesseract
 from hisa.screen import ocr
 from hisa.screen.closer import closer_part
 from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.observation import Observation, Screenshot, UnderPointer
-from hisa.screen.pointer_cover import fitted_cover
+from hisa.screen.observation import Screenshot
 
 SAVE_AS = Path(__file__).parents[2] / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(
@@ -41,12 +39,6 @@ def test_reads_a_real_dialog() -> None:
 
 
 @needs_tesseract
-def test_words_far_apart_are_separate_lines() -> None:
-    screenshot = drawn({(40, 100): "Accept all", (420, 100): "Reject all"})
-    assert {line.text for line in ocr.read_text(screenshot)} == {"Accept all", "Reject all"}
-
-
-@needs_tesseract
 def test_a_part_is_read_alone_and_placed_on_the_whole() -> None:
     screenshot = drawn({(40, 40): "Above", (400, 280): "Below"})
     lines = ocr.read_text(screenshot, BoundingBox(320, 200, 640, 360))
@@ -58,15 +50,6 @@ def test_a_part_is_read_alone_and_placed_on_the_whole() -> None:
 def test_the_same_picture_is_read_once() -> None:
     one, same = drawn({(40, 40): "Once"}), drawn({(40, 40): "Once"})
     assert ocr.read_text(one) is ocr.read_text(same)
-
-
-@needs_tesseract
-def test_an_empty_picture_has_no_lines() -> None:
-    assert ocr.read_text(drawn({})) == ()
-
-
-def test_a_part_outside_the_picture_has_no_lines() -> None:
-    assert ocr.read_text(drawn({}), BoundingBox(700, 0, 800, 100)) == ()
 
 
 def test_without_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -84,29 +67,6 @@ def test_a_broken_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     with pytest.raises(ocr.OcrUnavailable, match="ended with 3: no language"):
         ocr.read_text(drawn({(9, 9): "never read either"}))
-
-
-@pytest.mark.parametrize(
-    ("script", "limit"), [("exit 3", 20.0), ("exec sleep 60", 0.05)], ids=["breaks", "hangs"]
-)
-def test_a_reader_that_fails_ends_neither_a_step_nor_its_run(
-    script: str, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / tesseract.PROGRAM
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(tesseract, "TIME_LIMIT", limit)
-    pictures = tuple(drawn({(40, 40): f"{script} {n}"}).png for n in range(2))
-    said = answer(
-        (
-            Turn("system", "# Step abstraction\n\nDo it."),
-            Turn(
-                "user", "<action>\ntool: gui_action\n</action>\n<outcome>\nok\n</outcome>", pictures
-            ),
-        )
-    )
-    assert said
 
 
 @pytest.mark.parametrize(
@@ -137,12 +97,6 @@ def test_reads_the_languages_that_are_installed(
     assert f"-l {read} " in said.read_text()
 
 
-def test_japanese_has_no_blanks_between_its_words() -> None:
-    box = BoundingBox(0, 0, 10, 10)
-    words = tuple(ocr.Word(text, box, 0.9) for text in ("買い", "物", "メモ", "(PDF)", "2 Seiten"))
-    assert ocr.Line(words).text == "買い物メモ (PDF) 2 Seiten"
-
-
 @needs_tesseract
 def test_a_wide_screen_is_read_at_its_full_size() -> None:
     names = ("Invoice total 118", "Delivery address", "Customer 4512", "Payment reference")
@@ -160,21 +114,6 @@ def test_a_wide_screen_is_read_at_its_full_size() -> None:
     assert BoundingBox(18, 12, 60, 20).contains(first.box.centre), "it lies on the shown picture"
     part = ocr.read_text(shown, BoundingBox(330, 0, 640, 20))
     assert [line.text for line in part] == ["Delivery address"]
-
-
-@needs_tesseract
-def test_a_look_without_its_pointer_is_read_at_full_size_too() -> None:
-    full = drawn({(60, 40): "Delivery address"}, (3840, 1080), 11)
-    covered = full.crop(BoundingBox(50, 30, 90, 70))
-    picture = full.pixels.copy()
-    picture.paste("black", (50, 30, 90, 70))
-    under = UnderPointer(BoundingBox(50, 30, 90, 70), covered)
-    shown = Screenshot(picture).fitted(Size(1280, 720))
-    look = Observation(
-        shown, full.size, under_pointer=fitted_cover(Screenshot(picture), under, shown.size)
-    )
-    lines = ocr.read_text(look.without_pointer.screenshot)
-    assert [line.text for line in lines] == ["Delivery address"]
 
 
 def test_an_enlarged_part_is_cut_out_of_the_full_picture() -> None:

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -23,6 +16,7 @@ from hisa.models.spending import Ledger
 from hisa.protocols import TextPart
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
+from hisa.testing.model_server import FakeServer
 from tests.grounder.scenes import call
 
 PICTURE = "the picture"
@@ -94,44 +88,12 @@ REPLIES = [
 ]
 
 
-@contextmanager
-def recording_server(reply: str) -> Iterator[tuple[str, list[bytes]]]:
-    """A server that keeps the bytes of every request and always says the same."""
-    bodies: list[bytes] = []
-
-    class Recorder(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": reply}
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-            content = json.dumps(body | {"choices": [choice]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing on standard error."""
-
-    server = HTTPServer(("127.0.0.1", 0), Recorder)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", bodies
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str, Any]]:
     """Where the grounder of that model clicks, and the request that the server got."""
     screenshot = Screenshot(Image.new("RGB", (size.width, size.height), "white"))
     look = Observation(screenshot, size)
-    with recording_server(reply) as (url, bodies):
-        tree = {"models": {"grounder": {"model": model, "base_url": url, "max_retries": 0}}}
+    with FakeServer([reply]) as server:
+        tree = {"models": {"grounder": {"model": model, "base_url": server.url, "max_retries": 0}}}
         settings = Settings.model_validate(tree)
         opened = open_models(
             settings.models, settings.planner, lambda _: None, Budget(), Ledger(), environ={}
@@ -141,9 +103,8 @@ async def grounded(model: str, reply: str, size: Size) -> tuple[Point, dict[str,
             form = open_format("auto", profile.coordinates, profile.grounding)
             grounder = VisionGrounder(models["grounder"], form, emit=lambda _: None)
             (place,) = (await grounder.resolve(call("the Save button"), look)).places
-    (body,) = bodies
-    request: dict[str, Any] = json.loads(body)
-    return place.point, request
+    (request,) = server.requests
+    return place.point, request.body
 
 
 def readable(message: dict[str, Any]) -> tuple[str, ...]:
@@ -152,12 +113,6 @@ def readable(message: dict[str, Any]) -> tuple[str, ...]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     texts = (part["text"] if part["type"] == "text" else PICTURE for part in parts)
     return message["role"], *texts
-
-
-def sent_size(request: dict[str, Any]) -> tuple[int, int]:
-    parts = request["messages"][-1]["content"]
-    (url,) = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
-    return Image.open(BytesIO(base64.b64decode(url.partition(",")[2]))).size
 
 
 @pytest.mark.parametrize("model", PUBLISHED)
@@ -173,14 +128,6 @@ async def test_a_published_form_of_reply_becomes_the_right_pixel(
 ) -> None:
     place, _ = await grounded(model, reply, Size(1280, 720))
     assert (place.x, place.y) == pytest.approx((point.x, point.y))
-
-
-async def test_gta1_names_the_size_of_the_picture_that_it_gets_and_answers_in_it() -> None:
-    """A screen above GTA1's limit is made smaller, and the answer is scaled back."""
-    place, request = await grounded(GTA1_7B, "(1974,1106)", Size(7680, 4320))
-    assert sent_size(request) == (3948, 2212)
-    assert "height 2212 and width 3948" in readable(request["messages"][0])[1]
-    assert (place.x, place.y) == pytest.approx((3840, 2160))
 
 
 def test_braces_in_a_description_stay_as_they_are() -> None:
