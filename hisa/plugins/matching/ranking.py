@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Protocol, runtime_checkable
 
 from hisa.grounder.lists import announced
 from hisa.machine.plugins import blaming_package
+from hisa.plugins.matching.base import Ranker
 from hisa.plugins.matching.description import Query
 from hisa.plugins.matching.doubts import doubted
 from hisa.plugins.matching.pick import (
@@ -23,7 +23,7 @@ from hisa.plugins.matching.pick import (
 )
 from hisa.plugins.matching.scene import Scene
 
-__all__ = ["SURE", "Ranker", "chances", "choose_thing", "refusal"]
+__all__ = ["SURE", "chances", "choose_thing", "refusal"]
 
 SURE = 0.9
 """How sure a place is that what is drawn and written on the picture does not better; chosen by
@@ -32,31 +32,6 @@ _SHARPNESS = 8
 """The power of a score by hand that is a weight: 0.9 is four times as likely as 0.75."""
 _MOST = 0.9
 """The chance of what scores 1 by hand and has no rival; the rest is that nothing is meant."""
-
-
-@runtime_checkable
-class Ranker(Protocol):
-    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
-
-    A package's goes before HiSA's own.
-    """
-
-    def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """The thing that is meant, if it is likely enough.
-
-        Args:
-            queries: the readings of the description, the usual one last.
-            scene: what is on the screen.
-            min_score: how sure a place must be, 0..1.
-        """
-        ...
-
-    def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-        """The chance that each of the scene's things is meant, in their order.
-
-        The sum is below 1; the rest is that none is meant.
-        """
-        ...
 
 
 def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:

@@ -25,7 +25,7 @@ class LearnedRanker:
     """Goes by the trees of `hisa.plugins.reading.ranker`."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """See `hisa.plugins.matching.ranking.Ranker`."""
+        """See `hisa.plugins.matching.base.Ranker`."""
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         if chosen is not None and _is_plain(queries[-1], chosen):
@@ -33,7 +33,7 @@ class LearnedRanker:
         return _by_trees(queries, scene, min_score, by_hand)
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> list[float]:
-        """See `hisa.plugins.matching.ranking.Ranker`."""
+        """See `hisa.plugins.matching.base.Ranker`."""
         from hisa.plugins.reading.ranker import chances  # loads numpy, for which no start waits
         from hisa.plugins.reading.scene_table import Table
 

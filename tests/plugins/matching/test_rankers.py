@@ -10,9 +10,10 @@ from hisa.errors import NotFound, PluginFailed
 from hisa.grounder.base import TextReader, ThingList
 from hisa.grounder.lists import announced
 from hisa.machine import plugins
+from hisa.plugins.matching.base import Ranker
 from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.plugins.matching.ranking import Ranker, chances, choose_thing
+from hisa.plugins.matching.ranking import chances, choose_thing
 from hisa.plugins.matching.scene import Scene
 from hisa.screen import ocr
 from hisa.screen.geometry import BoundingBox, Point
