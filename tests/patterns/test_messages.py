@@ -11,7 +11,7 @@ from hisa.cli.pattern_files import written
 from hisa.errors import StoreError, UsageError
 from hisa.models.tokens import estimate_tokens
 from hisa.patterns.briefing import RulesSection, render_rules
-from hisa.patterns.stores.base import check_vectors, dense, from_payload
+from hisa.patterns.stores.base import RESTORE, check_vectors, dense, from_payload
 from hisa.patterns.vectors import unit
 from hisa.testing.scripted import ScriptedModel
 from hisa.testing.word_embedder import WordEmbedder
@@ -89,11 +89,11 @@ def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
     with pytest.raises(StoreError) as caught:
         dense([1, 2.5])
     assert str(caught.value) == "a stored vector is damaged: list, wanted lists of numbers"
-    assert caught.value.fix == "hisa patterns doctor --repair"
+    assert caught.value.fix == RESTORE
     with pytest.raises(StoreError) as caught:
         from_payload(None)
     assert str(caught.value) == "a stored pattern is damaged: Field required"
-    assert caught.value.fix == "hisa patterns doctor --repair"
+    assert caught.value.fix == RESTORE
 
 
 async def test_a_close_lesson_of_the_other_kind_takes_nothing_over(tmp_path: Path) -> None:
