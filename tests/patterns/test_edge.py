@@ -154,15 +154,6 @@ def test_unreadable_meta_data_is_named(tmp_path: Path, text: str) -> None:
         EdgeStore(tmp_path, WORDS).list()
 
 
-def test_a_shard_that_is_gone_is_an_error_and_not_an_empty_store(tmp_path: Path) -> None:
-    EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
-    (tmp_path / "shard-1" / "edge_config.json").unlink()
-    for path in sorted((tmp_path / "shard-1").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    with pytest.raises(StoreError, match="pattern store"):
-        EdgeStore(tmp_path, WORDS).list()
-
-
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     EdgeStore(tmp_path, WORDS).put(pattern(), at(0))
     path = tmp_path / "meta.json"
