@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from hisa.testing.model_server import FakeServer, Received
-from hisa.testing.never_ending import never_terminate
+from tests.never_ending import never_terminate
 
 PORT = 8000
 

@@ -1,4 +1,4 @@
-"""Patterns from a person, and in and out of a store as JSON Lines: import, export, repair.
+"""Patterns from a person, and in and out of a store as JSON Lines: import and export.
 
 One object a line: ``{"v": 1, "pattern": {…}, "vectors": [[…]]}``; ``vectors`` may be left out. A
 line is used with its vectors only where its pattern names the store's embedder. Nothing is written
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -28,14 +28,10 @@ from hisa.patterns.stores.vector_store import VectorStore
 from hisa.patterns.vectors import unit
 from hisa.protocols import Embedder, Pattern, Scope
 
-if TYPE_CHECKING:
-    from hisa.patterns.stores.edge import EdgeStore
-
 __all__ = [
     "export_lines",
     "import_patterns",
     "reembed",
-    "repair",
     "write_atomically",
     "written",
 ]
@@ -289,13 +285,3 @@ def reembed(store: VectorStore, embedder: Embedder) -> int:
     with store.session():
         patterns: Sequence[Pattern] = [pattern for pattern, _ in store.items()]
         return store.rebuild(_embedded(patterns, embedder), embedder)
-
-
-def repair(store: EdgeStore, embedder: Embedder) -> int:
-    """Make the index anew from every pattern that can still be read; returns their number.
-
-    Raises:
-        StoreError: the store cannot be read or written.
-    """
-    with store.session():
-        return store.repair(_embedded(store.check().patterns, embedder), embedder)

@@ -14,7 +14,6 @@ import click
 from hisa.cli.open_group import pass_sections
 from hisa.cli.out import examples, json_option, print_json, say
 from hisa.cli.pattern_files import export_lines, import_patterns, reembed, write_atomically, written
-from hisa.cli.pattern_files import repair as mend
 from hisa.config import PatternSettings, StateSettings
 from hisa.errors import UsageError
 from hisa.patterns.briefing import render_rules
@@ -310,36 +309,6 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
             f"raise it: --set state.advice_tokens={2 * limit}",
             err=True,
         )
-
-
-@patterns.command(
-    "doctor", epilog=examples("hisa patterns doctor", "hisa patterns doctor --repair")
-)
-@click.option("--repair", is_flag=True, help="Make the index anew from all that is readable.")
-@pass_sections("patterns")
-def doctor(settings: PatternSettings, repair: bool) -> None:
-    """Check that every stored pattern is readable; exit status 1 where one is not.
-
-    A repair takes the patterns that can still be read, embeds them again, and keeps the damaged
-    index beside the new one. What it cannot read is lost: `hisa patterns export` makes a copy.
-    """
-    from hisa.patterns.stores.edge import EdgeStore
-
-    embedder = open_embedder(settings.embedder)
-    store = open_store(settings, embedder)
-    if not isinstance(store, EdgeStore):
-        say(f"{len(store.list(status=None))} patterns on the server are readable")
-        return
-    checked = store.check()
-    for problem in checked.problems:
-        say(problem, err=True)
-    if checked.problems and repair:
-        say(f"repaired: {mend(store, embedder)} patterns are in the new index")
-    elif checked.problems:
-        say(f"{len(checked.patterns)} patterns can be saved: hisa patterns doctor --repair")
-        raise SystemExit(1)
-    else:
-        say(f"{len(checked.patterns)} patterns, all readable")
 
 
 # ---------------------------------------------------------------- changing

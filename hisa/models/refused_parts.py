@@ -1,7 +1,7 @@
 """What a server refuses of a request: the profile that goes without it, or what a person can do.
 
-Servers name what they refuse in words of their own, and by statuses from 400 to 501: recorded forms
-stand in docs/servers.md. What counts is the part of the request that is named.
+Servers name what they refuse in words of their own, by statuses from 400 to 501; docs/servers.md
+lists those that were tried. What counts is the part of the request that is named.
 """
 
 from __future__ import annotations

@@ -166,23 +166,25 @@ async def induce(
     if not any(worked) and len(worked) < TRIED:
         return ()
     reply = await _ask(model, _request(task, shown), numbered)
-    made = (
-        Pattern(
-            id=new_id(),
-            domain=task.domain,
-            kind=item.type,
-            lesson=clean(unbinding(item.lesson)),
-            condition=clean(unbinding(item.condition)),
-            actions=clean(unbinding(item.actions)),
-            expected=clean(unbinding(item.expected)),
-            source_run=run_id,
-            created_at=time.time(),
-            scope=item.scope,
-        )
-        for item in reply.patterns
-    )
+    made = [_pattern(item, task.domain, run_id) for item in reply.patterns]
     new = {new.lesson: new for new in made if new.lesson and not _repeats(new, task)}
     return tuple(new.values())
+
+
+def _pattern(item: _Lesson, domain: str, run_id: str) -> Pattern:
+    """Returns the pattern of a lesson, in harmless text."""
+    return Pattern(
+        id=new_id(),
+        domain=domain,
+        kind=item.type,
+        lesson=clean(unbinding(item.lesson)),
+        condition=clean(unbinding(item.condition)),
+        actions=clean(unbinding(item.actions)),
+        expected=clean(unbinding(item.expected)),
+        source_run=run_id,
+        created_at=time.time(),
+        scope=item.scope,
+    )
 
 
 def _repeats(pattern: Pattern, task: Task) -> bool:

@@ -13,7 +13,6 @@ the screen begins so. A rule without it enters always::
     - Save in the format the file already has.
       when: save, export
 
-Or YAML: ``{domains: [calc, excel], words: [cell], rules: ["…", {rule: "…", when: ["…"]}]}``.
 See HiSA, section 3.3.3.
 """
 
@@ -22,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from hisa.errors import ConfigError
 from hisa.patterns.pattern_text import DOMAIN, clean
@@ -104,51 +102,19 @@ def _from_markdown(file: Path, text: str) -> Sop:
     return Sop(file, domains, told, when=needed, words=words)
 
 
-def _texts(file: Path, value: Any, key: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _bad(file, 1, f"{key}: want a list of texts")
-    return value
-
-
-def _from_yaml(file: Path, text: str) -> Sop:
-    import yaml
-
-    try:
-        tree = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        raise _bad(file, line, f"not valid YAML: {getattr(error, 'problem', error)}") from error
-    if not isinstance(tree, dict) or not {"rules"} <= set(tree) <= {"domains", "words", "rules"}:
-        raise _bad(file, 1, "want the keys 'rules' and, where they are needed, 'domains', 'words'")
-    domains = _texts(file, tree.get("domains", [file.stem]), "domains")
-    plain: list[Any] = []
-    when: dict[str, tuple[str, ...]] = {}
-    for item in tree["rules"] if isinstance(tree["rules"], list) else [None]:
-        if isinstance(item, dict) and set(item) == {"rule", "when"}:
-            plain.append(item["rule"])
-            needed = _conditions(file, 1, _texts(file, item["when"], "when"))
-            when[clean(str(item["rule"]), RULE_CHARS * 2)] = needed
-        else:
-            plain.append(item)
-    rules = tuple(_rule(file, 1, rule) for rule in _texts(file, plain, "rules"))
-    words = tuple(word.casefold() for word in _texts(file, tree.get("words", []), "words"))
-    return Sop(file, _domains(file, 1, domains), rules, when=when, words=words)
-
-
 def _load(file: Path) -> Sop:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _bad(file, 1, f"not readable: {error}") from error
-    sop = _from_markdown(file, text) if file.suffix == ".md" else _from_yaml(file, text)
+    sop = _from_markdown(file, text)
     if not 0 < len(sop.rules) <= _RULES:
         raise _bad(file, 1, f"{len(sop.rules)} rules; want 1 to {_RULES}")
     return sop
 
 
 def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
-    """Every ``*.md``, ``*.yaml`` and ``*.yml`` of the folders, by name within each.
+    """Every ``*.md`` of the folders, by name within each.
 
     Raises:
         ConfigError: a folder is missing or a file is wrong, with file and line.
@@ -159,8 +125,12 @@ def load_sops(*folders: Path, own: bool = False) -> tuple[Sop, ...]:
             raise ConfigError(
                 f"patterns.sops = {str(folder)!r}: no such folder", fix=f"mkdir -p {folder}"
             )
-        files = (path for path in folder.iterdir() if path.suffix in {".md", ".yaml", ".yml"})
-        found += [replace(_load(path), own=own) for path in sorted(files) if path.stem != "README"]
+        files = sorted(folder.iterdir())
+        for file in files:
+            if file.suffix in {".yaml", ".yml"}:  # rules bind: none is left out silently
+                raise _bad(file, 1, "rules are written in Markdown: NAME.md")
+        markdown = (file for file in files if file.suffix == ".md" and file.stem != "README")
+        found += [replace(_load(file), own=own) for file in markdown]
     return tuple(found)
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hisa.testing.cassette import CassetteMismatch, RecordingModel, ReplayModel
     from hisa.testing.form import FakeEnvironment
     from hisa.testing.model_server import FakeServer, Fault, Line, Received
-    from hisa.testing.never_ending import never_terminate
     from hisa.testing.responses_server import ResponsesServer, computer_call, function_call
     from hisa.testing.scripted import FunctionModel, ScriptedModel, tool_call
     from hisa.testing.word_embedder import WordEmbedder
@@ -36,7 +35,6 @@ __all__ = [
     "WordEmbedder",
     "computer_call",
     "function_call",
-    "never_terminate",
     "tool_call",
 ]
 
@@ -58,7 +56,6 @@ if not TYPE_CHECKING:  # a checker knows the names above, and no others
             "WordEmbedder": "hisa.testing.word_embedder",
             "computer_call": "hisa.testing.responses_server",
             "function_call": "hisa.testing.responses_server",
-            "never_terminate": "hisa.testing.never_ending",
             "tool_call": "hisa.testing.scripted",
         },
     )

@@ -42,33 +42,13 @@ def _request(request: ModelRequest) -> dict[str, Any]:
     return {**asked, "tools": json.loads(json.dumps(request.tools))} if request.tools else asked
 
 
-def _flat(value: object, path: str = "") -> dict[str, str]:
-    """Leaves by their path: ``messages.0.parts.1.text``."""
-    if isinstance(value, dict) and value:
-        items: list[tuple[object, object]] = list(value.items())
-    elif isinstance(value, list) and value:
-        items = list(enumerate(value))
-    else:
-        return {path: value if isinstance(value, str) else json.dumps(value)}
-    flat: dict[str, str] = {}
-    for key, item in items:
-        flat |= _flat(item, f"{path}.{key}" if path else str(key))
-    return flat
-
-
 def _difference(recorded: dict[str, Any], asked: dict[str, Any]) -> str:
-    """The first field that differs, as a line diff."""
-    old, new = _flat(recorded), _flat(asked)
-    where = next(path for path in [*old, *new] if old.get(path) != new.get(path))
-    lines = difflib.unified_diff(
-        old.get(where, "(absent)").splitlines(),
-        new.get(where, "(absent)").splitlines(),
-        "recorded",
-        "asked",
-        lineterm="",
-        n=1,
+    """Returns how the requests differ, line by line."""
+    old, new = (
+        json.dumps(request, indent=1, ensure_ascii=False).replace("\\n", "\n").splitlines()
+        for request in (recorded, asked)
     )
-    return f"{where} differs:\n" + "\n".join(lines)
+    return "\n".join(difflib.unified_diff(old, new, "recorded", "asked", lineterm="", n=1))
 
 
 class RecordingModel:
@@ -153,13 +133,13 @@ class ReplayModel:
         asked = await asyncio.to_thread(_request, request)
         if asked != entry["request"]:
             difference = _difference(entry["request"], asked)
-            raise CassetteMismatch(f"{self._path}, call {self._calls + 1}: {difference}")
+            raise CassetteMismatch(f"{self._path}, call {self._calls + 1}:\n{difference}")
         self._calls += 1
         return _reply(entry["reply"])
 
 
 def _reply(fields: dict[str, Any]) -> ModelReply:
-    parts = fields.get("cached_in", 0), fields.get("reasoning_out", 0)  # an older cassette's: none
+    parts = fields["cached_in"], fields["reasoning_out"]
     usage = Usage(fields["tokens_in"], fields["tokens_out"], *parts)
     return ModelReply(fields["text"], usage, fields["finish"], fields["model"])
 

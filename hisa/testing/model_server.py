@@ -29,7 +29,6 @@ FaultKind = Literal[
     "cut_off",  # the first half of a good body, complete by its Content-Length
     "cut_connection",  # the first half of a good body, then the connection ends
     "html",  # a web page with status 200
-    "wrong_type",  # a good body called text/plain
     "empty",  # a choice whose text is empty
     "no_choices",  # a list of no choices
     "no_usage",  # a good answer without token counts
@@ -239,8 +238,6 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "html":
                 self._bytes(200, b"<!doctype html><h1>Welcome</h1>", kind="text/html")
-            case "wrong_type":
-                self._bytes(200, json.dumps(good).encode(), kind="text/plain")
             case "empty":
                 self._good(self.completion("", received), received)
             case "no_choices":

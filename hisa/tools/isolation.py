@@ -62,9 +62,7 @@ async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> O
         try:
             with printed.by_this_thread():
                 outcome = asyncio.run(tool.run(replace(context, environment=machine)))
-            said = "\n".join(filter(None, (outcome.output, printed.text())))
-            # Only HiSA's own tools end a run: a plug-in's word on it would be taken for success.
-            outcome = replace(outcome, output=kept(said), error=kept(outcome.error), ends=None)
+            outcome = _bounded(outcome, printed.text())
         except BaseException as error:  # noqa: BLE001 - raised again where the tool was called
             _tell(loop, done, error=error)
         else:
@@ -82,6 +80,15 @@ async def isolated(tool: BaseTool, context: ToolContext, *, seconds: float) -> O
     finally:
         machine.closed = True
         done.cancel()
+
+
+def _bounded(outcome: Outcome, printed: str) -> Outcome:
+    """Returns an outcome with what was printed, both ends of it, that ends no run.
+
+    Only HiSA's own tools end one: a plug-in's word on it would be taken for success.
+    """
+    said = "\n".join(filter(None, (outcome.output, printed)))
+    return replace(outcome, output=kept(said), error=kept(outcome.error), ends=None)
 
 
 def _tell(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hisa.testing.model_server import Fault, Received
-from hisa.testing.never_ending import never_terminate
 from tests.cli.forked import can_fork, run_forked
+from tests.never_ending import never_terminate
 
 ROOT = Path(__file__).parent.parent.parent
 Answer = Callable[[Received], str | Fault]

@@ -15,8 +15,8 @@ from hisa.cli.run import read_task
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.testing.model_server import FakeServer, Received
-from hisa.testing.never_ending import never_terminate
 from hisa.testing.scripted import tool_call
+from tests.never_ending import never_terminate
 from tests.stock.stock_guest import StockGuest
 
 pytestmark = pytest.mark.process

@@ -1,6 +1,6 @@
 """Bodies by which servers refuse parts of a request, as far as reports of their users hold them.
 
-docs/servers.md has them in a table, and says which words were not found in a report.
+docs/servers.md names the servers, and says whose words were not found in a report.
 """
 
 from __future__ import annotations

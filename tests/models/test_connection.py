@@ -13,7 +13,7 @@ from hisa.cli.findings import models as model_findings
 from hisa.config import ModelSettings, Settings
 from hisa.errors import ModelUnavailable
 from hisa.models.client import OpenAIModel
-from hisa.models.endpoint import Endpoint, resolve
+from hisa.models.endpoint import resolve
 from hisa.models.profiles import find
 from hisa.models.retry import TryFailed
 from hisa.testing.model_server import FakeServer, Handler
@@ -185,7 +185,3 @@ def test_certificates_that_are_not_there_are_named(
     for url in ("https://models.example.com/v1", "https://127.0.0.1:1/v1"):
         with pytest.raises(ModelUnavailable, match="SSL_CERT_FILE="):
             client(url)
-
-
-def test_an_address_without_a_query_has_none() -> None:
-    assert Endpoint("http://127.0.0.1:1/v1").address("models") == "http://127.0.0.1:1/v1/models"

@@ -40,11 +40,6 @@ def test_a_request_may_leave_the_temperature_out() -> None:
     assert "temperature" not in _encode(ask(temperature=None), find("anything"))
 
 
-def test_reasoning_effort_where_the_profile_sets_it() -> None:
-    profile = find("gpt-5").model_copy(update={"reasoning_effort": "low"})
-    assert _encode(ask(), profile)["reasoning_effort"] == "low"
-
-
 def test_the_picture_is_the_same_png() -> None:
     image = picture(9)
     content = _encode(ask("look", image=image), find("gpt-5"))["messages"][1]["content"]
@@ -54,11 +49,6 @@ def test_the_picture_is_the_same_png() -> None:
     assert kind == "data:image/png;base64"
     assert base64.b64decode(data) == image.png
     assert len(content) == 2
-
-
-def test_no_detail_for_a_model_that_knows_none() -> None:
-    content = _encode(ask(image=picture()), find("gta1-7b"))["messages"][1]["content"]
-    assert content[1]["image_url"].keys() == {"url"}
 
 
 @pytest.mark.parametrize(

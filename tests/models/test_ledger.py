@@ -35,11 +35,6 @@ def test_sums_by_role_and_over_all() -> None:
     assert (ledger.total.fresh_in, ledger.total.cached_in) == (48, 72)
 
 
-def test_a_call_without_a_price_is_counted_as_such() -> None:
-    ledger = Ledger.from_events([spent(usd=None), spent()])
-    assert (ledger.total.usd, ledger.total.unpriced) == (0.01, 1)
-
-
 def test_a_resumed_run_has_the_same_ledger() -> None:
     events: list[Event] = [
         spent(),

@@ -64,43 +64,11 @@ def test_a_price_that_can_change_says_of_when_it_is() -> None:
             assert profile.price.cached <= profile.price.input, profile.name
 
 
-def test_dollars_of_a_call() -> None:
-    assert Price(input=1.25, output=10).usd(2_000_000, 100_000) == pytest.approx(3.5)
-
-
 def test_dollars_of_a_call_with_cached_input() -> None:
     price = Price(input=2, output=8, cached=0.5)
     assert price.usd(1_000_000, 0, 400_000) == pytest.approx(1.4)
     assert price.usd(1_000_000, 0, 9_000_000) == pytest.approx(0.5)
     assert Price(input=2, output=8).usd(1_000_000, 0, 400_000) == 2.0
-
-
-def test_reasoning_models_take_no_temperature() -> None:
-    for name in ("gpt-5", "gpt-5-mini", "o3"):
-        profile = find(name)
-        assert not profile.temperature
-        assert profile.max_tokens_as == "max_completion_tokens"
-
-
-def test_claude_sonnet_5_takes_no_sampling() -> None:
-    profile = find("claude-sonnet-5")
-    assert (profile.temperature, profile.top_p, profile.seed) == (False, False, False)
-    assert find("claude-sonnet-4-5").temperature
-
-
-def test_an_unknown_model_gets_the_most_careful_profile() -> None:
-    profile = find("never-heard-of-it")
-    assert (profile.structured, profile.temperature, profile.price) == ("none", True, None)
-
-
-def test_only_the_offline_model_reads_elements() -> None:
-    assert [profile.name for profile in BUILT_IN if profile.reads_elements] == []
-    assert find("offline").reads_elements
-    assert find("gpt-5", "offline") == find("offline")
-
-
-def test_explicit_wins_over_the_name() -> None:
-    assert find("gpt-5", "local").name == "local"
 
 
 def test_an_unknown_profile_names_those_known() -> None:
@@ -171,11 +139,6 @@ def test_a_file_of_one_profile_needs_no_match(tmp_path: Path) -> None:
 def test_a_bad_file_says_where(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load(_file(tmp_path, text))
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
-        find("x", str(tmp_path / "none.toml"))
 
 
 def test_the_example_in_the_documentation(tmp_path: Path) -> None:

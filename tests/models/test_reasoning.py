@@ -14,7 +14,7 @@ from hisa.events import ModelAsked
 from hisa.models.budget import Budget
 from hisa.models.open_models import open_models, require_models
 from hisa.models.profiles import BUILT_IN, Profile, find
-from hisa.models.reasoning import Reasoning, asked_reasoning, check_reasoning
+from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import encode, not_sent
 from hisa.models.spending import Ledger
 from hisa.plugins.computer_use.responses_body import encode_responses
@@ -93,12 +93,6 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
     asked = ask(harder=True, tools=tools, image=picture())
     body = encode_responses(asked, find("gpt-5.4"), settings)
     assert body["reasoning"] == {"summary": "concise", "effort": "xhigh"}
-
-
-def test_an_own_profiles_effort_gives_way_to_the_settings() -> None:
-    own = Profile(name="own", reasoning_effort="low", efforts=("low", "high"))
-    assert asked_reasoning(ask(), ModelSettings(), own) == Reasoning("low")
-    assert asked_reasoning(ask(), ModelSettings(effort="high"), own) == Reasoning("high")
 
 
 def test_anthropic_gets_no_temperature_beside_thinking() -> None:
@@ -262,13 +256,3 @@ async def test_the_planner_thinks_harder_after_a_failure_and_no_longer(tmp_path:
     called = [c.effort for step in run.steps for c in step.calls if c.role == "planner"]
     assert asked == called == ["low", "high", "low"]
     assert "model: planner gpt-5 (effort: high): " in step_text(run, 2)
-
-
-def test_how_the_log_tells_it() -> None:
-    assert [str(Reasoning(*each)) for each in ((), ("low",), ("", 0), ("", 9), ("low", 9))] == [
-        "",
-        "low",
-        "no thinking",
-        "9 thinking tokens",
-        "low, 9 thinking tokens",
-    ]

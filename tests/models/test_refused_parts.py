@@ -31,7 +31,6 @@ from tests.models.recorded import (
 )
 from tests.models.support import SCHEMA, Events, Waits, ask, client, picture, retrying
 
-DOCS = Path(__file__).parents[2] / "docs" / "servers.md"
 Refuses = Callable[[Received], bool]
 
 

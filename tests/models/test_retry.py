@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.errors import BudgetExceeded, ModelUnavailable
+from hisa.errors import ModelUnavailable
 from hisa.models.retry import TryFailed, retry_after
 from hisa.models.role_model import CallContext
 from hisa.protocols import ModelReply
@@ -92,13 +92,6 @@ async def test_never_more_tries_than_asked_for() -> None:
     assert caught.value.fix
 
 
-async def test_no_retries_at_all() -> None:
-    inner = ScriptedModel([TryFailed("x", "server"), "never asked for"])
-    with pytest.raises(ModelUnavailable, match="after 1 tries"):
-        await retrying(inner, Events(), Waits(), max_retries=0).complete(ask())
-    assert len(inner.requests) == 1
-
-
 async def test_a_refusal_is_final() -> None:
     events, waits = Events(), Waits()
     with FakeServer([Fault("status", status=401, text="bad key"), "never asked for"]) as server:
@@ -140,24 +133,6 @@ async def test_secrets_stay_out_of_events_and_errors() -> None:
     shown = str(caught.value) + events.failures[0].message
     assert "sk-abcdef" not in shown
     assert shown.count("[redacted]") == 2
-
-
-async def test_a_wait_that_is_not_allowed_ends_the_call() -> None:
-    async def refuse(seconds: float) -> None:
-        raise BudgetExceeded(f"{seconds} s are too long")
-
-    inner = ScriptedModel([TryFailed("down", "server"), "never asked for"])
-    model = role_model(inner, CallContext(sleep=refuse), max_retries=5)
-    with pytest.raises(BudgetExceeded):
-        await model.complete(ask())
-    assert len(inner.requests) == 1
-
-
-async def test_other_errors_pass_through() -> None:
-    inner = ScriptedModel([BudgetExceeded("no money"), "never asked for"])
-    with pytest.raises(BudgetExceeded):
-        await retrying(inner, Events(), Waits()).complete(ask())
-    assert len(inner.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -198,22 +198,6 @@ def test_reembed_opens_a_store_that_another_embedder_filled(settings: Settings) 
         run(settings, "reembed", "--embedder", "nope")
 
 
-def test_doctor_says_what_is_lost_and_repairs_it(settings: Settings, filled: EdgeStore) -> None:
-    assert run(settings, "doctor").stdout == "5 patterns, all readable\n"
-    filled.put(pattern("more"), [1.0] + [0.0] * 383)
-    for path in filled.folder.rglob("mutable_id_tracker.mappings"):
-        path.unlink()
-    with pytest.raises(StoreError, match="of 6 patterns are readable") as caught:
-        run(settings, "ls")
-    assert caught.value.fix == "hisa patterns doctor --repair"
-    found = run(settings, "doctor")
-    assert found.exit_code == 1
-    assert "of 6 patterns are readable" in found.stderr
-    assert "patterns can be saved: hisa patterns doctor --repair" in found.stdout
-    assert "patterns are in the new index" in run(settings, "doctor", "--repair").stdout
-    assert run(settings, "doctor").exit_code == 0
-
-
 def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: Path) -> None:
     (tmp_path / "mine.md").write_text("domains: calc\n\n- Two spaces, always.\n")
     own = load(overrides={"patterns": {"sops": tmp_path}}, environ={})

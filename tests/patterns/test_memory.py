@@ -106,13 +106,6 @@ async def test_learning_ends_at_its_limit_and_says_so(tmp_path: Path) -> None:
     assert "patterns.learning_seconds" in failed.message
 
 
-async def test_rules_alone_become_advice(tmp_path: Path) -> None:
-    sop = Sop(Path("x.md"), ("text_editor",), ("Save it.",))
-    room = Room(tmp_path, ScriptedModel([]), sops=[sop])
-    advice = await room.memory.recall(TASK)
-    assert (advice.text, advice.sops) == ("- MUST: Save it.", ("Save it.",))
-
-
 async def test_recall_keeps_to_the_domain_the_threshold_and_the_number(tmp_path: Path) -> None:
     embedder = WordEmbedder()
     room = Room(tmp_path, FunctionModel(lambda request: EVERY), embedder=embedder)
@@ -153,16 +146,6 @@ async def test_lessons_of_one_run_do_not_supersede_each_other(tmp_path: Path) ->
     room = Room(tmp_path, ScriptedModel([answer]))
     await room.memory.induct(TASK, "run-1", lines=LINES)
     assert len(room.store.list()) == 2
-
-
-def test_another_domain_is_never_superseded(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    store = EdgeStore(tmp_path, embedder)
-    for name, domain in (("a1", "calc"), ("b1", "writer")):
-        one = pattern(name, domain=domain, lesson="save it")
-        remember(store, [one], embedder=embedder, threshold=0.7)
-    assert len(store.list()) == 2
-    assert {one.embedder for one in store.list()} == {"words"}
 
 
 def test_several_older_ones_are_superseded_by_one(tmp_path: Path) -> None:
@@ -246,16 +229,6 @@ async def test_a_successor_inherits_what_was_counted_and_is_counted_on(tmp_path:
     assert past is not None
     assert (found.uses, found.scored, found.wins) == (2, 2, 2)
     assert (past.status, past.uses) == ("superseded", 1)
-
-
-def test_the_opposite_lesson_replaces_nothing_and_inherits_no_wins(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    store = EdgeStore(tmp_path, embedder)
-    old = pattern("a1", lesson="use the menu to save", uses=3, scored=3, wins=3)
-    new = pattern("b1", lesson="use the menu to save never", kind="failure")
-    for one in (old, new):
-        remember(store, [one], embedder=embedder, threshold=0.7)
-    assert {one.id: one.wins for one in store.list()} == {"a1": 3, "b1": 0}
 
 
 async def test_the_same_lesson_again_confirms_the_older_one(tmp_path: Path) -> None:

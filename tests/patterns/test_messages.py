@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from hisa.cli.pattern_files import written
 from hisa.errors import StoreError, UsageError
-from hisa.models.tokens import estimate_tokens
-from hisa.patterns.briefing import RulesSection, render_rules
-from hisa.patterns.stores.base import check_vectors, dense, from_payload
+from hisa.patterns.stores.base import RESTORE, check_vectors, dense, from_payload
 from hisa.patterns.vectors import unit
-from hisa.testing.scripted import ScriptedModel
-from hisa.testing.word_embedder import WordEmbedder
-from tests.patterns.conformance import pattern
-from tests.patterns.test_memory import LINES, TASK, Room, lessons
 
 TEXTS = {
     "lesson": "Press Ctrl+S.",
@@ -58,22 +51,6 @@ def test_what_a_person_may_not_write_is_named(name: str, text: str, said: str, f
     assert (str(caught.value), caught.value.fix) == (said, fix)
 
 
-def test_rules_that_do_not_fit_are_counted() -> None:
-    rules = ["Save it.", "MUST: Ask first.", f"Keep {'every word of it ' * 9}here.", "Close it."]
-    told = ["- MUST: Save it.", "- MUST: Ask first.", f"- MUST: {rules[2]}", "- MUST: Close it."]
-    assert render_rules(rules, domain="calc", limit=500) == RulesSection("\n".join(told))
-    for limit, kept in ((60, 3), (32, 1)):
-        found = render_rules(rules, domain="calc", limit=limit)
-        assert estimate_tokens(found.text) <= limit
-        assert len(rules) - len(found.left_out) == kept
-        *shown, note = found.text.split("\n")
-        pairs = zip(told, rules, strict=True)
-        assert shown == [line for line, rule in pairs if rule not in found.left_out]
-        more = len(found.left_out)
-        words = "1 more rule does" if more == 1 else f"{more} more rules do"
-        assert note == f"- {words} not fit here; to list them: hisa patterns rules calc"
-
-
 def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
     assert dense([[1], [2]]) == [[1.0], [2.0]]
     check_vectors([[1.0, 2.0]], 2)
@@ -89,27 +66,8 @@ def test_damaged_or_missing_vectors_are_named_with_what_helps() -> None:
     with pytest.raises(StoreError) as caught:
         dense([1, 2.5])
     assert str(caught.value) == "a stored vector is damaged: list, wanted lists of numbers"
-    assert caught.value.fix == "hisa patterns doctor --repair"
+    assert caught.value.fix == RESTORE
     with pytest.raises(StoreError) as caught:
         from_payload(None)
     assert str(caught.value) == "a stored pattern is damaged: Field required"
-    assert caught.value.fix == "hisa patterns doctor --repair"
-
-
-async def test_a_close_lesson_of_the_other_kind_takes_nothing_over(tmp_path: Path) -> None:
-    room = Room(tmp_path, ScriptedModel([lessons("press ctrl s and type the path")]))
-    old = pattern(
-        "old",
-        domain="text_editor",
-        kind="failure",
-        lesson="type the path and press ctrl s",
-        uses=4,
-        scored=3,
-        wins=2,
-    )
-    room.store.put(old, WordEmbedder().embed([old.lesson])[0])
-    (new,) = await room.memory.induct(TASK, "run-1", lines=LINES)
-    kept = room.store.get("old")
-    assert kept is not None
-    assert (kept.status, kept.superseded_by) == ("active", "")
-    assert (new.uses, new.scored, new.wins) == (0, 0, 0)
+    assert caught.value.fix == RESTORE

@@ -50,15 +50,6 @@ def test_similarity_decides_on_both_sides_of_one_half(
     assert len(recalled(tmp_path, threshold=cosine + 0.01)) == 0
 
 
-@pytest.mark.parametrize(("cosine", "wanted"), [(0.51, 1), (0.49, 0), (0.05, 0), (0.01, 0)])
-def test_a_lesson_of_the_application_needs_its_similarity(
-    tmp_path: Path, cosine: float, wanted: int
-) -> None:
-    store = EdgeStore(tmp_path, Angles())
-    store.put(pattern(scope="application"), at(degrees(cosine)))
-    assert len(recalled(tmp_path)) == wanted
-
-
 def test_a_clause_recalls_the_nearest_lessons_of_the_application_alone(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path, Angles())
     for name, angle in (("near", 20), ("as near", 20), ("far", 40)):

@@ -174,15 +174,13 @@ async def test_what_a_user_marks_as_binding_enters_whole_whatever_is_on_the_scre
     assert "Wait here" not in advice.text
 
 
-def test_conditions_are_read_from_both_kinds_of_files(tmp_path: Path) -> None:
+def test_conditions_are_read_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("- Save.\n  As it was.\n  when: Save, export\n- Wait.\n")
-    (tmp_path / "b.yaml").write_text("rules: [{rule: 'Close it.', when: [cookie]}, 'Wait.']\n")
-    one, two = load_sops(tmp_path)
+    (one,) = load_sops(tmp_path)
     assert (one.rules, one.when) == (
         ("Save. As it was.", "Wait."),
         {"Save. As it was.": ("save", "export")},
     )
-    assert (two.rules, two.when) == (("Close it.", "Wait."), {"Close it.": ("cookie",)})
 
 
 def test_binding_rules_that_have_no_room_are_refused_with_the_setting_that_helps(

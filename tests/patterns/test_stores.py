@@ -6,11 +6,7 @@ process; no Qdrant server is needed.
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -87,47 +83,3 @@ def test_a_collection_of_someone_else_is_left_alone() -> None:
     with pytest.raises(StoreError, match="'theirs' was not made by HiSA"):
         ServerStore(client, "p", embedder=WordEmbedder()).list()
     client.close()
-
-
-class QdrantRoot(BaseHTTPRequestHandler):
-    """A Qdrant server as far as its version goes, and an empty one."""
-
-    version = "1.15.5"
-
-    def do_GET(self) -> None:
-        tree: dict[str, object] = {
-            "title": "qdrant - vector search engine",
-            "version": self.version,
-        }
-        if self.path != "/":
-            tree = {"result": {"aliases": []}, "status": "ok", "time": 0.0}
-        body = json.dumps(tree).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
-@pytest.mark.parametrize(
-    "version", ["1.15.5", "2.0.0", importlib.metadata.version("qdrant-client")]
-)
-def test_a_server_that_the_client_does_not_fit_is_refused_with_both_versions(version: str) -> None:
-    handler = type("Handler", (QdrantRoot,), {"version": version})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}"
-        store = ServerStore.connect(url, "patterns", embedder=WordEmbedder())
-        ours = importlib.metadata.version("qdrant-client")
-        if version == ours:
-            assert store.search([1.0], domain=None, limit=1, threshold=0.0) == []
-            return
-        with pytest.raises(StoreError, match=f"version {version}, the client here {ours}"):
-            store.search([1.0], domain=None, limit=1, threshold=0.0)
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -37,22 +37,23 @@ async def test_limits_and_step_are_not_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "where"),
     [
-        (ask("open it", role="state", image=picture(1), schema=SCHEMA), "role differs"),
-        (ask("close it", image=picture(1), schema=SCHEMA), "messages.1.parts.0.text differs"),
-        (ask("open it", image=picture(2), schema=SCHEMA), "messages.1.parts.1.image differs"),
-        (ask("open it", schema=SCHEMA), "messages.1.parts.1.image differs"),
-        (ask("open it", image=picture(1)), "schema"),
-        (ask("open it", image=picture(1), schema={**SCHEMA, "required": []}), "schema.required"),
+        (ask("open it", role="state", image=picture(1), schema=SCHEMA), '+ "role": "state"'),
+        (ask("close it", image=picture(1), schema=SCHEMA), '+     "text": "close it"'),
+        (ask("open it", image=picture(2), schema=SCHEMA), '+     "image": '),
+        (ask("open it", schema=SCHEMA), '-     "image": '),
+        (ask("open it", image=picture(1)), '+ "schema": null'),
+        (ask("open it", image=picture(1), schema={**SCHEMA, "required": []}), '+  "required": []'),
     ],
 )
-async def test_another_request_shows_the_first_difference(
+async def test_another_request_shows_the_difference(
     tmp_path: Path, other: ModelRequest, where: str
 ) -> None:
     request = ask("open it", image=picture(1), schema=SCHEMA)
     replay = await _recorded(tmp_path / "c.jsonl", request)
     with pytest.raises(CassetteMismatch) as caught:
         await replay.complete(other)
-    assert f"call 1: {where}" in str(caught.value)
+    assert "call 1:" in str(caught.value)
+    assert where in str(caught.value)
     assert await replay.complete(request) == _REPLY
 
 
@@ -110,13 +111,3 @@ async def test_a_version_that_is_not_known(tmp_path: Path) -> None:
     path.write_text(json.dumps(entry | {"v": 2}), encoding="utf-8")
     with pytest.raises(DeveloperError, match="version 2"):
         ReplayModel(path)
-
-
-async def test_an_older_cassette_says_nothing_of_caches(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    await _recorded(path, ask())
-    entry = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("cached_in", "reasoning_out"):
-        del entry["reply"][name]
-    path.write_text(json.dumps(entry) + "\n", encoding="utf-8")
-    assert (await ReplayModel(path).complete(ask())).usage == Usage(3, 4)

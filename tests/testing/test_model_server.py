@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from hisa.testing.model_server import FakeServer, Fault, Line
-from hisa.testing.never_ending import never_terminate
 from tests.models.support import ask, client
+from tests.never_ending import never_terminate
 
 
 def _post(url: str, body: object, **headers: str) -> httpx.Response:
@@ -79,14 +79,3 @@ def test_the_plan_never_ends_and_never_repeats(step: int) -> None:
     assert plan["tool"] == "gui_action"
     assert plan["input"] != json.loads(never_terminate("# Global planner", step + 1, ""))["input"]
     assert never_terminate("# Format correction", step, "") == json.dumps(plan)
-
-
-def test_an_answer_for_every_job() -> None:
-    assert never_terminate("# Step abstraction", 1, "").startswith("Succeeded.")
-    assert json.loads(never_terminate("# Pattern induction", 1, "")) == {"patterns": []}
-    assert never_terminate("# Pattern synthesis", 1, "").startswith("- ")
-    assert never_terminate("# Element locator", 1, "") == "(640,360)"
-    steps = "<new_steps>\nStep 6: wait\nStep 10: gui_action | Step 99\n</new_steps>"
-    refined = never_terminate("# Context refinement", 10, steps)
-    assert refined.startswith("Steps 1~10: ")
-    assert "Suggestion:" in refined

@@ -14,7 +14,7 @@ from hisa.errors import StoreError
 from hisa.protocols import Embedder, Pattern
 
 __all__ = [
-    "REPAIR",
+    "RESTORE",
     "SCHEMA",
     "Collection",
     "Item",
@@ -30,7 +30,8 @@ __all__ = [
 
 SCHEMA = 1
 """The form in which this HiSA writes stores."""
-REPAIR = "hisa patterns doctor --repair"
+RESTORE = "hisa --set patterns.path=NEW_FOLDER patterns import EXPORT.jsonl"
+"""Mends a damaged store."""
 
 Vectors = list[list[float]]
 """The unit vectors of one pattern, at least one; the nearest counts in a search."""
@@ -136,7 +137,7 @@ def dense(vectors: Any) -> Vectors:
     except (TypeError, ValueError) as error:
         raise StoreError(
             f"a stored vector is damaged: {type(vectors).__name__}, wanted lists of numbers",
-            fix=REPAIR,
+            fix=RESTORE,
         ) from error
 
 
@@ -160,5 +161,5 @@ def from_payload(payload: Any) -> Pattern:
         return _pattern().validate_python(dict(payload or {}))
     except ValidationError as error:
         raise StoreError(
-            f"a stored pattern is damaged: {error.errors()[0]['msg']}", fix=REPAIR
+            f"a stored pattern is damaged: {error.errors()[0]['msg']}", fix=RESTORE
         ) from error

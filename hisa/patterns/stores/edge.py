@@ -14,12 +14,11 @@ a store that has few.
 
 from __future__ import annotations
 
-import builtins
 import json
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -33,19 +32,18 @@ from pydantic.dataclasses import dataclass
 from hisa.errors import StoreError
 from hisa.machine.storage import PRIVATE_FILE, replace_file
 from hisa.patterns.stores.base import (
-    REPAIR,
+    RESTORE,
     SCHEMA,
     Collection,
     Item,
     Meta,
-    from_payload,
     point_id,
     to_payload,
 )
 from hisa.patterns.stores.vector_store import VectorStore
 from hisa.protocols import Embedder, Pattern
 
-__all__ = ["CheckReport", "EdgeStore"]
+__all__ = ["EdgeStore"]
 
 _PAGE = 1000  # chosen by hand
 _PAUSE = 0.01
@@ -170,14 +168,6 @@ def _filter(wanted: dict[str, str | None]) -> edge.Filter | None:
     return edge.Filter(must=conditions) if conditions else None
 
 
-@dataclass(frozen=True)
-class CheckReport:
-    """What `EdgeStore.check` returns: what can still be read, and what is wrong."""
-
-    patterns: tuple[Pattern, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
 class EdgeStore(VectorStore):
     """A `VectorStore` in a folder.
 
@@ -223,7 +213,7 @@ class EdgeStore(VectorStore):
         except BaseException as error:
             if type(error) is not Exception and type(error).__name__ != "PanicException":
                 raise
-            raise StoreError(f"{self._where}: {error}", fix=REPAIR) from error
+            raise StoreError(f"{self._where}: {error}", fix=RESTORE) from error
 
     def _take_lock(self) -> None:
         try:
@@ -258,7 +248,7 @@ class EdgeStore(VectorStore):
             return None
         except (OSError, ValidationError) as error:
             raise StoreError(
-                f"{path}: not readable as the store's description: {error}", fix=REPAIR
+                f"{path}: not readable as the store's description: {error}", fix=RESTORE
             ) from error
 
     def _refuse_orphans(self) -> None:
@@ -266,7 +256,7 @@ class EdgeStore(VectorStore):
         left = [path for path in self.folder.glob("shard-*") if any(path.glob("segments/*/*"))]
         if left:
             raise StoreError(
-                f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=REPAIR
+                f"{self._where}: meta.json is gone, though {left[-1].name} is there", fix=RESTORE
             )
 
     def _collection(self) -> Collection | None:
@@ -279,71 +269,27 @@ class EdgeStore(VectorStore):
             if found < meta.points:
                 shard.raw.close()
                 raise StoreError(
-                    f"{self._where}: {found} of {meta.points} patterns are readable", fix=REPAIR
+                    f"{self._where}: {found} of {meta.points} patterns are readable", fix=RESTORE
                 )
             shard.published, self._open = True, shard
         return self._open
 
     def _create(self, embedder: Embedder) -> Collection:
-        names = (path.name.partition("shard-")[2] for path in self.folder.glob("*shard-*"))
+        names = (path.name.partition("shard-")[2] for path in self.folder.glob("shard-*"))
         number = max((int(name) for name in names if name.isdigit()), default=0) + 1
         meta = _EdgeMeta(SCHEMA, embedder.name, embedder.dimension, f"shard-{number}")
         return _Shard.create(self.folder, meta)
 
     def _publish(self, new: Collection) -> None:
-        self._replace(new)
-        for folder in self._unused():
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _replace(self, new: Collection) -> None:
         assert isinstance(new, _Shard)
         self._shut()
         new.publish(new.count())
         self._open = new
-
-    def _unused(self) -> builtins.list[Path]:
-        """The folders of shards beside the open one."""
-        current = self._open.meta.shard if self._open else ""
-        return [path for path in self.folder.glob("shard-*") if path.name != current]
+        for folder in self.folder.glob("shard-*"):
+            if folder.name != new.meta.shard:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _discard(self, new: Collection) -> None:
         assert isinstance(new, _Shard)
         new.raw.close()
         shutil.rmtree(self.folder / new.meta.shard, ignore_errors=True)
-
-    # ------------------------------------------------------------ damage
-
-    def check(self) -> CheckReport:
-        """Every pattern that can still be read, and what is wrong."""
-        with self.session():
-            try:
-                with self._explained():
-                    return CheckReport(tuple(pattern for pattern, _ in self.items()))
-            except StoreError as error:
-                return CheckReport(tuple(self._readable().values()), (str(error),))
-
-    def _readable(self) -> dict[str, Pattern]:
-        """The readable points of damaged shards; points that are no pattern are skipped."""
-        found: dict[str, Pattern] = {}
-        self._shut()
-        for folder in sorted(self.folder.glob("shard-*")):
-            meta = _EdgeMeta(SCHEMA, self._embedder.name, self._embedder.dimension, folder.name)
-            with suppress(StoreError), self._explained():
-                shard = _Shard.load(self.folder, meta)
-                for payload, _ in shard.scroll(vectors=False):
-                    with suppress(StoreError):
-                        pattern = from_payload(payload)
-                        found[pattern.id] = pattern
-                shard.raw.close()
-        return found
-
-    def repair(self, items: Iterable[Item], embedder: Embedder) -> int:
-        """`rebuild`, with the shards of before kept beside it under names out of use."""
-        with self.session():
-            new = self._create(embedder)
-            count = new.upsert(items)
-            self._replace(new)
-            for folder in self._unused():
-                folder.rename(folder.with_name(f"damaged-{folder.name}"))
-            self._embedder = embedder
-        return count

@@ -7,7 +7,6 @@ dimension) is a point of its own without a status, so no search or list finds it
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +17,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from qdrant_client import QdrantClient, models
-from qdrant_client.common.version_check import is_compatible
 from qdrant_client.http.exceptions import ApiException
 
 from hisa.errors import StoreError
@@ -135,7 +133,7 @@ class ServerStore(VectorStore):
         client: the connection.
         collection: name of the alias.
         embedder: the one whose vectors it holds.
-        url: the server's address as printed in errors; its version is checked where it is given.
+        url: the server's address as printed in errors.
     """
 
     def __init__(
@@ -143,7 +141,6 @@ class ServerStore(VectorStore):
     ) -> None:
         super().__init__(embedder, where=f"pattern store {collection!r}")
         self._client, self._alias, self._url = client, collection, url
-        self._fits = not url
 
     @classmethod
     def connect(
@@ -186,21 +183,8 @@ class ServerStore(VectorStore):
         """Close the connection."""
         self._client.close()
 
-    def _check_version(self) -> None:
-        """Refuse a server that the client of Qdrant here calls incompatible with itself."""
-        ours, theirs = importlib.metadata.version("qdrant-client"), self._client.info().version
-        if not is_compatible(ours, theirs):
-            raise StoreError(
-                f"the Qdrant server {self._url} is version {theirs}, the client here {ours}: they "
-                "may differ by one minor version",
-                fix="docker compose up -d qdrant, which starts a server that fits",
-            )
-
     def _published(self) -> str | None:
         """The name of the collection that the alias names."""
-        if not self._fits:
-            self._check_version()
-            self._fits = True
         aliases = self._client.get_aliases().aliases
         return next((a.collection_name for a in aliases if a.alias_name == self._alias), None)
 

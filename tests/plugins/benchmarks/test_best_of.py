@@ -13,9 +13,9 @@ import pytest
 
 from hisa.runs.read import list_runs, load_run
 from hisa.testing.model_server import FakeServer, Fault, Received
-from hisa.testing.never_ending import never_terminate
 from hisa.testing.scripted import tool_call
 from tests.cli.command import Command
+from tests.never_ending import never_terminate
 from tests.plugins.benchmarks.attempt_logs import judgement
 from tests.plugins.benchmarks.bench_suite.forms import write_task
 from tests.plugins.benchmarks.bench_suite.test_guests import hisa
