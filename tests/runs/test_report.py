@@ -13,7 +13,7 @@ from rich.console import Console
 from hisa.cli.progress import Progress
 from hisa.errors import UsageError
 from hisa.events import Abstracted, Acted, Planned, StepFinished
-from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict
+from hisa.outcomes.verdicts import VERDICT_WORDS, StepVerdict, split_verdict
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import load_run
@@ -160,7 +160,8 @@ def test_a_step_is_marked_by_what_was_seen_of_it(
         log.step = 1
         log.emit(Planned(thought="On.", tool="gui_action", input="pyautogui.press('f10')"))
         log.emit(Acted(tool="gui_action", input="pyautogui.press('f10')", ok=ok))
-        log.emit(Abstracted(line=f"Step 1 | Result: {result}", result=result))
+        verdict = split_verdict(result)[0]
+        log.emit(Abstracted(line=f"Step 1 | Result: {result}", result=result, verdict=verdict))
         log.emit(StepFinished())
     page = render_report(load_run(log.folder))
     assert re.findall(r'<span class="chip (\w+">[a-z ]+)</span>', page) == [chip]

@@ -511,8 +511,3 @@ def test_every_word_is_read_back() -> None:
     for verdict, words in VERDICT_WORDS.items():
         assert split_verdict(f"{words} More.") == (verdict, "More.")
     assert split_verdict("Nothing of the kind.") == (None, "Nothing of the kind.")
-
-
-def test_old_logs_have_their_verdict_in_the_result() -> None:
-    assert Abstracted(line="", result="Failed. No.").verdict == "failed"
-    assert Abstracted(line="", result="?").verdict is None

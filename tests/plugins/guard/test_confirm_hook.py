@@ -43,7 +43,7 @@ async def test_a_person_is_asked_where_the_settings_want_it_on_the_machine(
 ) -> None:
     sections = {"run": {"confirm": confirm}, "policy": {"defaults": "never"}}
     run = await started(tmp_path, machine, ask=answers(), **sections)
-    assert names(run.hooks) == ["confirm"] * takes_part
+    assert names(run.hooks) == ["held_acts", *["confirm"] * takes_part]
 
 
 @pytest.mark.parametrize("confirm", ["auto", "always"])
@@ -117,7 +117,7 @@ async def test_each_press_is_asked_about_and_another_try_is_not(tmp_path: Path) 
 async def test_what_the_policy_asked_about_is_not_asked_about_again(tmp_path: Path) -> None:
     person = answers("once")
     run = await started(tmp_path, Kept(), ask=person, run={"confirm": "always"})
-    assert names(run.hooks) == ["policy", "confirm"]
+    assert names(run.hooks) == ["held_acts", "policy", "confirm"]
     assert await run.call("bash_execution", "rm a.txt") == []
     assert [question.action for question in person.questions] == ["policy"]
 

@@ -181,7 +181,12 @@ async def test_a_run_with_a_secret_does_not_begin_without_the_plugin(
     monkeypatch.setitem(sys.modules, gone, None)  # its import fails from now on
     form, model = FakeEnvironment(), ScriptedModel([])
     settings = Settings.model_validate(
-        {"run": {"folder": tmp_path}, "patterns": {"enabled": False}, "secrets": {"mail": mail}}
+        {
+            "run": {"folder": tmp_path},
+            "patterns": {"enabled": False},
+            "planner": {"guards": False},
+            "secrets": {"mail": mail},
+        }
     )
     with pytest.raises(HisaError, match="secrets needs it"):
         await hisa.run("Log in.", settings=settings, model=model, environment=form)
