@@ -1,7 +1,5 @@
-"""Workers at scale: runs per minute, the scheduler's own time, memory, and recovery.
+"""Environments at scale, simulated: the scheduler's own time, memory, and recovery.
 
-    python -m benchmarks.pool                    1, 2 and 4 worker processes, forms in memory
-    python -m benchmarks.pool --desktops         the same on real desktops
     python -m benchmarks.pool --simulate 2000    environments in Ray actors, a tenth killed
 
 The scheduler, the ledger and the messages are the real ones. Simulated environments are forms in
@@ -15,20 +13,15 @@ import asyncio
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from hisa.config import Settings, load
+from hisa.config import load
 from hisa.plugins.benchmarks.bench.attempt_records import Plan, PlannedTask
 from hisa.plugins.benchmarks.bench.executors.base import WorkerLost
-from hisa.plugins.benchmarks.bench.executors.local import LocalExecutor
 from hisa.plugins.benchmarks.bench.jobs import (
     Job,
     Message,
@@ -39,119 +32,13 @@ from hisa.plugins.benchmarks.bench.jobs import (
 )
 from hisa.plugins.benchmarks.bench.ledger import AttemptLedger
 from hisa.plugins.benchmarks.bench.schedule import Bench, Progress
-from hisa.plugins.benchmarks.bench.suites import open_suite
 from hisa.plugins.benchmarks.bench.summary import summarise
-from hisa.protocols import Environment, Task
-from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 
-LOOK_SECONDS = 0.25
-"""What a look at a simulated screen takes."""
-LOOKS = 4
-"""Looks of a run: one at the start, and one after each step but the last of four."""
 STEP_SECONDS = 20.0
 """What a step takes in the large simulation: a model that thinks, and a screen that settles."""
 STEPS = 4
 HOSTS = 10
-
-
-class _Paced(FakeEnvironment):
-    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        await asyncio.sleep(LOOK_SECONDS)
-        return await super().observe(elements=elements, settle=settle)
-
-
-@asynccontextmanager
-async def paced(settings: Settings, task: Task) -> AsyncIterator[Environment]:
-    """A form in memory whose looks take their time."""
-    yield _Paced()
-
-
-# ---------------------------------------------------------------- processes of this machine
-
-
-def _forms(folder: Path, count: int) -> Plan:
-    settings = load(environ={}, overrides={"patterns": {"enabled": False}})
-    tasks = []
-    for number in range(count):
-        path = folder / f"form{number:03}.yaml"
-        words = f'Click the "Name" field. Type "name {number}". Click the "Save" button.'
-        check = [{"file": "/home/user/form.txt", "equals": f"name {number}"}]
-        path.write_text(yaml.safe_dump({"id": path.stem, "instruction": words, "check": check}))
-        tasks.append(PlannedTask(id=path.stem, path=str(path)))
-    variants = {"full": settings.model_dump(mode="json")}
-    return Plan(suite="own:forms", variants=variants, tasks=tuple(tasks))
-
-
-def _examples(count: int) -> Plan:
-    settings = load(environ={}, overrides={"patterns": {"enabled": False}})
-    suite = open_suite("own:examples")
-    return Plan(
-        suite=suite.name,
-        variants={"full": settings.model_dump(mode="json")},
-        tasks=suite.tasks,
-        repeat=max(1, count // len(suite.tasks)),
-    )
-
-
-async def throughput(folder: Path, plan: Plan, workers: int, maker: str) -> dict[str, Any]:
-    """One bench with so many workers."""
-    ledger = AttemptLedger(folder, plan)
-    executor = LocalExecutor(folder / "workers.log")
-    memory = asyncio.create_task(_peak_memory())
-    # Starting Python is not what is measured: the clock starts with the first attempt.
-    first: list[float] = []
-    bench = Bench(
-        ledger,
-        executor,
-        workers=workers,
-        environment=maker,
-        heard=lambda _: first.append(time.monotonic()),
-    )
-    await bench.run()
-    seconds = time.monotonic() - first[0]
-    memory.cancel()
-    peak = (await asyncio.gather(memory, return_exceptions=True))[0]
-    results = [ledger.slot_state(slot).result for slot in plan.slots]
-    ended = [result.finished for result in results if result is not None and result.finished]
-    ledger.close()
-    return {
-        "workers": workers,
-        "runs": len(ended),
-        "succeeded": sum(each.score == 1.0 for each in ended),
-        "seconds": seconds,
-        "runs_per_minute": 60 * len(ended) / seconds,
-        "steps": sum(each.steps for each in ended),
-        "memory_mb_per_worker": (peak if isinstance(peak, float) else 0.0) / workers,
-    }
-
-
-async def _peak_memory() -> float:
-    """The most memory (PSS, megabytes) that this process's descendants had, until cancelled."""
-    peak = 0.0
-    try:
-        while True:
-            peak = max(peak, await asyncio.to_thread(_descendants_mb))
-            await asyncio.sleep(1.0)
-    except asyncio.CancelledError:
-        return peak
-
-
-def _descendants_mb() -> float:
-    parents: dict[int, int] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                status = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-                parents[int(entry)] = int(status[1])
-            except OSError:
-                continue
-    found, grown = {os.getpid()}, True
-    while grown:
-        more = {process for process, parent in parents.items() if parent in found} - found
-        found |= more
-        grown = bool(more)
-    return sum(_pss_mb(process) for process in found - {os.getpid()})
 
 
 def _pss_mb(process: int) -> float:
@@ -161,21 +48,6 @@ def _pss_mb(process: int) -> float:
         return 0.0
     line = next((line for line in text.splitlines() if line.startswith("Pss:")), "Pss: 0")
     return int(line.split()[1]) / 1024
-
-
-def processes(runs: int, *, desktops: bool) -> list[dict[str, Any]]:
-    """The table of 1, 2 and 4 workers."""
-    rows = []
-    for workers in (1, 2, 4):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            plan = _examples(runs) if desktops else _forms(folder, runs)
-            maker = "" if desktops else "benchmarks.pool:paced"
-            rows.append(asyncio.run(throughput(folder / "bench", plan, workers, maker)))
-    return rows
-
-
-# ---------------------------------------------------------------- simulated environments on Ray
 
 
 class _Host:
@@ -349,40 +221,18 @@ async def simulate(folder: Path, environments: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=16)
-    parser.add_argument("--desktops", action="store_true")
-    parser.add_argument("--simulate", type=int, metavar="N")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--simulate", type=int, metavar="N", default=2000, help="environments")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    if options.simulate:
-        with tempfile.TemporaryDirectory() as folder:
-            found = asyncio.run(simulate(Path(folder), options.simulate))
-        if options.json:
-            print(json.dumps(found))
-        for name, value in () if options.json else found.items():
-            shown = f"{value:.3f}" if isinstance(value, float) else value
-            print(f"  {name:<30} {shown}")
-        return
-    rows = processes(options.runs, desktops=options.desktops)
+    with tempfile.TemporaryDirectory() as folder:
+        figures = asyncio.run(simulate(Path(folder), options.simulate))
     if options.json:
-        print(json.dumps(rows))
+        print(json.dumps(figures))
         return
-    kind = "real desktops" if options.desktops else f"forms in memory, {LOOK_SECONDS} s a look"
-    print(f"{options.runs} runs with the offline model, {kind}")
-    print("  workers  runs/min  speed-up  succeeded  own ms/step  MB/worker")
-    for row in rows:
-        own = ""
-        if not options.desktops:
-            waited = row["runs"] * LOOKS * LOOK_SECONDS
-            own = f"{1000 * (row['seconds'] * row['workers'] - waited) / row['steps']:.0f}"
-        print(
-            f"  {row['workers']:>7} {row['runs_per_minute']:>9.1f}"
-            f" {row['runs_per_minute'] / rows[0]['runs_per_minute']:>8.2f}x"
-            f" {row['succeeded']:>5} of {row['runs']:<3} {own:>10}"
-            f" {row['memory_mb_per_worker']:>10.0f}"
-        )
-    sys.stdout.flush()
+    for name, value in figures.items():
+        shown = f"{value:.3f}" if isinstance(value, float) else value
+        print(f"  {name:<30} {shown}")
 
 
 if __name__ == "__main__":

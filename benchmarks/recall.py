@@ -1,14 +1,14 @@
 """Recall: how many of ten facts of a run still stand in the planner's prompt at step 100.
 
     python -m benchmarks.recall [--split report] [--seeds N] [--every 3 5 7 9] [--json]
-    python -m benchmarks.recall --base-url URL --model NAME [--out FILE] ...
+    python -m benchmarks.recall --base-url URL --model NAME ...
 
 The ten facts (a path, an amount, a date, a code, a person, a setting, an address, a mail, a text)
 stand once each in the results of steps 5 to 90; about half of them the planner notes in its next
 thought. A fact is kept where its value stands, as it is, in the prompt of step 100. Summaries are
 written by the rules of the offline model or by a model of any OpenAI-compatible endpoint. The seeds
 of ``--split tune`` are for work on prompts and rules, those of ``report`` for the table; the two
-share no sentence. What was measured is kept in FILE, one line each, and not measured again.
+share no sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine
@@ -28,6 +27,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.planner.planner import GlobalPlanner
+from hisa.planner.prompt_budget import prompt_budget
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Model, Task
 from hisa.screen.geometry import Size
@@ -74,13 +74,8 @@ async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[in
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
-    try:
-        from hisa.planner.prompt_budget import prompt_budget
-    except ImportError:  # an older version, whose prompt had one limit for all settings
-        return {}
-    return {
-        "budget": prompt_budget(settings.planner, settings.state, learns=settings.patterns.enabled)
-    }
+    learns = settings.patterns.enabled
+    return {"budget": prompt_budget(settings.planner, settings.state, learns=learns)}
 
 
 def _opened(options: argparse.Namespace) -> OpenAIModel:
@@ -92,47 +87,23 @@ def _opened(options: argparse.Namespace) -> OpenAIModel:
     return OpenAIModel(wanted, Endpoint(options.base_url), profile=profile)
 
 
-def _measured(file: Path | None) -> dict[tuple[Any, ...], dict[str, Any]]:
-    if file is None or not file.is_file():
-        return {}
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return {_key(row): row for row in rows}
-
-
-def _key(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["by"], row["split"], row["seed"], row["every"]
-
-
 async def _rows(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One row for each interval and seed; those of FILE are taken as they are."""
+    """Returns a row for each interval and seed."""
     by = options.model or "the offline model's rules"
-    done = _measured(options.out)
     model = _opened(options)
     rows = []
     try:
         for every in options.every:
             for seed in range(options.seeds):
-                key = (by, options.split, seed, every)
-                if key not in done:
-                    began = time.monotonic()
-                    number, found = await kept(options.split, seed, every=every, model=model)
-                    row = {"by": by, "split": options.split, "seed": seed, "every": every}
-                    row |= {
-                        "kept": number,
-                        "lost": [step for step, there in found.items() if not there],
-                    }
-                    done[key] = row | {"seconds": round(time.monotonic() - began, 1)}
-                    _write(options.out, done[key])
-                rows.append(done[key])
+                began = time.monotonic()
+                number, facts = await kept(options.split, seed, every=every, model=model)
+                lost = [step for step, held in facts.items() if not held]
+                row = {"by": by, "split": options.split, "seed": seed, "every": every}
+                seconds = round(time.monotonic() - began, 1)
+                rows.append({**row, "kept": number, "lost": lost, "seconds": seconds})
     finally:
         await model.aclose()
     return rows
-
-
-def _write(file: Path | None, row: dict[str, Any]) -> None:
-    if file is not None:
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
@@ -149,7 +120,6 @@ def main() -> None:
     )
     parser.add_argument("--base-url", default="", help="of an OpenAI-compatible server")
     parser.add_argument("--model", default="", help="its name there; none: the offline rules")
-    parser.add_argument("--out", type=Path, help="file that keeps what was measured")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     rows = asyncio.run(_rows(options))

@@ -34,7 +34,7 @@ from benchmarks.step_lines.judge import Judgement, Source, judge_line
 from benchmarks.step_lines.scenes import PAGES, SCENES, Kept, make_scene
 from benchmarks.step_lines.situations import SITUATIONS
 from hisa.config import ModelSettings, Settings, load
-from hisa.events import Abstracted, Acted, Event, Observed, StepFinished
+from hisa.events import Abstracted, Acted, Event, StepFinished
 from hisa.models.client import OpenAIModel
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.offline.offline_model import OfflineModel
@@ -70,7 +70,7 @@ async def one_run(
     acts = scene.replies()
     sources: list[Source] = []
     told: list[dict[str, Any]] = []
-    now: dict[str, Any] = {"looks": []}
+    now: dict[str, Any] = {}
 
     async def plan(request: ModelRequest) -> str:
         await asyncio.sleep(thinks)
@@ -82,17 +82,13 @@ async def one_run(
 
     def heard(event: Event) -> None:
         match event:
-            case Observed():
-                now["looks"].append(event.seconds)
             case Acted():
                 now["acted"] = str(event.input)
             case Abstracted():
                 now.update(line=event.line, result=event.result)
             case StepFinished():
-                now["seconds"] = event.seconds
                 told.append(dict(now))
                 now.clear()
-                now["looks"] = []
             case _:
                 pass
 
@@ -143,10 +139,6 @@ def _interval(hits: int, of: int) -> str:
     return f"{hits} of {of} = {hits / of:.1%} ({low:.1%} to {high:.1%})"
 
 
-def _percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0.0
-
-
 def print_goals(options: argparse.Namespace) -> None:
     """Runs into a file of its own, shows it and says whether the goals are met."""
     with tempfile.TemporaryDirectory() as folder:
@@ -179,13 +171,6 @@ def show(options: argparse.Namespace) -> list[Judgement]:
         print(f"  {kind or 'all':<9} false {_interval(sum(row.false for row in rows), len(rows))}")
         print(f"            empty {_interval(sum(row.empty for row in rows), len(rows))}")
         print(f"            claims: {dict(verdicts)}")
-    looks = [seconds for record in records for seconds in record["looks"]]
-    steps = [
-        sum(record["seconds"].values()) - record["seconds"].get("plan", 0.0) for record in records
-    ]
-    print(f"  a look: p50 {_percentile(looks, 0.5):.2f} s, p90 {_percentile(looks, 0.9):.2f} s")
-    if steps:
-        print(f"  a step without planning: mean {sum(steps) / len(steps):.2f} s")
     if options.faults:
         for record, row in zip(records, judged, strict=True):
             if row.false or row.empty:
