@@ -1,8 +1,8 @@
 """Lines of steps drawn by seed from real runs: how many are false, how many empty.
 
     python -m benchmarks.step_lines run FILE [--part tune|report] [--seed N] [--runs N] [--steps N]
-                                             [--scene NAME]… [--thinks SECONDS]
-    python -m benchmarks.step_lines show FILE… [--draw N]
+                                             [--scene NAME]…
+    python -m benchmarks.step_lines show FILE… [--faults]
     python -m benchmarks.step_lines goals [as run, without FILE]
 
 ``run`` acts on a page made by seed, on LibreOffice, Mousepad and a terminal, and on pages and
@@ -11,8 +11,8 @@ desktop, with a scripted planner and the state manager's own rules (no state mod
 record of each step: its line, and what page, UNO, window manager or file said before and after it.
 ``show`` judges them: a line is false if one of its claims is, empty if it claims nothing but a
 verdict, or leaves out what is written down of its act. ``--part report`` draws pages and formulas
-that no rule was written from. ``--draw`` prints so many of the lines, by seed, to be judged by
-hand. ``goals`` runs and shows in one, and says whether 2% false and 5% empty are met.
+that no rule was written from. ``--faults`` prints lines that are false or empty. ``goals`` runs and
+shows in one, and says whether 2% false and 5% empty are met.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import random
 import tempfile
 import time
 from collections import Counter
@@ -62,7 +61,7 @@ def _settings(folder: Path, steps: int) -> Settings:
 
 
 async def one_run(
-    kind: str, seed: str, part: str, steps: int, environment: Kept, thinks: float = 0.0
+    kind: str, seed: str, part: str, steps: int, environment: Kept
 ) -> list[dict[str, Any]]:
     """The records of a run's steps."""
     scene = make_scene(kind, seed, part, steps)
@@ -73,7 +72,6 @@ async def one_run(
     now: dict[str, Any] = {}
 
     async def plan(request: ModelRequest) -> str:
-        await asyncio.sleep(thinks)
         sources.append(await scene.source(environment))
         act = next(acts, None)
         if act is None or len(sources) > 2 * steps:
@@ -121,9 +119,7 @@ async def run(options: argparse.Namespace) -> None:
                 for number in range(options.runs if kind in (*PAGES, *SITUATIONS) else 1):
                     seed = f"{options.seed}.{number}"
                     started = time.monotonic()
-                    records = await one_run(
-                        kind, seed, options.part, options.steps, environment, options.thinks
-                    )
+                    records = await one_run(kind, seed, options.part, options.steps, environment)
                     for record in records:
                         file.write(json.dumps(record) + "\n")
                     file.flush()
@@ -143,7 +139,7 @@ def print_goals(options: argparse.Namespace) -> None:
     """Runs into a file of its own, shows it and says whether the goals are met."""
     with tempfile.TemporaryDirectory() as folder:
         options.file = str(Path(folder) / "lines.jsonl")
-        options.files, options.draw, options.faults = [options.file], 0, False
+        options.files, options.faults = [options.file], False
         asyncio.run(run(options))
         judged = show(options)
     for name, hits, goal in (
@@ -176,11 +172,6 @@ def show(options: argparse.Namespace) -> list[Judgement]:
             if row.false or row.empty:
                 print(f"\n{record['scene']} {record['seed']}: {record['line']}")
                 print("   ", [claim for claim in row.claims if claim[1] != "true"])
-    if options.draw:
-        pairs = list(zip(records, judged, strict=True))
-        for record, row in random.Random(24).sample(pairs, min(options.draw, len(pairs))):
-            print(f"\n| {record['scene']} {record['seed']} | {record['line']}")
-            print(f"|   judged {[*row.claims]}")
     return judged
 
 
@@ -189,7 +180,6 @@ def _add_run_options(runs: argparse.ArgumentParser) -> None:
     runs.add_argument("--seed", type=int, default=1)
     runs.add_argument("--runs", type=int, default=4, help="pages (4)")
     runs.add_argument("--steps", type=int, default=25, help="acts of each run (25)")
-    runs.add_argument("--thinks", type=float, default=0.0, help="seconds of each plan (0)")
     runs.add_argument("--scene", choices=SCENES, action="append")
 
 
@@ -205,7 +195,6 @@ def main() -> None:
     goals.set_defaults(do=print_goals)
     shown = commands.add_parser("show")
     shown.add_argument("files", nargs="+")
-    shown.add_argument("--draw", type=int, default=0, help="lines to print for judging by hand (0)")
     shown.add_argument("--faults", action="store_true", help="print false and empty lines")
     shown.set_defaults(do=show)
     options = parser.parse_args()
