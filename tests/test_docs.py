@@ -126,7 +126,7 @@ def parsed(line: str) -> None:
 
 
 def is_module(name: str) -> bool:
-    """Returns whether there is a module of that name; it is not imported, since it may need torch."""
+    """Returns whether there is such a module; it is not imported, since it may need torch."""
     try:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
