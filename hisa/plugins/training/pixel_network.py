@@ -84,6 +84,13 @@ class PixelNetwork(nn.Module):
         header = checkpoints.Header(kind="pixels", name="pixels", version=version, sizes=sizes)
         checkpoints.write(path, header, self)
 
+    def point_at(self, picture: Image.Image, description: str) -> tuple[float, float]:
+        """Returns x and y of the likeliest cell's centre, as shares of the picture's sides."""
+        with torch.no_grad():
+            replies = self(*encode([picture], [description]), frozenset())
+        x, y = points(replies[0].argmax())
+        return float(x) / WIDTH, float(y) / HEIGHT
+
     @classmethod
     def load(cls, path: Path) -> Self:
         """Returns the network of a checkpoint; raises UsageError as `checkpoints.read` does."""
