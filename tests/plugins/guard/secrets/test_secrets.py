@@ -22,6 +22,7 @@ from hisa.actions import Action, Click, Hotkey, KeyDown, Press, Write
 from hisa.config import SecretSettings, Settings
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, ScreenChanged
 from hisa.events import Event, Noted
+from hisa.plugins.guard.secrets import secret_environment
 from hisa.plugins.guard.secrets.secret_environment import SecretEnvironment
 from hisa.plugins.guard.secrets.secret_pictures import FILL, PictureMask
 from hisa.plugins.guard.secrets.secret_places import check_typing
@@ -210,11 +211,14 @@ def test_words_get_the_value_and_json_stays_json() -> None:
 
 
 @pytest.mark.process
-async def test_command_gets_the_value_and_its_output_has_the_name(tmp_path: Path) -> None:
+async def test_command_gets_the_value_and_its_output_has_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secret_environment, "_PARENT", str(tmp_path))
     events: list[Event] = []
     inner = Bash(tmp_path)
     environment = guarded(inner, events, value=HOSTILE, commands=("printf *",))
-    done = await environment.execute("printf '%s' '{{secret:mail}}' | tee got; ls /tmp/.hisa-*")
+    done = await environment.execute("printf '%s' '{{secret:mail}}' | tee got; ls -d .hisa-*")
     assert (tmp_path / "got").read_text("utf-8") == HOSTILE
     assert done.output == "{{secret:mail}}"
     assert done.exit_code != 0  # nothing is left of the file by which it came
