@@ -31,7 +31,6 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.planner.planner import GlobalPlanner
-from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Task
 from hisa.runs.log import RunLog
 from hisa.runs.read import read_events
@@ -105,6 +104,8 @@ async def _answer(scope: Any, receive: Callable[[], Awaitable[Any]], send: Any) 
 
 async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     """Milliseconds of each step, and their phases."""
+    from hisa.plugins.matching.elements import ElementsGrounder
+
     task = Task("bench", "Click about.")
     client = httpx.AsyncClient(transport=httpx.ASGITransport(_answer), base_url="http://instant/v1")
     profile = find("instant")

@@ -9,16 +9,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from hisa.config import PlannerSettings, StateSettings
+from hisa.errors import NotFound, PluginFailed
 from hisa.events import Event
+from hisa.grounder.common import resolve
+from hisa.grounder.matchers import FinderParts, find_matcher
 from hisa.grounder.reading import ElementsReader
 from hisa.hooks import Hook, Hooks
 from hisa.loop import Loop
 from hisa.outcomes.endings import Result
 from hisa.planner.planner import GlobalPlanner
-from hisa.plugins.matching.elements import ElementsGrounder
-from hisa.protocols import Environment, Model, ModelReply, ModelRequest, Task
+from hisa.protocols import (
+    Environment,
+    GroundedCall,
+    Grounder,
+    Model,
+    ModelReply,
+    ModelRequest,
+    Place,
+    Task,
+    ToolCall,
+)
 from hisa.runs.log import RunLog
 from hisa.runs.read import Run, load_run
+from hisa.screen.observation import Observation
 from hisa.state.base import Memory
 from hisa.state.manager import build_state
 from hisa.tasks.scorer import TaskScorer
@@ -62,6 +75,34 @@ def state_words(request: ModelRequest) -> str:
             return f"Steps 1~{request.step}: clicked about. Suggestion: Continue."
         case _:
             return "[]"
+
+
+class _ByName:
+    """Finds the element of a name, where no matcher can be imported."""
+
+    def __init__(self, parts: FinderParts) -> None:
+        self._emit, self._reader = parts.emit, parts.reader
+
+    async def resolve(self, call: ToolCall, look: Observation) -> GroundedCall:
+        return await resolve(call, look, locate=self._find, emit=self._emit, reader=self._reader)
+
+    async def _find(self, description: str, look: Observation) -> Place:
+        elements = [*(look.elements or ())]
+        for number, element in enumerate(elements):
+            if element.name and element.name.strip(":").casefold() in description.casefold():
+                meant = elements[number + (element.role == "label")]  # a field follows its label
+                point = look.convert_box(meant.box, "image").centre
+                label = f'{meant.role} "{element.name}"'
+                return Place(description, point, 1.0, "accessibility", label, meant)
+        raise NotFound(f"not found: {description}")
+
+
+def _grounder(parts: FinderParts) -> Grounder:
+    try:
+        matcher = find_matcher()
+    except PluginFailed:
+        matcher = None
+    return matcher.open_grounder(parts) if matcher else _ByName(parts)
 
 
 def _held_acts(reader: ElementsReader) -> Hook:
@@ -121,7 +162,7 @@ class Bench:
                 emit=emit,
                 settings=PlannerSettings(sequence=sequence),
             ),
-            grounder=ElementsGrounder(emit=emit, reader=reader if sequence > 1 else None),
+            grounder=_grounder(FinderParts(emit, reader=reader if sequence > 1 else None)),
             state=self.state,
             tools=tools,
             hooks=Hooks([*hooks, *held], emit=emit),

@@ -29,10 +29,9 @@ from pathlib import Path
 import hisa
 from hisa.testing import FakeEnvironment, FunctionModel, ScriptedModel, tool_call
 
-click = "pyautogui.click(X_COORD, Y_COORD)"
 planner = ScriptedModel([
-    tool_call("gui_action", click + "; pyautogui.write('Ada')", "Name"),
-    tool_call("gui_action", click, "Save"),
+    tool_call("gui_action", "pyautogui.click(400, 136); pyautogui.write('Ada')"),
+    tool_call("gui_action", "pyautogui.click(375, 237)"),
     tool_call("termination", "The name is in."),
 ])
 settings = hisa.Settings.model_validate(
@@ -126,7 +125,7 @@ def test_the_command_line_marks_what_is_not_there(tmp_path: Path) -> None:
         (("run", "Say done.", "--env", "desktop"), "environment 'desktop'"),
         (
             ("run", "Say done.", "--env", "guest=http://127.0.0.1:9", "--confirm", "never"),
-            "model 'offline'",
+            "environment 'guest'",
         ),
         (("run", "miniwob:click-test"), "task 'miniwob'"),
         (("tools", "new", "word-count"), "command 'tools.new'"),
