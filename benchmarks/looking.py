@@ -114,9 +114,8 @@ def main() -> int:
     parser.add_argument("--load", type=int, default=0, help="processes that want a processor")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    before = os.getloadavg()[0]
     report = asyncio.run(_looks(arguments.n, arguments.load, arguments.starts))
-    report |= {"load_before": round(before, 1), "load_after": round(os.getloadavg()[0], 1)}
+    report |= {"load_after": round(os.getloadavg()[0], 1)}
     if arguments.json:
         print(json.dumps(report, indent=2))
     else:

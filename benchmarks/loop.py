@@ -105,6 +105,7 @@ async def _answer(scope: Any, receive: Callable[[], Awaitable[Any]], send: Any) 
 async def measure(folder: Path) -> tuple[list[float], list[StepFinished]]:
     """Milliseconds of each step, and their phases."""
     from hisa.plugins.matching.elements import ElementsGrounder
+
     task = Task("bench", "Click about.")
     client = httpx.AsyncClient(transport=httpx.ASGITransport(_answer), base_url="http://instant/v1")
     profile = find("instant")
