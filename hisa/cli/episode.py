@@ -41,6 +41,7 @@ from hisa.runs.resume import ResumePoint
 from hisa.tasks.scorer import check_possible
 from hisa.text.redact import redact
 from hisa.text.safe_text import safe_text
+from hisa.wiring import end_of_opening
 
 __all__ = [
     "RunOutput",
@@ -134,7 +135,8 @@ async def run_in_desktop(
     keep_freed_memory()
     try:
         try:
-            await desktop.begin()
+            with end_of_opening(output.log):
+                await desktop.begin()
             return await run_with_signals(
                 agent, task, output.log, so_far=so_far, on_result=output.give
             )

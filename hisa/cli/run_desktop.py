@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Literal
 
 from hisa.config import EnvironmentSettings, Settings
@@ -70,8 +69,10 @@ class RunDesktop:
     async def leave(self, result: Result | None) -> str:
         """End the desktop, or leave it up to go on in; returns what one left up says of itself."""
         if self._environment is None and self._opening is not None:
-            with suppress(EnvironmentFailed):  # nobody asked for it, so nobody is told
-                self._environment = await self._opening
+            self._opening.cancel()  # a guest may be mute, and nobody waits for it any more
+            await asyncio.wait([self._opening])
+            if not self._opening.cancelled() and self._opening.exception() is None:
+                self._environment = self._opening.result()
         environment = self._environment
         if environment is None:
             return ""

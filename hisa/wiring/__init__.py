@@ -68,6 +68,7 @@ __all__ = [
     "Listener",
     "RunParts",
     "build_grounder",
+    "end_of_opening",
     "grounder_kind",
     "note_writer",
     "open_loop",
@@ -101,13 +102,13 @@ async def open_loop(
             error, and an end.
     """
     async with AsyncExitStack() as stack:
-        with _end_of_opening(log):
+        with end_of_opening(log):
             loop = await _Opening(settings, task, log, parts or RunParts(), stack).loop()
         yield loop
 
 
 @contextmanager
-def _end_of_opening(log: RunLog) -> Iterator[None]:
+def end_of_opening(log: RunLog) -> Iterator[None]:
     """A run that ends before its loop is there has an end in its log too."""
     try:
         yield

@@ -184,7 +184,6 @@ def test_the_servers_own_runs_end_with_it_and_others_go_on(tmp_path: Path, numbe
         assert "Traceback" not in served.process.stderr.read()
 
 
-@pytest.mark.skip(reason="a run whose guest is mute is not stopped within a minute: to mend")
 def test_a_run_is_stopped_and_taken_up_again_on_the_page(tmp_path: Path) -> None:
     with mute_guest() as guest, serving(tmp_path, HISA_RUN__CONFIRM="never") as served:
         own = start(served, guest)
