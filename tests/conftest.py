@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import socket
@@ -24,8 +23,6 @@ if os.environ.get("CI"):
     settings.load_profile("ci")  # the same cases each time; runs by hand look for new ones
 
 _KEPT = ("HISA_FUZZ_CASES", "HISA_OSWORLD_PYTHON", "HISA_RED_TEAM", "HISA_WITHOUT_PLUGINS")
-_GROWTH_PAGES = 100 * 2**20 // os.sysconf("SC_PAGE_SIZE")
-"""A run leaves its screens in cycles, which a process with many objects seldom looks for."""
 _connect = socket.socket.connect
 _UNLISTED_SECONDS = 5.0
 """Taken for a file that the table does not know: a new one may be long and must not come last."""
@@ -36,8 +33,6 @@ _QUICK = {"tesseract", "uname", "describe.py"}
 """Done in a moment, once for each picture or process: which test starts them hangs on the order."""
 _STARTING = ("process", "desktop", "browser", "vm", "llm")
 """Marks of tests that may start processes."""
-_lowest = [0]
-"""Pages of memory after the last collection."""
 _started: list[str] = []
 """Processes that the current test started."""
 _older: set[int | None] = set()
@@ -114,21 +109,6 @@ def pytest_collection_finish() -> None:
     """Spares the collector what lives to the end anyway, so that a collection takes little."""
     gc.collect()
     gc.freeze()
-    _lowest[0] = _resident_pages()
-
-
-def _resident_pages() -> int:
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1])
-
-
-@pytest.fixture(autouse=True)
-def _bounded_memory() -> Iterator[None]:
-    """Frees what a test left once the process has grown by 100 MB since it was last done."""
-    yield
-    if _resident_pages() > _lowest[0] + _GROWTH_PAGES:
-        gc.collect()
-        ctypes.CDLL(None).malloc_trim(0)
-        _lowest[0] = _resident_pages()
 
 
 def _loopback_only(self: socket.socket, address: Any) -> None:

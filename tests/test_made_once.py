@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -63,6 +65,25 @@ def test_what_fails_is_tried_again() -> None:
         one.value  # noqa: B018
     one.meeting = threading.Barrier(1)
     assert one.value == 43
+
+
+class _Own:
+    @made_once
+    def plain(self) -> _Own:
+        """Itself, where it is plain already."""
+        return self
+
+
+def test_an_object_that_is_its_own_value_is_freed_without_the_collector() -> None:
+    own = _Own()
+    assert own.plain is own.plain is own
+    gone = weakref.ref(own)
+    gc.disable()
+    try:
+        del own
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_two_pictures_are_encoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:

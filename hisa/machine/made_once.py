@@ -20,6 +20,9 @@ _LOCK = "_made_once_lock"
 class made_once(Generic[T]):
     """A property whose value is kept in its object's ``__dict__``.
 
+    A value that is the object itself is not kept: an object that holds itself is freed by the
+    collector alone, which seldom looks at a run's screens of some megabytes.
+
     Args:
         make: takes the object, returns the value; it may ask for others of the same object.
     """
@@ -42,7 +45,10 @@ class made_once(Generic[T]):
             return self
         kept = one.__dict__
         with kept.setdefault(_LOCK, threading.RLock()):
-            if self._name not in kept:
-                kept[self._name] = self._make(one)
-        value: T = kept[self._name]
+            if self._name in kept:
+                stored: T = kept[self._name]
+                return stored
+            value = self._make(one)
+            if value is not one:
+                kept[self._name] = value
         return value
