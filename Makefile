@@ -123,12 +123,12 @@ $(VENV)/.made: scripts/install-system.sh scripts/packages.sh
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --editable .
 	$(BIN)/hisa install minilm
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
 	$(BIN)/hisa install --alone osworld miniwob
 	@touch $@
 
@@ -137,9 +137,9 @@ $(VENV)/.train: $(VENV)/.dev scripts/install-torch.sh
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[docs]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.mutation: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev,mutation]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev,mutation]'
 	@touch $@

@@ -217,29 +217,6 @@ async def test_what_a_hook_refused_is_not_counted_as_made(tmp_path: Path) -> Non
     assert "one action a step, please" in line
 
 
-async def test_a_refused_first_action_does_nothing_and_the_planner_reads_why(
-    tmp_path: Path,
-) -> None:
-    class Never(Hook):
-        async def before_action(self, step: Step, action: StepAction) -> None:
-            if action.call.call.tool == "gui_action":
-                raise ActionRefused("the screen is not to be touched")
-
-    prompts: list[str] = []
-    script = answers(click('button "Save"'), done())
-
-    async def model(request: ModelRequest) -> str:
-        prompts.append(request.text)
-        return await script(request)
-
-    form = FakeEnvironment()
-    await hisa.run(
-        "Save.", model=model, environment=form, hooks=[Never()], settings=settings(tmp_path)
-    )
-    assert form.acted == []
-    assert "the screen is not to be touched" in prompts[-1]
-
-
 async def test_a_hook_replaces_the_call_and_another_ends_the_run(tmp_path: Path) -> None:
     from dataclasses import replace
 
@@ -334,17 +311,6 @@ async def test_a_task_that_is_none_is_refused(tmp_path: Path) -> None:
     agent = hisa.Agent(answers(), environment=FakeEnvironment(), settings=settings(tmp_path))
     with pytest.raises(UsageError, match=r"task=3 is not allowed; it may be a hisa\.Task"):
         await agent.run(3)  # type: ignore[arg-type]
-
-
-async def test_an_agent_does_several_tasks_each_in_a_run_of_its_own(tmp_path: Path) -> None:
-    agent = hisa.Agent(
-        answers(done("one"), done("two")),
-        environment=FakeEnvironment(),
-        settings=settings(tmp_path),
-    )
-    results = [await agent.run("First."), await agent.run("Second.")]
-    assert [result.message for result in results] == ["one", "two"]
-    assert len({result.folder for result in results}) == 2
 
 
 WRONG: Sequence[tuple[dict[str, Any], str]] = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -99,19 +98,6 @@ async def test_a_model_by_name_is_asked_at_the_address_of_the_settings(tmp_path:
         )
     assert result.status == "succeeded"
     assert {request.body["model"] for request in server.requests} == {"my-model"}
-
-
-async def test_a_listener_gets_every_event_of_the_log(tmp_path: Path) -> None:
-    events: list[Event] = []
-    result = await hisa.run(
-        'Enter "Ada".',
-        settings=settings(tmp_path),
-        model=planner(),
-        environment=FakeEnvironment(),
-        on_event=events.append,
-    )
-    kept = hisa.load_run(result.folder).events
-    assert [event.type for event in events] == [event.type for event in kept]
 
 
 async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_path: Path) -> None:
@@ -219,22 +205,6 @@ def test_ctrl_c_ends_the_run_and_keeps_it(where: str, tmp_path: Path) -> None:
     )
     assert ran.stdout == "stopped\n", ran.stderr
     assert hisa.load_run("latest", tmp_path / "runs").status == "stopped"
-
-
-async def test_the_logger_tells_steps_and_the_end(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, "hisa"):
-        await hisa.run(
-            'Enter "Ada".',
-            settings=settings(tmp_path),
-            model=planner(),
-            environment=FakeEnvironment(),
-        )
-    lines = [record.getMessage() for record in caplog.records if record.name == "hisa"]
-    assert lines[0] == 'run: Enter "Ada".'
-    assert "Step 1" in lines[1]
-    assert lines[-1] == "succeeded: The name is entered."
 
 
 @pytest.mark.process

@@ -26,7 +26,6 @@ from hisa.events import (
     Abstracted,
     Evaluated,
     Failed,
-    Learned,
     Noted,
     Observed,
     Refined,
@@ -230,13 +229,6 @@ async def test_a_run_at_its_limit_is_credited_and_teaches_nothing(tmp_path: Path
     assert tail(run) == ["evaluated", "run_finished", "learned"]
 
 
-async def test_a_run_that_gave_up_teaches_too(tmp_path: Path) -> None:
-    memory = Lessons()
-    replies = [click("OK"), say("infeasible", "no such thing")]
-    await Bench(tmp_path, ScriptedModel(replies), memory=memory).run()
-    assert len(memory.induced) == 1
-
-
 # ---------------------------------------------------------------- what a score is
 
 
@@ -351,14 +343,6 @@ async def test_what_is_known_of_a_run_that_was_killed_after_its_check(tmp_path: 
         assert (run.ended, run.scoring.partial, run.manifest.partial) == (False, 0.6, 0.6)
     with RunLog.reopen(run.folder) as log:
         assert log.manifest.partial is None, "it is scored again"
-
-
-async def test_a_defect_in_a_check_is_kept_with_its_traceback(tmp_path: Path) -> None:
-    result, run = await judged(tmp_path, KeyError("A1"))
-    assert (result.status, result.score_detail) == ("succeeded", "KeyError: 'A1'")
-    failed = one(run, Failed)
-    assert failed.where == "scoring"
-    assert "Traceback" in failed.traceback
 
 
 @pytest.mark.parametrize("lost", [EnvironmentFailed("gone"), NoResponse("no answer")], ids=repr)
@@ -494,20 +478,6 @@ async def test_a_file_that_comes_after_the_last_command_counts(tmp_path: Path) -
         bench.agent.settle = 0.1
         result, _ = await bench.run()
     assert (result.status, result.score) == ("succeeded", 1.0)
-
-
-class Gone(FakeEnvironment):
-    """Dies at the end of the run."""
-
-    async def conclude(self, status: ExitStatus, message: str) -> None:
-        raise EnvironmentFailed("gone")
-
-
-async def test_a_machine_that_dies_before_its_rest_scores_nothing(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ScriptedModel(ADA), environment=Gone())
-    bench.task = WON
-    result, _ = await bench.run()
-    assert (result.status, result.score_state) == ("environment_error", "unscored")
 
 
 # ---------------------------------------------------------------- every end
@@ -790,8 +760,3 @@ async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
     page, shown = render_report(run), step_text(run, 1)
     assert "The screen had changed by the time of the act" in page
     assert f"just before it: {run.image(acted_on.image)}" in shown
-
-
-async def test_learning_is_always_closed_in_the_log(tmp_path: Path) -> None:
-    _, run = await Bench(tmp_path, ScriptedModel([done()])).run()
-    assert one(run, Learned).seconds >= 0.0

@@ -79,27 +79,6 @@ def test_a_process_that_no_mark_announces_fails_in_every_run(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("part", "tests"),
-    [
-        ("toolkits", "pytest tests/plugins/toolkits -n"),
-        ("", "pytest  -n"),
-        ("core", "pytest tests --ignore tests/plugins -n"),
-    ],
-)
-@pytest.mark.parametrize("target", ["test", "fast"])
-def test_make_runs_the_part_that_is_named(target: str, part: str, tests: str) -> None:
-    planned = subprocess.run(
-        ["make", "--no-print-directory", "-n", target, f"P={part}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert tests in planned.stdout.splitlines()[-1]
-
-
-@pytest.mark.process
 def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
     refused = subprocess.run(
         ["make", "-n", "test", "P=calc"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -108,21 +87,3 @@ def test_a_part_that_is_none_is_refused_with_those_there_are() -> None:
     assert "P=calc is no plugin; P= takes one of: core " in refused.stderr
     for path in (ROOT / "tests" / "plugins").glob("*/__init__.py"):
         assert f" {path.parent.name}" in refused.stderr
-
-
-@pytest.mark.process
-def test_a_report_brings_the_table_up_to_date(tmp_path: Path) -> None:
-    def write(*arguments: str) -> str:
-        script = [sys.executable, str(ROOT / "scripts" / "durations.py"), *arguments]
-        done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, check=False)
-        return done.stdout + done.stderr
-
-    assert "none.xml is not there; run: make test" in write("none.xml", "table.txt")
-    for name in ("a", "b", "c"):
-        (tmp_path / f"{name}.py").touch()
-    (tmp_path / "table.txt").write_text("# head\n9.0 a.py\n3.0 b.py\n1.0 gone.py\n")
-    cases = "".join(f'<testcase file="{name}.py" time="2.26"/>' for name in "bbc")
-    (tmp_path / "it.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
-    assert write("it.xml", "table.txt") == "table.txt: 3 files, 7 s in the last run\n"
-    lines = (tmp_path / "table.txt").read_text().splitlines()
-    assert [line for line in lines if line[0] != "#"] == ["9.0 a.py", "4.5 b.py", "2.3 c.py"]
