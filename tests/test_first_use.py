@@ -118,7 +118,7 @@ def test_a_tool_of_ones_own_comes_with_its_first_line() -> None:
         return name
 
     tools = [Tool(weigh_parcel), *(_made_tool(number) for number in range(41))]
-    text = offered_text(tools, room=400, singled_out=False)
+    text = offered_text(tools, room=400)
     assert "Weigh a parcel by its name" in text
 
 

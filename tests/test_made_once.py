@@ -68,7 +68,7 @@ def test_what_fails_is_tried_again() -> None:
 def test_two_pictures_are_encoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     meeting = threading.Barrier(2)
 
-    def encoded(width: int, height: int, pixels: object, **black: int) -> bytes:
+    def encoded(width: int, height: int, pixels: object) -> bytes:
         meeting.wait(_LONG)
         return b"%d" % width
 
@@ -91,9 +91,9 @@ def test_a_run_encodes_each_of_its_pictures_once(
     monkeypatch.setattr("hisa.looking._now", itertools.count(0.0, seconds).__next__)
     encoded: list[memoryview] = []
 
-    def counted(width: int, height: int, pixels: memoryview, **black: int) -> bytes:
+    def counted(width: int, height: int, pixels: memoryview) -> bytes:
         encoded.append(pixels)
-        return encode_rgb(width, height, pixels, **black)
+        return encode_rgb(width, height, pixels)
 
     monkeypatch.setattr("hisa.screen.observation.encode_rgb", counted)
     plan = [

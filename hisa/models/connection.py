@@ -47,8 +47,6 @@ def auth_headers(endpoint: Endpoint) -> dict[str, str]:
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     """The key, and for a public server the account that the environment names."""
     sent = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
-    if endpoint.session:
-        sent["X-Session-Id"] = endpoint.session
     if not endpoint.local:
         sent |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
     return sent

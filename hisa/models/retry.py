@@ -65,7 +65,6 @@ class TryFailed(ModelUnavailable):
         self.words = words
         self.retry_after = retry_after
         self.began = began
-        self.others = 0  # further servers, where one of them can be asked at once
 
 
 def retry_after(header: str | None, now: float) -> float | None:
@@ -86,17 +85,15 @@ def retry_after(header: str | None, now: float) -> float | None:
 
 
 def nothing_said(reply: ModelReply) -> TryFailed:
-    """The failure that an empty reply is; it says what came in place of text."""
-    came = f": {reply.beside} came, and no text" if reply.beside else ""
-    longer = "allow longer answers: max_tokens under [models.planner] or the role's own section"
+    """The failure that an empty reply is."""
+    fix = (
+        "allow longer answers (max_tokens under [models.planner] or the role's own section), or "
+        "let it think less: effort, thinking_tokens"
+    )
     if reply.finish == "length":
-        return TryFailed(
-            f"the answer reached its token limit before any text came{came}",
-            "cut_off",
-            fix=longer,
-        )
-    fix = f"{longer}, or let it think less: effort, thinking_tokens" if came else ""
-    return TryFailed(f"an empty answer (finish {reply.finish!r}){came}", "empty", fix=fix)
+        message = "the answer reached its token limit before any text came"
+        return TryFailed(message, "cut_off", fix=fix)
+    return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty", fix=fix)
 
 
 def wait_before(

@@ -65,7 +65,6 @@ class CallContext:
     """Keeps the pictures that are sent; None: they are named by their hashes alone."""
     keep_tokens: KeepTokens | None = None
     """Keeps the tokens of a turn beside the log; None: nothing is kept."""
-    run: str = ""
     hide: Callable[[str], str] = redact
     """Removes keys from the messages of servers."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -99,6 +98,7 @@ class RoleModel:
         self.name, self._client, self._context = client.name, client, context
         self._profile = profile
         self._settings = settings or ModelSettings()
+        self._effort = str(asked_reasoning(self._settings, profile))
         self._audit = Audit()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
@@ -142,7 +142,7 @@ class RoleModel:
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
         """Try until there is an answer, or no further try may help."""
-        context, tries, cut_short, passed_on = self._context, 0, 0, 0
+        context, tries, cut_short = self._context, 0, 0
         while True:
             turn = new_turn()
             try:
@@ -156,10 +156,7 @@ class RoleModel:
             tries += 1
             cut_short += failure.began
             most = self._settings.max_retries if cut_short < 2 else 0
-            at_once = passed_on < failure.others  # another server is asked
-            passed_on += at_once
-            rest = wait_before(failure, tries - passed_on, most, context.uniform)
-            wait = 0.0 if at_once else rest
+            wait = wait_before(failure, tries, most, context.uniform)
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(
@@ -212,7 +209,7 @@ class RoleModel:
                     attempt=attempt,
                     model=self.name,
                     api=api,
-                    effort=self._effort(request),
+                    effort=self._effort,
                 )
             )
 
@@ -249,13 +246,9 @@ class RoleModel:
             policy=reply.policy,
             cached_in=usage.cached_in,
             reasoning_out=usage.reasoning_out,
-            effort=self._effort(request),
+            effort=self._effort,
             **more,
         )
-
-    def _effort(self, request: ModelRequest) -> str:
-        """The effort of a request, as the log has it."""
-        return str(asked_reasoning(request, self._settings, self._profile))
 
 
 def _mapped(message: Message, change: Callable[[str], str]) -> Message:

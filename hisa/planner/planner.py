@@ -163,7 +163,6 @@ class GlobalPlanner:
             ),
             schema=schema,
             max_tokens=self._max_tokens,
-            harder=view.troubled,
         )
 
     async def propose(self, question: ModelRequest) -> ToolCall:

@@ -213,7 +213,6 @@ class _Opening:
             progress=self._parts.progress,
             keep_picture=log.save,
             keep_tokens=log.keep_tokens,
-            run=log.id,
         )
         budget = Budget(
             settings.run.budget_usd,

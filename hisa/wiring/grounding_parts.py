@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -156,13 +155,10 @@ def _pick_trust(
 
 def _measuring_command(kind: GrounderKind, section: Role, wanted: ModelSettings) -> str:
     """The command that measures this model as it was chosen here, wherever that was set."""
-    address = wanted.base_url
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
         f"models.{section}.model": wanted.model,
-        f"models.{section}.base_url": redact(
-            address if isinstance(address, str) else json.dumps(address)
-        ),
+        f"models.{section}.base_url": redact(wanted.base_url),
         f"models.{section}.profile": wanted.profile,
     }
     chosen = [f"{name}={value}" for name, value in values.items() if value]

@@ -14,7 +14,6 @@ from hisa.grounder.formats import (
     smart_resize,
 )
 from hisa.grounder.vision import VisionGrounder
-from hisa.protocols import ModelRequest
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.scripted import ScriptedModel
@@ -42,18 +41,6 @@ async def test_the_answer_is_a_pixel_of_the_screenshot() -> None:
     assert request.role == "grounder"
     assert request.images == 1
     assert (request.max_tokens, request.temperature) == (32, 0.0)
-
-
-async def test_a_picture_that_was_begun_on_is_the_one_that_is_sent() -> None:
-    for size in ((1280, 720), (4112, 2170)):
-        vision, model, _ = grounder("(640,360)")
-        seen = scene(picture=Image.new("RGB", size, "white"))
-        (sent,) = ModelRequest("grounder", GTA1Format().prepare(seen.screenshot, "")[1]).pictures
-        vision.begin(seen)
-        await vision.resolve(call("the thing in the middle"), seen)
-        (request,) = model.requests
-        assert request.pictures == [sent]
-        assert "sha256" in vars(sent)
 
 
 async def test_the_answer_is_mapped_back_from_a_picture_that_was_scaled() -> None:

@@ -131,8 +131,7 @@ async def test_nobody_listens() -> None:
 async def test_the_servers_own_words_and_a_way_out() -> None:
     failure = await _failure(Fault("status", status=400, text="temperature is not supported"))
     assert "answered 400: temperature is not supported" in str(failure)
-    assert "--set models.planner.profile=NAME" in failure.fix
-    assert "gpt-5-mini" in failure.fix
+    assert "--set models.planner.profile=FILE.toml" in failure.fix
 
 
 async def test_retry_after_date_is_read_by_the_wall_clock() -> None:

@@ -87,7 +87,6 @@ def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> No
     assert {small.name, unknown.name} == {server}
     assert small.free_at_home
     assert unknown.free_at_home
-    assert small.progress == (server == "llama.cpp")
     assert find(server).name == "default"
 
 

@@ -94,13 +94,6 @@ async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     assert undated(*bench.events) == undated(CALLED)
 
 
-async def test_a_troubled_state_asks_harder_also_in_a_correction() -> None:
-    bench = Bench(GOOD, "no JSON", GOOD)
-    await bench.planner.plan(TASK, observation(), VIEW)
-    await bench.planner.plan(TASK, observation(), replace(VIEW, troubled=True))
-    assert [request.harder for request in bench.model.requests] == [False, True, True]
-
-
 async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)

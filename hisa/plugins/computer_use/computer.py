@@ -149,7 +149,6 @@ class ComputerPlanner:
                 *self._functions(task, observation),
             ),
             max_tokens=self._max_tokens,
-            harder=view.troubled,
         )
 
     def _read(self, reply: ModelReply, *, looks_left: bool) -> ComputerReply:

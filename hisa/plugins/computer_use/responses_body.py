@@ -56,7 +56,7 @@ def encode_responses(
             "include": ["reasoning.encrypted_content"],
             "reasoning": {"summary": "concise"},
         }
-    if effort := asked_reasoning(request, settings, profile).effort:
+    if effort := asked_reasoning(settings, profile).effort:
         body["reasoning"] = {**body.get("reasoning", {}), "effort": effort}
     if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
         body["truncation"] = "auto"  # that tool demands it
