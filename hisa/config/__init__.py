@@ -190,10 +190,6 @@ class PlannerSettings(Section):
     guard_similarity: float = Field(0.9, ge=0, le=1)
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
-    prompt_tokens: int | None = Field(None, ge=1000)
-    """Most tokens of a prompt's text; none: what its parts may take, about 3,600 with these
-    settings and the prompt that ships. With less, sections give way, with a warning; what cannot
-    hold the system prompt, the task and one step is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""

@@ -71,25 +71,15 @@ def check_reasoning(section: Role, settings: ModelSettings, profile: Profile) ->
 
 def _refused(section: Role, name: str, *, settings: ModelSettings, profile: Profile) -> ConfigError:
     """The error for a control that the model does not take; it names those that it does."""
-    efforts, counts = profile.efforts, bool(profile.thinking_as)
-    takes = [f"effort ({', '.join(efforts)})"] * bool(efforts) + ["thinking_tokens"] * counts
-    fix = (
-        "leave it out or, where the server takes it, say so in a profile of your own ([[profile]] "
-        f"with efforts or thinking_as): --set models.{section}.profile=FILE.toml"
-    )
-    if efforts:
-        fix = f"--set models.{section}.effort={efforts[-1]}"
-    elif counts:
-        fix = f"--set models.{section}.thinking_tokens={max(_USUAL, profile.thinking_least)}"
+    takes = [f"effort ({', '.join(profile.efforts)})"] * bool(profile.efforts)
+    takes += ["thinking_tokens"] * bool(profile.thinking_as)
     return ConfigError(
         f"models.{section}.{name} = {getattr(settings, name)!r}: {settings.model!r} (profile "
         f"{profile.name}) takes {' and '.join(takes) or 'neither effort nor thinking_tokens'}",
-        fix=fix,
+        fix="leave it out or, where the server takes it, say so in a profile of your own "
+        "([[profile]] with efforts or thinking_as): "
+        f"--set models.{section}.profile=FILE.toml",
     )
-
-
-_USUAL = 1024
-"""Thinking tokens of the example in an error; the fewest that Anthropic takes."""
 
 
 def _check_number(section: str, tokens: int, settings: ModelSettings, profile: Profile) -> None:

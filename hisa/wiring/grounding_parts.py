@@ -126,10 +126,6 @@ def _open_finder(parts: FinderParts) -> Grounder:
         return matcher.open_grounder(parts)
     if parts.seer is not None:
         raise ConfigError(f"grounder.kind = 'cascade': {NO_MATCHER}", fix=_VISION)
-    if parts.picker is not None:
-        from hisa.grounder.choice import ChoiceGrounder  # not every run has one that picks
-
-        return ChoiceGrounder(parts)
     return NamesGrounder(parts)
 
 

@@ -15,7 +15,6 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile
 from hisa.planner.base import Form
 from hisa.planner.planner import GlobalPlanner, Programs
-from hisa.planner.prompt_budget import PromptBudget
 from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
 
@@ -40,8 +39,8 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
-    budget: PromptBudget | None = None
-    """Of its prompt; None: that of the default settings."""
+    room: int | None = None
+    """Most tokens of the state in its prompt; None: that of the default settings."""
     pointing: str = ""
     """How it is to write coordinates of its own; empty: it describes places."""
     ask: Ask | None = None
@@ -140,7 +139,7 @@ class PlannerKind:
             marks=parts.marks,
             pointing=parts.pointing,
             programs=parts.programs,
-            budget=parts.budget,
+            room=parts.room,
             form=form,
             functions=parts.tools.functions if parts.constrained else None,
         )

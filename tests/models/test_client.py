@@ -14,7 +14,7 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.models.retry import FailureKind, TryFailed
 from hisa.models.tokens import estimate_input, estimate_tokens
-from hisa.protocols import ModelReply, ModelRequest, Usage
+from hisa.protocols import ModelReply, ModelRequest
 from hisa.testing.model_server import FakeServer, Fault, FaultKind
 from tests.models.support import SCHEMA, ask, client, picture
 
@@ -62,12 +62,6 @@ async def test_the_request_that_is_sent() -> None:
     assert sent.text == "# Global planner\nYou act.\nfind it"
     (url,) = [picture["url"] for picture in sent.images]
     assert base64.b64decode(url.partition(",")[2]) == image.png
-
-
-async def test_the_reply_carries_what_the_server_said() -> None:
-    said = ModelReply("half a", Usage(70, 30), finish="length", model="m-2026")
-    with FakeServer([said]) as server:
-        assert await _once(server, ask()) == said
 
 
 async def test_missing_usage_is_estimated() -> None:
@@ -132,18 +126,6 @@ async def test_the_servers_own_words_and_a_way_out() -> None:
     failure = await _failure(Fault("status", status=400, text="temperature is not supported"))
     assert "answered 400: temperature is not supported" in str(failure)
     assert "--set models.planner.profile=FILE.toml" in failure.fix
-
-
-async def test_retry_after_date_is_read_by_the_wall_clock() -> None:
-    fault = Fault("status", status=503, retry_after="Thu, 01 Jan 1970 00:01:40 GMT")
-    with FakeServer([fault]) as server:
-        asked = OpenAIModel(
-            ModelSettings(model="m"), Endpoint(server.url), profile=find("m"), wall=lambda: 60.0
-        )
-        with pytest.raises(TryFailed) as caught:
-            await asked.complete(ask())
-        await asked.aclose()
-    assert caught.value.retry_after == 40.0
 
 
 class _Inside(httpx.AsyncBaseTransport):

@@ -176,12 +176,3 @@ async def test_a_certificate_or_tls_that_fails_is_named_and_tried_once(
     assert (len(events.failures), waits.seconds) == (1, [])
     assert ("certificate" if tls else "speaks no TLS") in str(caught.value)
     assert ("SSL_CERT_FILE" in caught.value.fix) is tls
-
-
-def test_certificates_that_are_not_there_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    for url in ("https://models.example.com/v1", "https://127.0.0.1:1/v1"):
-        with pytest.raises(ModelUnavailable, match="SSL_CERT_FILE="):
-            client(url)

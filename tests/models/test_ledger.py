@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.errors import ModelUnavailable
 from hisa.events import Event, ModelFailed, event_adapter
 from hisa.models.profiles import find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.protocols import ModelReply, ModelRequest, Usage
-from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.models.support import Clock, Events, ask, picture, role_model, spent
+from hisa.testing.scripted import FunctionModel
+from tests.models.support import Clock, Events, ask, picture, spent
 
 
 def test_sums_by_role_and_over_all() -> None:
@@ -64,11 +63,3 @@ async def test_every_reply_is_an_event() -> None:
     assert call.usd == pytest.approx(2.25)
     assert call.seconds == 1.5
     assert call.text_chars == len(request.text)
-
-
-async def test_an_empty_answer_costs_as_well() -> None:
-    events = Events()
-    inner = ScriptedModel([ModelReply("", Usage(10, 4096), finish="length")])
-    with pytest.raises(ModelUnavailable):
-        await role_model(inner, CallContext(events), max_retries=0).complete(ask())
-    assert (events.calls[0].tokens_out, events.calls[0].usd) == (4096, None)

@@ -101,19 +101,19 @@ def test_anthropic_gets_no_temperature_beside_thinking() -> None:
             "o3",
             {"effort": "minimal"},
             "takes effort (low, medium, high)",
-            "--set models.state.effort=high",
+            "models.state.profile=FILE.toml",
         ),
         (
             "gpt-5",
             {"thinking_tokens": 0},
             "models.state.thinking_tokens = 0: 'gpt-5' (profile gpt-5) takes effort (minimal,",
-            "--set models.state.effort=high",
+            "models.state.profile=FILE.toml",
         ),
         (
             "claude-opus-4-5",
             {"effort": "high"},
             "takes thinking_tokens",
-            "--set models.state.thinking_tokens=1024",
+            "models.state.profile=FILE.toml",
         ),
         (
             "claude-opus-4-5",

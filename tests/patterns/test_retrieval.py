@@ -10,7 +10,6 @@ import pytest
 
 from hisa.config import PatternSettings
 from hisa.patterns.dedup import CANDIDATES, remember
-from hisa.patterns.embedders import Thresholds, thresholds_of
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import PatternHit, Scope, Task
@@ -55,13 +54,6 @@ def test_a_clause_recalls_the_nearest_lessons_of_the_application_alone(tmp_path:
     for name, angle in (("near", 20), ("as near", 20), ("far", 40)):
         store.put(pattern(name, lesson=name, scope="application"), at(angle))
     assert {hit.pattern.id for hit in recalled(tmp_path)} == {"near", "as near"}
-
-
-def test_thresholds_are_those_of_the_embedder_unless_settings_name_them() -> None:
-    assert thresholds_of("bge-m3", PatternSettings()) == Thresholds(0.5, 0.5, 0.7)
-    assert thresholds_of("minilm", PatternSettings()) != Thresholds(0.5, 0.5, 0.7)
-    named = PatternSettings(threshold=0.2, dedup=0.9)
-    assert thresholds_of("minilm", named) == Thresholds(0.2, 0.2, 0.9)
 
 
 @pytest.mark.parametrize("order", [1, -1])

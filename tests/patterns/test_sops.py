@@ -9,7 +9,7 @@ import pytest
 from hisa.config import load
 from hisa.errors import ConfigError
 from hisa.patterns.open_memory import open_sops
-from hisa.patterns.sops import RULE_CHARS, Sop, load_sops, rules_for
+from hisa.patterns.sops import Sop, load_sops, rules_for
 from hisa.plugins.benchmarks.tasks.benchmark import from_json
 from hisa.text.prompts import data_folder
 
@@ -80,16 +80,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: s
     assert (str(caught.value), caught.value.fix) == (f"{file}:{message}", f"edit {file}")
 
 
-def test_what_is_just_allowed_is_read(tmp_path: Path) -> None:
-    longest = "x" * RULE_CHARS
-    (tmp_path / "calc.md").write_text(f"Text.\n  More.\n- {longest}\n\n" + "- x\n" * 19)
-    (tmp_path / "README.md").write_text("For people: no rules here.")
-    (tmp_path / "notes.txt").write_text("Not for HiSA.")
-    assert load_sops(tmp_path, own=True) == (
-        Sop(tmp_path / "calc.md", ("calc",), (longest, *["x"] * 19), own=True),
-    )
-
-
 def test_the_users_rules_come_first_and_those_of_the_domain_before_general_ones() -> None:
     sops = [
         Sop(Path("a"), ("general",), ("General.",)),
@@ -104,13 +94,6 @@ def test_the_users_rules_come_first_and_those_of_the_domain_before_general_ones(
         "General.",
         "Of the domain.",
     )
-
-
-def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(b"- \xff\xfe\n")
-    with pytest.raises(ConfigError) as caught:
-        load_sops(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path / 'a.md'}:1: not readable: 'utf-8' codec can't")
 
 
 def test_a_folder_of_ones_own_is_added(tmp_path: Path) -> None:
