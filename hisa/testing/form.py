@@ -50,9 +50,6 @@ class FakeEnvironment:
         partial: so many of the first looks with elements have only the first two of them.
     """
 
-    name = "fake"
-    capabilities = frozenset({"elements", "execute", "hidden", "throw_away"})
-
     def __init__(
         self,
         size: Size = DEFAULT_IMAGE_LIMIT,
@@ -79,6 +76,16 @@ class FakeEnvironment:
             "save": _box(330, 220, 90, 34),
             "status": _box(120, 280, 460, 24),
         }
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return "fake"
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """All there are."""
+        return frozenset({"elements", "execute", "hidden", "throw_away"})
 
     @property
     def text(self) -> str:

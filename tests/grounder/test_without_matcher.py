@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from hisa.config import GrounderSettings, ModelsSettings
@@ -70,16 +67,3 @@ def test_marks_list_what_the_window_in_front_tells() -> None:
     place = marks.find("element: 3")
     assert place is not None
     assert place.point == Point(180, 215)
-
-
-@pytest.mark.process
-def test_without_hisas_plugins_nothing_of_them_is_imported() -> None:
-    code = (
-        "import sys\n"
-        "sys.modules['hisa.plugins'] = None\n"
-        "import hisa.wiring.grounding_parts, hisa.grounder.choice, hisa.grounder.marks\n"
-        "from hisa.grounder.matchers import find_matcher\n"
-        "print(find_matcher())\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "None\n"

@@ -111,17 +111,6 @@ async def test_a_server_that_never_answers() -> None:
     assert failure.fix == "--set models.planner.timeout=0.4"
 
 
-async def test_nobody_listens() -> None:
-    with FakeServer() as server:
-        url = server.url
-    asked = client(url)
-    with pytest.raises(TryFailed, match="connection to") as caught:
-        await asked.complete(ask())
-    await asked.aclose()
-    assert caught.value.kind == "connection"
-    assert caught.value.fix == f"curl {url}/models"
-
-
 async def test_the_servers_own_words_and_a_way_out() -> None:
     failure = await _failure(Fault("status", status=400, text="temperature is not supported"))
     assert "answered 400: temperature is not supported" in str(failure)
@@ -142,20 +131,6 @@ class _Inside(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         self.closed = True
-
-
-async def test_a_model_served_in_this_process() -> None:
-    inside = _Inside()
-    http = httpx.AsyncClient(transport=inside, base_url="http://offline/v1")
-    asked = OpenAIModel(
-        ModelSettings(), Endpoint("http://offline/v1"), profile=find("offline"), http_client=http
-    )
-    assert (await asked.complete(ask(role="state", step=2))).text == "from inside"
-    (request,) = inside.requests
-    assert str(request.url) == "http://offline/v1/chat/completions"
-    assert (request.headers["x-component"], request.headers["x-step"]) == ("state", "2")
-    await asked.aclose()
-    assert inside.closed
 
 
 async def test_a_spent_account_is_not_asked_again() -> None:

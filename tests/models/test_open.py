@@ -137,18 +137,6 @@ async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     assert (len(server.requests), waits.seconds) == (1, [])
 
 
-async def test_settings_of_retries_and_time_are_used() -> None:
-    events = Events()
-    settings = _settings(planner={"model": "m", "max_retries": 1, "timeout": 0.2})
-    with FakeServer([Fault("hang"), Fault("hang"), "never asked for"]) as server:
-        async with _open(settings, server.url, events=events) as models:
-            with pytest.raises(ModelUnavailable, match=r"after 2 tries.*within 0\.2 s") as caught:
-                await models["state"].complete(ask(role="state"))
-    assert len(server.requests) == 2
-    # A role without a section follows the planner: a section made for it would start from defaults.
-    assert caught.value.fix == "--set models.planner.timeout=0.4"
-
-
 async def test_the_key_in_a_servers_answer_is_not_logged() -> None:
     events = Events()
     told = Fault("status", status=401, text="key key-of-the-house is not known")

@@ -60,22 +60,6 @@ def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "thought"),
-    [
-        ({"reasoning_tokens": 2}, 2),
-        ({"reasoning_tokens": 3}, 0),
-        ({}, 0),
-        (None, 0),
-    ],
-)
-def test_what_was_thought_and_not_said(said: object, thought: int) -> None:
-    body = _body(
-        usage={"prompt_tokens": 7, "completion_tokens": 2, "completion_tokens_details": said}
-    )
-    assert read_response(body).usage == Usage(7, 2, 0, thought)
-
-
-@pytest.mark.parametrize(
     "usage",
     [
         None,

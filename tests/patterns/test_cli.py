@@ -147,16 +147,6 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_stats_counts_by_domain(settings: Settings) -> None:
-    found = run_json(settings, "stats")
-    assert (found["engine"], found["embedder"], found["dimension"]) == ("edge", "minilm", 384)
-    calc = found["domains"][0]
-    assert calc["domain"] == "calc"
-    assert (calc["failure"], calc["superseded"], calc["removed"]) == (1, 2, 1)
-    assert "text_editor" in run(settings, "stats").stdout
-
-
-@pytest.mark.usefixtures("filled")
 def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     assert "5 patterns written" in run(settings, "export", str(file), "--vectors").stderr

@@ -140,19 +140,6 @@ async def test_lessons_of_one_run_do_not_supersede_each_other(tmp_path: Path) ->
     assert len(room.store.list()) == 2
 
 
-def test_several_older_ones_are_superseded_by_one(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    store = EdgeStore(tmp_path, embedder)
-    both = [pattern("a1", lesson="save the file"), pattern("b1", lesson="the file save")]
-    remember(store, both, embedder=embedder, threshold=0.7)
-    new = pattern("c1", lesson="file the save")
-    (stored,) = remember(store, [new], embedder=embedder, threshold=0.7)
-    assert {old.id for old in stored.superseded} == {"a1", "b1"}
-    assert [one.id for one in store.list()] == ["c1"]
-    again = remember(store, [new], embedder=embedder, threshold=0.7)
-    assert again[0].superseded == ()
-
-
 async def test_no_usable_answer_is_an_event_and_no_pattern(tmp_path: Path) -> None:
     room = Room(tmp_path, ScriptedModel(["no", "no"]))
     assert await room.memory.induct(TASK, "run-1", lines=LINES) == ()
@@ -357,14 +344,3 @@ async def test_a_condition_holds_the_skill_and_not_the_rest_of_the_first_task(
     other = Task("b", "Compute the totals and save the file as sums.ods", domain="text_editor")
     hits = (await memory.recall(other)).patterns
     assert [hit.pattern.id for hit in hits] == [learned.id]
-
-
-def test_conditions_are_the_text_that_families_are_found_by() -> None:
-    from benchmarks.patterns import texts
-
-    rows = texts()
-    print(json.dumps(rows, indent=2))
-    best = rows["condition"]
-    assert best["same_retrieved"] == 1.0
-    assert best["other_retrieved"] <= 0.04
-    assert all(best["same_retrieved"] >= row["same_retrieved"] for row in rows.values())

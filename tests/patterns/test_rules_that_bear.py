@@ -19,7 +19,6 @@ from hisa.protocols import Pattern, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.manager import build_state
-from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
 from hisa.testing.word_embedder import WordEmbedder
 
@@ -71,12 +70,6 @@ def page(*elements: tuple[str, str], title: str = "MiniWoB") -> Observation:
 _LOOK: Observation
 
 
-@pytest.fixture(autouse=True)
-async def _look() -> None:
-    global _LOOK
-    _LOOK = await FakeEnvironment().observe()
-
-
 async def test_five_good_lessons_are_told_beside_the_rules_of_calc(tmp_path: Path) -> None:
     advice = await memory(tmp_path, []).recall(Task("t", SORT, domain="calc"))
     whole = [lesson for lesson in LESSONS if lesson in advice.text]
@@ -93,22 +86,6 @@ TASKS = (
     "Expand the section below and click its entry.",
     "Choose the third day of the month in the calendar.",
 )
-ABOUT_BARS = ("address bar", "settings page", "cookie", "finished loading")
-
-
-@pytest.mark.parametrize("words", TASKS)
-async def test_no_rule_speaks_of_what_a_page_of_one_button_does_not_have(
-    tmp_path: Path, words: str
-) -> None:
-    said: list[Event] = []
-    recalling = memory(tmp_path, said)
-    state = build_state(
-        FunctionModel(lambda request: "x"), StateSettings(), emit=said.append, memory=recalling
-    )
-    await state.recall(Task("t", words, domain="browser"))
-    advice = state.view(page(("push button", "Ok"), ("text", "Name"))).advice
-    off = [what for what in ABOUT_BARS if what in advice]
-    assert not off, f"the rules speak of {off}, and nothing of it is there"
 
 
 @pytest.mark.parametrize(

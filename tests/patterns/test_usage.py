@@ -55,8 +55,3 @@ def test_a_way_was_taken_where_all_that_it_names_was_done(
     steps: list[StepSummary], wanted: bool
 ) -> None:
     assert used(pattern(actions=SAVE), 1, steps) is wanted
-
-
-@pytest.mark.parametrize("actions", ["", "type the text; press Enter", "go on with care"])
-def test_a_way_that_names_nothing_can_only_be_cited(actions: str) -> None:
-    assert not used(pattern(actions=actions), 1, [step(KEYS), step("x", CLICK)])
