@@ -19,6 +19,7 @@ from hisa.protocols import Pattern, Task
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Window
 from hisa.state.manager import build_state
+from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import FunctionModel
 from hisa.testing.word_embedder import WordEmbedder
 
@@ -65,6 +66,15 @@ def page(*elements: tuple[str, str], title: str = "MiniWoB") -> Observation:
         windows=(Window("1", title, "chromium", active=True),),
         elements=tuple(Element(role, name, box) for role, name in elements),
     )
+
+
+_LOOK: Observation
+
+
+@pytest.fixture(autouse=True)
+async def _look() -> None:
+    global _LOOK
+    _LOOK = await FakeEnvironment().observe()
 
 
 _LOOK: Observation
