@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
-from hisa.models.connection import by_proxy, open_client, tls_problem
+from hisa.models.connection import open_client
 from hisa.models.endpoint import Endpoint
 from hisa.models.profile import Profile
 from hisa.models.refused_parts import profile_without
@@ -239,11 +239,7 @@ class OpenAIModel:
             case httpx.DecodingError():
                 return TryFailed(f"{where}: {error}", "malformed", fix=fix)
             case _:
-                problem, cure = tls_problem(error)
-                if problem:
-                    return TryFailed(f"{where}: {problem}", "refused", fix=cure)
-                way = by_proxy(self._endpoint)
-                message = f"the connection to {where}{way} failed: {error}"
+                message = f"the connection to {where} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
