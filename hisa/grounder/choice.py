@@ -26,12 +26,6 @@ async def ask_pick(
 ) -> tuple[int, str]:
     """Returns the number that a model picks, 0 for none, and why where it is no number.
 
-    Args:
-        model: picks.
-        description: what is looked for.
-        things: the list, in words.
-        image: the size of the picture in whose pixels the list tells places.
-
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
     """

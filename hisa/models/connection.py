@@ -98,10 +98,6 @@ def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> 
 
     It follows no redirect: another server would get the key and what is on the screen.
 
-    Args:
-        endpoint: the server.
-        client: one that is used in place of a new one.
-
     Raises:
         ModelUnavailable: see `connecting`.
     """

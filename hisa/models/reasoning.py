@@ -53,11 +53,6 @@ def chat_fields(asked: Reasoning, profile: Profile) -> dict[str, Any]:
 def check_reasoning(section: Role, settings: ModelSettings, profile: Profile) -> None:
     """Refuse a setting that the model does not take.
 
-    Args:
-        section: the part of the settings that messages point to.
-        settings: the role's.
-        profile: the model's.
-
     Raises:
         ConfigError: it names the model, what it takes, and what to do.
     """

@@ -105,12 +105,6 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     """The body, with only the parameters that the profile says the model takes.
 
     Encoding a picture for the first time takes milliseconds: call it from a thread.
-
-    Args:
-        request: what is asked; pictures go as PNG data URLs.
-        profile: the model's profile.
-        settings: the role's: the model's name as the server knows it, the limit of an answer,
-            and how it is sampled.
     """
     body: dict[str, Any] = {
         "model": encodable(settings.model),

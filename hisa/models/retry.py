@@ -102,12 +102,6 @@ def wait_before(
     """Returns the seconds before the next try; None where there is none.
 
     Drawn from 0 to min(30, 0.5 * 2**tries), and never shorter than the server's ``Retry-After``.
-
-    Args:
-        failure: the newest.
-        tries: so far.
-        max_retries: tries after the first.
-        uniform: draws between two numbers.
     """
     if failure.kind in FINAL or tries > max_retries:
         return None
@@ -119,15 +113,7 @@ def wait_before(
 def unavailable(
     model: str, role: str, failure: TryFailed, message: str, tries: int
 ) -> ModelUnavailable:
-    """The error for a call that is given up.
-
-    Args:
-        model: its name.
-        role: who asked.
-        failure: the last one.
-        message: its text, without secrets.
-        tries: made in all.
-    """
+    """The error for a call that is given up."""
     after = "" if failure.kind in FINAL else f" after {tries} tries; the last one"
     return ModelUnavailable(
         f"model {model!r} ({role}): no answer{after}: {message}", fix=failure.fix

@@ -55,10 +55,6 @@ class Screenshot:
     def from_rgb(cls, size: Size, rows: bytes | memoryview) -> Screenshot:
         """A picture from its rows; they are not copied, and may not change.
 
-        Args:
-            size: width and height in pixels.
-            rows: red, green and blue of every pixel, a byte each.
-
         Raises:
             ValueError: they are not as many as the size says.
         """

@@ -57,12 +57,7 @@ _HEAD = (
 
 
 def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
-    """Returns the list of tools for a prompt; empty where there are none, or no room.
-
-    Args:
-        ranked: tools in turn; see `likeliest`.
-        room: most tokens, by `estimate_tokens`.
-    """
+    """Returns the list of tools for a prompt; empty where there are none, or no room."""
     lines = [_HEAD]
     few = len(ranked) <= _WITH_ARGUMENTS
     own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
@@ -101,12 +96,7 @@ def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
 
 
 def likeliest(listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
-    """Tools in turn: those in front first, then as they fit the task, then as they are listed.
-
-    Args:
-        listed: those that a look offers; see `in_front`.
-        fits: how well each fits the task; see `fits_of`.
-    """
+    """Tools in turn: those in front first, then as they fit the task, then as they are listed."""
 
     def rank(at: int) -> tuple[bool, float, bool, bool, int]:
         needs = listed[at].traits.needs

@@ -169,13 +169,7 @@ def _self_test() -> SelfTest | None:
 def grounder_kind(
     settings: GrounderSettings, chosen: ModelsSettings, seer: Profile | None
 ) -> GrounderKind:
-    """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
-
-    Args:
-        settings: of the grounder.
-        chosen: settings of every role's model.
-        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
-    """
+    """Say what "auto" means here: the cascade where a model was trained to point, else a choice."""
     if settings.kind != "auto":
         return settings.kind
     if chosen.grounder is not None or (seer is not None and seer.grounding):

@@ -112,23 +112,13 @@ class PlannerKind:
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
         """Returns a planner that acts before that of a run and hands on to it: `planner.leads`.
 
-        Args:
-            parts: of the run's planner.
-            planner: the run's own, to hand on to.
-            text: the setting, which begins with the name that this kind is announced by.
-
         Raises:
             ConfigError: it leads nobody.
         """
         raise ConfigError(f"planner.leads = {text!r} leads nobody", fix="--set planner.leads=")
 
     def chat(self, parts: PlannerParts, form: Form | None = None) -> GlobalPlanner:
-        """Returns one that asks over chat completions.
-
-        Args:
-            parts: of the run.
-            form: of prompt and reply; None: HiSA's own, for capable models.
-        """
+        """Returns one that asks over chat completions."""
         return GlobalPlanner(
             parts.model,
             parts.tools,
@@ -149,11 +139,6 @@ def choose_planner(
     settings: Settings, profile: Profile, *, elements: bool
 ) -> tuple[PlannerKind, Settings]:
     """Returns the kind of planner that the settings ask for, and the settings as it obeys them.
-
-    Args:
-        settings: the effective ones.
-        profile: of the planner's model.
-        elements: whether the machine tells what is on its screen.
 
     Raises:
         ConfigError: nobody announces it, or it does not fit.

@@ -29,9 +29,6 @@ class BgeM3:
     def __init__(self, model: str = "BAAI/bge-m3") -> None:
         """Check that FlagEmbedding is there.
 
-        Args:
-            model: name of the weights, or a folder that holds them.
-
         Raises:
             StoreError: FlagEmbedding is not installed.
         """
