@@ -77,9 +77,6 @@ async def _look() -> None:
     _LOOK = await FakeEnvironment().observe()
 
 
-_LOOK: Observation
-
-
 async def test_five_good_lessons_are_told_beside_the_rules_of_calc(tmp_path: Path) -> None:
     advice = await memory(tmp_path, []).recall(Task("t", SORT, domain="calc"))
     whole = [lesson for lesson in LESSONS if lesson in advice.text]
