@@ -62,7 +62,9 @@ class Audit:
             more: further fields of the event.
         """
         texts: dict[str, str] = {}
-        body = encode(request, _AS_ASKED, _SETTINGS) if body is None else body
+        if body is None:
+            body = encode(request, _AS_ASKED, _SETTINGS)
+            del body["model"]
         named = _Named(texts, iter(pictures))
         shown = {
             key: named.value(value) if key in _TURNS else named.field(value)
