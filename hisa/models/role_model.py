@@ -238,7 +238,6 @@ class RoleModel:
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             images=request.images,
-            text_chars=len(request.text),
             usd=usd,
             finish=reply.finish,
             reply=reply.text,

@@ -61,4 +61,3 @@ async def test_every_reply_is_an_event() -> None:
     assert call.reasoning_out == 60_000
     assert call.usd == pytest.approx(2.25)
     assert call.seconds == 1.5
-    assert call.text_chars == len(request.text)
