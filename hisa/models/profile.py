@@ -47,8 +47,6 @@ class Profile(BaseModel):
     """Whether it takes a seed."""
     max_tokens_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The parameter that limits the answer."""
-    reasoning_effort: str = ""
-    """Sent as ``reasoning_effort`` where the role sets no effort; empty: nothing is."""
     efforts: tuple[Effort, ...] = ()
     """What it takes as an effort, from less to more; empty: none. Sent as ``reasoning_effort``, to
     the Responses API as ``reasoning.effort``."""

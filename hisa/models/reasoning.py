@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from hisa.config import ModelSettings
@@ -10,31 +9,20 @@ from hisa.errors import ConfigError
 from hisa.models.profile import Profile
 from hisa.protocols import Role
 
-__all__ = ["Reasoning", "asked_reasoning", "chat_fields", "check_reasoning"]
+__all__ = ["chat_fields", "check_reasoning", "reasoning_words"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
-    """What a request asks for; ``tokens`` is the most to think, None and empty: nothing is sent."""
-
-    effort: str = ""
-    tokens: int | None = None
-
-    def __str__(self) -> str:
-        """As the log tells it: ``high``, ``2000 thinking tokens``, ``no thinking``."""
-        number = f"{self.tokens} thinking tokens" if self.tokens else "no thinking"
-        return ", ".join(filter(None, (self.effort, "" if self.tokens is None else number)))
+def reasoning_words(settings: ModelSettings) -> str:
+    """How hard a role asks its model to think, as the log tells it: ``high``, ``no thinking``."""
+    tokens = settings.thinking_tokens
+    number = f"{tokens} thinking tokens" if tokens else "no thinking"
+    return ", ".join(filter(None, (settings.effort, "" if tokens is None else number)))
 
 
-def asked_reasoning(settings: ModelSettings, profile: Profile) -> Reasoning:
-    """Returns how hard a role asks its model to think; without an effort, as its profile says."""
-    return Reasoning(settings.effort or profile.reasoning_effort, settings.thinking_tokens)
-
-
-def chat_fields(asked: Reasoning, profile: Profile) -> dict[str, Any]:
+def chat_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:
     """Returns the fields of a chat completion that ask for it."""
-    fields: dict[str, Any] = {"reasoning_effort": asked.effort} if asked.effort else {}
-    tokens = asked.tokens
+    fields: dict[str, Any] = {"reasoning_effort": settings.effort} if settings.effort else {}
+    tokens = settings.thinking_tokens
     if tokens is None:
         return fields
     match profile.thinking_as:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import asked_reasoning, chat_fields
+from hisa.models.reasoning import chat_fields
 from hisa.models.tokens import estimate_input
 from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
@@ -75,7 +75,7 @@ def sampling(
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
     found: dict[str, float | int] = {}
-    if profile.thinking_as == "thinking" and asked_reasoning(settings, profile).tokens:
+    if profile.thinking_as == "thinking" and settings.thinking_tokens:
         return found  # Anthropic refuses them beside it
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
@@ -112,7 +112,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    body |= chat_fields(asked_reasoning(settings, profile), profile)
+    body |= chat_fields(settings, profile)
     if settings.tokens:
         body |= token_fields(ids=profile.token_ids)
     if form := response_format(request, profile, settings):
