@@ -104,12 +104,6 @@ def test_anthropic_gets_no_temperature_beside_thinking() -> None:
             "models.state.profile=FILE.toml",
         ),
         (
-            "gpt-5",
-            {"thinking_tokens": 0},
-            "models.state.thinking_tokens = 0: 'gpt-5' (profile gpt-5) takes effort (minimal,",
-            "models.state.profile=FILE.toml",
-        ),
-        (
             "claude-opus-4-5",
             {"effort": "high"},
             "takes thinking_tokens",

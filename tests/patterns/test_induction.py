@@ -39,17 +39,11 @@ BAD = {"type": "failure", "lesson": "Not the header.", "scope": "page", "steps":
     ("bad", "said"),
     [
         ("", "the answer: Invalid JSON: EOF while parsing a value at line 1 column 0"),
-        ("Use the menu.", "the answer: Invalid JSON: expected value at line 1 column 1"),
         (
             reply(GOOD, GOOD, GOOD, GOOD),
             "patterns: List should have at most 3 items after validation, not 4",
         ),
-        (
-            reply({**GOOD, "type": "maybe"}),
-            "patterns.0.type: Input should be 'success' or 'failure'",
-        ),
         (reply({**GOOD, "score": "1"}), "patterns.0.score: Extra inputs are not permitted"),
-        (reply({"type": "success", "lesson": "x"}), "patterns.0.steps: Field required"),
         (
             reply({**GOOD, "steps": [1] * 51}),
             "patterns.0.steps: List should have at most 50 items after validation, not 51",

@@ -54,7 +54,6 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
         ("", "the reply is empty"),
         ("  \n", "the reply is empty"),
         ("I would click the button.", "no JSON object in it"),
-        ("[" * 5000, "no JSON object in it"),
         ("{oh}", f"not valid JSON: {BRACE}"),
         ('{"thought": "t", "tool": "wait", "input": NaN}', "not valid JSON: NaN is not JSON"),
         ("{" * 100_000, f"not valid JSON: {BRACE.replace('2 (char 1)', '65 (char 64)')}"),
@@ -65,24 +64,13 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
             "unknown key 'extra'; allowed: thought, note, tool, input, description, description_2",
         ),
         ('{"tool": "wait"}', "key 'thought' is missing; key 'input' is missing"),
-        (
-            "[" * 5000 + "{}",
-            "key 'thought' is missing; key 'tool' is missing; key 'input' is missing",
-        ),
         (reply(thought=3), "'thought': Input should be a valid string"),
-        (reply(thought="x" * 8001), "'thought': String should have at most 8000 characters"),
         (reply(tool=""), "'tool': String should have at least 1 character"),
-        (reply(tool="x" * 101), "'tool': String should have at most 100 characters"),
-        (
-            reply(description="x" * 2001),
-            "'description': String should have at most 2000 characters",
-        ),
         (
             reply(description_2="x" * 2001),
             "'description_2': String should have at most 2000 characters",
         ),
         (reply(input=["a"]), UNION),
-        (reply(input=True), UNION),
         (reply(input="a\0"), f"'input' holds the character U+0000: half of a character, a {MARKS}"),
         (
             reply(input={"rows": [{"x\ud800": 1}]}),
