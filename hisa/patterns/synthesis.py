@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hisa.models.tokens import estimate_tokens
-from hisa.patterns.pattern_text import block, clean, sentences, unbinding
+from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.patterns.pattern_text import block, clean, unbinding
 from hisa.patterns.usage import mark
 from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
 from hisa.text.prompt_text import sections
@@ -80,25 +80,16 @@ def _joined(bullets: Sequence[str]) -> str:
     return "\n".join(f"- {bullet}" for bullet in bullets)
 
 
-def _shortened(bullet: str, limit: int) -> str:
-    """Whole sentences within ``limit`` tokens, else whole words; "" where not even one fits."""
-    parts, mark = sentences(bullet), ""
-    if estimate_tokens(_joined(parts[:1])) > limit:
-        parts, mark = bullet.split(), " …"
-    while parts and estimate_tokens(_joined([" ".join(parts) + mark])) > limit:
-        parts.pop()
-    return " ".join(parts) + mark if parts else ""
-
-
 def bounded(text: str, limit: int) -> str:
-    """At most `BULLETS` bullets within ``limit`` tokens: whole ones first, then a cut one."""
+    """At most `BULLETS` bullets within ``limit`` tokens, whole but for a first that is too long."""
     kept: list[str] = []
-    for bullet in _bullets(text)[:BULLETS]:
+    bullets = _bullets(text)[:BULLETS]
+    for bullet in bullets:
         if estimate_tokens(_joined([*kept, bullet])) > limit:
-            room = limit - estimate_tokens(_joined(kept)) - 1 if kept else limit
-            last = _shortened(bullet, room)
-            return _joined([*kept, last] if last else kept)
+            break
         kept.append(bullet)
+    if bullets and not kept:
+        return prefix_within(_joined(bullets[:1]), limit, end=" …").rstrip() + " …"
     return _joined(kept)
 
 
