@@ -27,7 +27,7 @@ from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import find
 from hisa.planner.planner import GlobalPlanner
-from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.prompt_budget import prompt_room
 from hisa.plugins.offline.offline_model import OfflineModel
 from hisa.protocols import Model, Task
 from hisa.screen.geometry import Size
@@ -46,11 +46,7 @@ _SIZE = Size(1280, 720)
 def settings_for(every: int) -> Settings:
     """The default settings with that interval; for the whole history without any limit."""
     if every == WHOLE:
-        tree: dict[str, Any] = {
-            "state": {"refine": "window", "window": 1000},
-            "planner": {"prompt_tokens": 1_000_000},
-        }
-        return Settings.model_validate(tree)
+        return Settings.model_validate({"state": {"refine": "window", "window": 1000}})
     return Settings.model_validate({"state": {"refine_every": every}})
 
 
@@ -64,18 +60,13 @@ async def kept(split: Split, seed: int, *, every: int, model: Model) -> tuple[in
         state.restore(events)
         await state.refine_if_due(task)
     planner = GlobalPlanner(
-        ScriptedModel([]), ToolRegistry(), emit=events.append, **_limits(settings)
+        ScriptedModel([]), ToolRegistry(), emit=events.append, room=prompt_room(settings.state)
     )
     look = Observation(Screenshot.from_rgb(_SIZE, bytes(3 * _SIZE.width * _SIZE.height)), _SIZE)
     text = (await planner.question(task, look, state.view())).text
     found = {step: value in text for step, value in drawn.facts.items()}
     assert sum(found.values()) == whole([*drawn.facts.values()], text)
     return sum(found.values()), found
-
-
-def _limits(settings: Settings) -> dict[str, Any]:
-    learns = settings.patterns.enabled
-    return {"budget": prompt_budget(settings.planner, settings.state, learns=learns)}
 
 
 def _opened(options: argparse.Namespace) -> OpenAIModel:

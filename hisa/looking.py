@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hisa.events import Observed
-from hisa.protocols import Environment, Grounder, Prefetching, Recorder
+from hisa.protocols import Environment, Grounder, Recorder
 from hisa.screen.observation import Observation
 
 __all__ = ["Looker"]
@@ -65,18 +65,15 @@ class Looker:
 
     async def see(self) -> Observation:
         """The look that a planner gets, and points at."""
-        observation = await self.look(self.settle, points=True)
+        observation = await self.look(self.settle)
         self._looked_at = _now()
         return observation
 
-    async def look(
-        self, settle: float, *, points: bool = False, elements: bool = True
-    ) -> Observation:
+    async def look(self, settle: float, *, elements: bool = True) -> Observation:
         """A look, written down.
 
         Args:
             settle: longest wait, in seconds, for the screen to stop changing.
-            points: whether a planner gets it, and points at things on it.
             elements: whether elements are asked for.
         """
         with self.phase("observe"):
@@ -84,8 +81,6 @@ class Looker:
             elements = elements and self.elements
             observation = await self.environment.observe(elements=elements, settle=settle)
             seconds = time.monotonic() - started
-            if points and isinstance(self.grounder, Prefetching):
-                self.grounder.begin(observation)
             kept = await self.log.keep(observation)
         self.log.emit(Observed.of(observation, kept=kept, seconds=seconds))
         return observation

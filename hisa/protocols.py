@@ -59,7 +59,6 @@ __all__ = [
     "PatternHit",
     "Place",
     "Planner",
-    "Prefetching",
     "Recorder",
     "Result",
     "Role",
@@ -150,8 +149,6 @@ class ModelRequest:
     schema: Mapping[str, Any] | None = None
     max_tokens: int = 4096
     temperature: float | None = 0.0
-    harder: bool = False
-    """Whether to ask for the role's raised effort, where it has one."""
     may_be_empty: bool = False
     """Whether an empty answer is one, as the prompt says; else it is a failure, and asked again."""
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -438,15 +435,6 @@ class Grounder(Protocol):
             NotFound: honest "not there" or "cannot tell"; never a made-up point.
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        ...
-
-
-@runtime_checkable
-class Prefetching(Protocol):
-    """A grounder that can begin before it is asked: the planner takes its time first."""
-
-    def begin(self, observation: Observation, /) -> None:
-        """Take note of the look that the next call may be about; returns at once."""
         ...
 
 

@@ -108,18 +108,6 @@ WRONG: dict[str, tuple[str, str | bytes, str, str]] = {
     "unknown": ("planer.md", "Hello.", "no prompt is called 'planer.md'", "planner.md"),
     "empty": ("judge.md", " \n", "judge.md is empty", "judge.md"),
     "comment": ("judge.md", "{# later #}\n", "judge.md is empty", "judge.md"),
-    "lacking": (
-        "planner.md",
-        edited("planner.md", ("{{ tools }}", "")),
-        "planner.md lacks {{ tools }}",
-        "{{ sequence }}",
-    ),
-    "in a condition alone": (
-        "format_correction.md",
-        edited("format_correction.md", ("{{ error }}", "{% if error %}It is wrong.{% endif %}")),
-        "format_correction.md lacks {{ error }}",
-        "{{ reply }}",
-    ),
     "unknown value": (
         "judge.md",
         edited("judge.md", ("# Judge", "# Judge of {{ name }}")),
@@ -186,11 +174,6 @@ def test_a_folder_that_cannot_be_used_is_named(
     with pytest.raises(ConfigError, match=message) as caught:
         opened.__enter__()
     assert str(folder) in str(caught.value)
-
-
-def test_a_prompt_may_be_silent_about_what_only_some_settings_ask_for(tmp_path: Path) -> None:
-    text = "# Global planner\nYou operate a computer.\n{{ tools }}\nOne JSON object."
-    assert Prompts(own(tmp_path, "planner.md", text)).own == {"planner.md": text}
 
 
 def test_a_prompt_runs_no_code(tmp_path: Path) -> None:

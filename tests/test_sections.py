@@ -15,13 +15,11 @@ from hisa.config import (
     ModelsSettings,
     PatternSettings,
     PlannerSettings,
-    StateSettings,
     ToolSettings,
 )
 from hisa.errors import ConfigError
 from hisa.models.open_models import require_models
 from hisa.patterns.open_memory import open_sops, open_store
-from hisa.planner.prompt_budget import prompt_budget
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.wiring import build_grounder
 from hisa.wiring.planner_kind import PlannerKind
@@ -73,12 +71,7 @@ def _models(folder: Path) -> bool:
     return True
 
 
-def _budget(folder: Path) -> bool:
-    planner = PlannerSettings(prompt_tokens=2345)
-    return prompt_budget(planner, StateSettings(), learns=False).total == 2345
-
-
-@pytest.mark.parametrize("works", [_grounder, _tools, _store, _models, _budget])
+@pytest.mark.parametrize("works", [_grounder, _tools, _store, _models])
 def test_a_part_is_made_from_its_section_alone(
     works: Callable[[Path], bool], tmp_path: Path
 ) -> None:

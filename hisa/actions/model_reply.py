@@ -43,5 +43,3 @@ class ModelReply:
     tokens: TurnTokens | None = None
     turn: str = ""
     """The call's name in the log; empty outside a run."""
-    beside: str = ""
-    """What the server sent besides text, in words: thinking, calls of tools."""

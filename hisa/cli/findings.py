@@ -82,7 +82,7 @@ def models(settings: ModelsSettings) -> Iterator[Finding]:
             continue
         point = find("models", chosen.model)
         if point is None:
-            yield from (_model(role, server) for server in chosen.servers)
+            yield _model(role, chosen)
             continue
         try:
             brought = announced(chosen.model)

@@ -25,7 +25,6 @@ from hisa.events import (
     PersonActed,
     Planned,
     PlanRejected,
-    PromptCut,
     Refined,
     RuleEntered,
     RunResumed,
@@ -139,8 +138,6 @@ class Progress:
                 self._line("chosen", chosen(event), "dim" if decided else "yellow")
             case RuleEntered():
                 self._line("advice", event.rule, "cyan")
-            case PromptCut():
-                self._line("prompt", event.message, "yellow")
             case LoopDetected():
                 self._line("loop", f"{event.action}, {event.times} times", "yellow")
             case Refined():

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -101,8 +101,8 @@ class ModelSettings(Section):
     default; any other name goes to ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
-    base_url: str | Annotated[tuple[str, ...], Field(min_length=1)] = ""
-    """Empty: OPENAI_BASE_URL, else the public OpenAI address. A list: servers that share calls."""
+    base_url: str = ""
+    """Empty: OPENAI_BASE_URL, else the public OpenAI address."""
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
@@ -123,30 +123,16 @@ class ModelSettings(Section):
     thinking_tokens: int | None = Field(None, ge=0)
     """Most tokens that a model thinks, where its profile says how it is told; 0: it does not. They
     count in ``max_tokens``."""
-    raised_effort: Effort = ""
-    """Of the planner's next request where the newest step failed, did something unexpected or is
-    one of a loop; empty: ``effort``."""
-    raised_thinking_tokens: int | None = Field(None, ge=0)
-    """Likewise; None: ``thinking_tokens``."""
     constrain: bool | None = None
     """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
     the profile says; False: no ``response_format`` is sent at all. Off where answers are to be
     sampled freely, as training wants them."""
     tokens: bool = False
     """Ask the server for token ids and log-probs and keep them with the run, as training wants."""
-    session: Literal["", "header", "key"] = ""
-    """How the server is told the run's id: header: as X-Session-Id; key: in place of a key. Only
-    this role's server is."""
     context: int | None = Field(None, ge=512)
     """Tokens in and out together, for a model that a package runs here; None: the package's own
     choice, as for ``threads``."""
     threads: int | None = Field(None, ge=1)
-
-    @property
-    def servers(self) -> tuple[Self, ...]:
-        """These settings for each of its servers."""
-        urls = (self.base_url,) if isinstance(self.base_url, str) else self.base_url
-        return tuple(self.model_copy(update={"base_url": url}) for url in urls)
 
 
 class ModelsSettings(Section):
@@ -169,30 +155,6 @@ class ModelsSettings(Section):
                     "too, or the same of models.planner, which is followed where the section is "
                     "left out"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _raised(self) -> Self:
-        """Refuse raised settings of other roles, and those below the usual ones."""
-        for role in ("state", "grounder", "judge"):
-            other: ModelSettings | None = getattr(self, role)
-            if other and (other.raised_effort or other.raised_thinking_tokens is not None):
-                raise ValueError(
-                    "only the planner's requests are raised: set raised_effort and "
-                    f"raised_thinking_tokens in models.planner, not in models.{role}"
-                )
-        own, order = self.planner, get_args(Effort)
-        if own.raised_effort and order.index(own.raised_effort) < order.index(own.effort):
-            raise ValueError(
-                f"models.planner.raised_effort = {own.raised_effort!r} is less than "
-                f"models.planner.effort = {own.effort!r}; from less to more: {', '.join(order[1:])}"
-            )
-        tokens = own.raised_thinking_tokens
-        if tokens is not None and tokens < (own.thinking_tokens or 0):
-            raise ValueError(
-                f"models.planner.raised_thinking_tokens = {tokens} is less than "
-                f"models.planner.thinking_tokens = {own.thinking_tokens}"
-            )
         return self
 
 
@@ -228,10 +190,6 @@ class PlannerSettings(Section):
     guard_similarity: float = Field(0.9, ge=0, le=1)
     """Structural similarity (SSIM) that the region around a later action's target must keep where
     it is not exactly as it was (OS-Catalyst, section 3.2)."""
-    prompt_tokens: int | None = Field(None, ge=1000)
-    """Most tokens of a prompt's text; none: what its parts may take, about 3,600 with these
-    settings and the prompt that ships. With less, sections give way, with a warning; what cannot
-    hold the system prompt, the task and one step is refused."""
     teaching: Teaching = "examples"
     """What the prompt says about sequences: rule: that they are allowed; words: also when the next
     action is still decided by this look; examples: also examples."""

@@ -1,4 +1,4 @@
-"""Trees of settings joined, and where each was given: a line, a variable, ``--set``, an option."""
+"""Trees of settings joined, and where each was given: a file, a variable, ``--set``, an option."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["merge", "nested", "scalar", "source_of", "toml_line"]
+__all__ = ["merge", "nested", "scalar", "source_of"]
 
 
 def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,27 +51,13 @@ def source_of(
     names = [str(name) for name in place[: _depth(trees[kind], place)]]
     match kind:
         case "file":
-            return f"{file} line {toml_line(file.read_text(encoding='utf-8'), place)}"
+            return str(file)
         case "variable":
             return f"HISA_{'__'.join(names).upper()}"
         case "--set":
             return "--set"
         case _:
             return "an option of the command"
-
-
-def toml_line(text: str, place: Sequence[int | str]) -> int:
-    """Returns the line of a TOML document that gives a key, from 1, however it is written."""
-    lines = text.splitlines(keepends=True)
-    wanted, depth = len(lines), 0
-    for number in range(1, len(lines) + 1):
-        try:
-            tree = tomllib.loads("".join(lines[:number]))
-        except tomllib.TOMLDecodeError:
-            continue  # within a value of several lines
-        if (reached := _depth(tree, place)) > depth:
-            wanted, depth = number, reached
-    return wanted
 
 
 def _depth(tree: Any, place: Sequence[int | str]) -> int:

@@ -57,7 +57,6 @@ from hisa.events.step_events import (
     Observed,
     Planned,
     PlanRejected,
-    PromptCut,
     Refined,
     Sampled,
     SequenceStopped,
@@ -100,7 +99,6 @@ __all__ = [
     "PlanRejected",
     "Planned",
     "PlannedCall",
-    "PromptCut",
     "Refined",
     "RuleEntered",
     "RunFinished",
@@ -123,7 +121,6 @@ Event = Annotated[
     | ModelCalled
     | ModelFailed
     | PlanRejected
-    | PromptCut
     | Planned
     | Sampled
     | Judged

@@ -120,8 +120,6 @@ class ModelCalled(EventBase):
     tokens_in: int
     tokens_out: int
     images: int = 0
-    text_chars: int = 0
-    """Characters of text in the request."""
     usd: float | None = None
     """None where the price is not known."""
     seconds: float = 0.0

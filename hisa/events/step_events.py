@@ -29,7 +29,6 @@ __all__ = [
     "Observed",
     "PlanRejected",
     "Planned",
-    "PromptCut",
     "Refined",
     "Sampled",
     "SequenceStopped",
@@ -88,32 +87,6 @@ class PlanRejected(EventBase):
     error: str
     reply: str = ""
     """The reply, cut to 2000 characters."""
-
-
-class PromptCut(EventBase):
-    """Prompts can be longer than their limit, and parts of the state give way; once a run."""
-
-    type: Literal["prompt_cut"] = "prompt_cut"
-    tokens: dict[str, int]
-    """What was left out of this step's prompt, by section; empty if nothing was."""
-    parts: dict[str, int] = Field(default_factory=dict)
-    """The most tokens of each part; empty in runs from before it was told."""
-    limit: int = 0
-    """Of the prompt, in tokens; 0 in such runs."""
-
-    @property
-    def message(self) -> str:
-        """Tells a person in one line."""
-        cut = ", ".join(f"{count} tokens of {name}" for name, count in self.tokens.items())
-        needed = sum(self.parts.values())
-        if needed <= self.limit:
-            return f"too long, left out: {cut}"
-        parts = ", ".join(f"{name} {count}" for name, count in self.parts.items())
-        more = f"; left out now: {cut}" if cut else ""
-        return (
-            f"its parts may take {needed} of {self.limit} tokens ({parts}), so that sections give "
-            f"way: --set planner.prompt_tokens={needed} keeps them{more}"
-        )
 
 
 class Planned(EventBase):

@@ -223,12 +223,7 @@ def in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]
 
 
 def told(thing: Thing, chars: int = NAME_CHARS) -> str:
-    """Kind, name, value and states of a thing, in words that cannot pose as another line.
-
-    Args:
-        thing: what is told.
-        chars: most of a name or a value.
-    """
+    """Kind, name, value and states of a thing, in words that cannot pose as another line."""
     parts = [kind_of(thing)]
     name, value = name_of(thing), value_of(thing)
     long = TEXT_CHARS if chars == NAME_CHARS else chars

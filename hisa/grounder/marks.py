@@ -16,7 +16,7 @@ from hisa.grounder.row_names import row_names
 from hisa.grounder.scenery import open_scenery
 from hisa.grounder.thing import Thing
 from hisa.models.tokens import estimate_tokens, longest
-from hisa.protocols import Emit, GroundedCall, Grounder, Place, Prefetching, Task, ToolCall
+from hisa.protocols import Emit, GroundedCall, Grounder, Place, Task, ToolCall
 from hisa.screen.bubbles import in_front
 from hisa.screen.left_out import left_out
 from hisa.screen.observation import Observation
@@ -121,11 +121,6 @@ class MarkGrounder:
         self._inner = inner
         self._marks = marks
         self._emit = emit
-
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: handed on."""
-        if isinstance(self._inner, Prefetching):
-            self._inner.begin(observation)
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call.

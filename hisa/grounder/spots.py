@@ -24,10 +24,6 @@ def spot_in(element: Element, box: BoundingBox) -> Point:
 
     An expander's box is as wide as what it folds, but only its title reacts; a spin button's
     number stands left of its arrows; what is typed into a date's part goes on to the next one.
-
-    Args:
-        element: what is clicked.
-        box: its box, in any space; the point is in the same.
     """
     middle = box.centre
     if "expandable" in element.states and box.width > _WIDE_EXPANDER:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import replace
 
 from hisa.errors import NotFound
@@ -50,17 +49,11 @@ class Seer:
     def __init__(self, model: Model, format: GroundingFormat) -> None:  # noqa: A002
         self._model = model
         self._format = format
-        self._begun: tuple[Screenshot, asyncio.Future[None]] | None = None
 
     @property
     def name(self) -> str:
         """The model's name."""
         return self._model.name
-
-    def begin(self, screenshot: Screenshot) -> None:
-        """Encode a picture that is likely to be asked about, in a thread."""
-        work = asyncio.get_running_loop().run_in_executor(None, self._encoded, screenshot)
-        self._begun = screenshot, work
 
     async def ask(
         self, screenshot: Screenshot, description: str, *, after: Unreadable | None = None
@@ -77,7 +70,7 @@ class Seer:
             NotFound: the picture cannot be used by this model.
             ModelUnavailable, BudgetExceeded: from the model.
         """
-        shown, messages = await self._asked(screenshot, description)
+        shown, messages = await asyncio.to_thread(self._prepared, screenshot, description)
         request = ModelRequest(
             "grounder", messages, max_tokens=self._format.max_tokens, temperature=0.0
         )
@@ -93,18 +86,6 @@ class Seer:
         # The picture as it was shown plays the screen's part: one conversion, whatever its size.
         at = Point(point.x, point.y, "screen")
         return convert(at, "image", screen=shown, image=screenshot.size)
-
-    def _encoded(self, screenshot: Screenshot) -> None:
-        with suppress(NotFound):  # it is said when somebody asks
-            self._prepared(screenshot, "")
-
-    async def _asked(
-        self, screenshot: Screenshot, description: str
-    ) -> tuple[Size, tuple[Message, ...]]:
-        if self._begun is None or self._begun[0] is not screenshot:
-            return await asyncio.to_thread(self._prepared, screenshot, description)
-        await self._begun[1]
-        return self._prepared(screenshot, description)
 
     def _prepared(
         self, screenshot: Screenshot, description: str
@@ -128,10 +109,6 @@ class VisionGrounder:
     def __init__(self, model: Model, format: GroundingFormat, *, emit: Emit) -> None:  # noqa: A002
         self._seer = Seer(model, format)
         self._emit = emit
-
-    def begin(self, observation: Observation, /) -> None:
-        """See `hisa.protocols.Prefetching`: the picture is encoded in a thread."""
-        self._seer.begin(observation.screenshot)
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
         """Fill the slots of a call; a call without slots is returned unchanged.

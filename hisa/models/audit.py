@@ -8,12 +8,17 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
+from hisa.config import ModelSettings
 from hisa.events import ModelAsked
-from hisa.protocols import ImagePart, Message, ModelRequest, TextPart
+from hisa.models.profile import Profile
+from hisa.models.request_body import encode
+from hisa.protocols import ModelRequest
 from hisa.screen.observation import Screenshot
 
 __all__ = ["Audit", "KeepPicture", "picture_hashes"]
 
+_AS_ASKED = Profile(name="none", structured="json_schema")
+_SETTINGS = ModelSettings(model="none")
 _LONG = 200
 """Characters of a text or a value that is named by its hash: the next request has it again."""
 _TURNS = ("messages", "input")
@@ -52,12 +57,14 @@ class Audit:
 
         Args:
             request: what is asked.
-            body: what is sent; None: the model is behind no wire, and the request is told.
+            body: what is sent; None: the model is behind no wire, and the body is what it would be.
             pictures: as `picture_hashes` has them.
             more: further fields of the event.
         """
         texts: dict[str, str] = {}
-        body = _told(request) if body is None else body
+        if body is None:
+            body = encode(request, _AS_ASKED, _SETTINGS)
+            del body["model"]
         named = _Named(texts, iter(pictures))
         shown = {
             key: named.value(value) if key in _TURNS else named.field(value)
@@ -105,29 +112,3 @@ class _Named:
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         self._texts[digest] = text
         return digest
-
-
-def _told(request: ModelRequest) -> dict[str, Any]:
-    """A request in the words of the chat protocol, for a model that is asked otherwise."""
-    fields: dict[str, Any] = {
-        "messages": [_message(message) for message in request.messages],
-        "max_tokens": request.max_tokens,
-    }
-    optional = {
-        "temperature": request.temperature,
-        "schema": request.schema,
-        "tools": request.tools or None,
-    }
-    return fields | {name: value for name, value in optional.items() if value is not None}
-
-
-def _message(message: Message) -> dict[str, Any]:
-    parts = [
-        {"type": "text", "text": part.text}
-        if isinstance(part, TextPart)
-        else {"type": "image_url", "image_url": {"url": "data:image/png"}}
-        for part in message.parts
-    ]
-    if any(isinstance(part, ImagePart) for part in message.parts):
-        return {"role": message.role, "content": parts}
-    return {"role": message.role, "content": "\n".join(part["text"] for part in parts)}  # type: ignore[misc]

@@ -6,15 +6,15 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from hisa.config import ModelSettings
-from hisa.models.connection import by_proxy, open_client, tls_problem
+from hisa.models.connection import open_client
 from hisa.models.endpoint import Endpoint
-from hisa.models.profiles import BUILT_IN, Profile
-from hisa.models.refused_parts import picture_refused, profile_without
+from hisa.models.profile import Profile
+from hisa.models.refused_parts import profile_without
 from hisa.models.request_body import encode
 from hisa.models.response_body import (
     ChatResponse,
@@ -58,6 +58,11 @@ class OpenAIModel:
     """What follows the base address."""
     api: ClassVar[str] = "chat"
     tells_body: ClassVar[bool] = True
+    stream_fields: ClassVar[Mapping[str, Any]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    """What of a body asks for a stream."""
 
     def __init__(
         self,
@@ -96,8 +101,6 @@ class OpenAIModel:
             try:
                 return self._reply(request, await self._once(body, request))
             except TryFailed as failure:
-                if shown := picture_refused(failure, request, self._section):
-                    raise shown from failure
                 if self.profile == profile:  # another request may have been refused meanwhile
                     self.profile = profile_without(profile, failure)
                 if await self._body(request) == body:
@@ -109,17 +112,13 @@ class OpenAIModel:
             body = self._encoded(request)
         else:
             body = await asyncio.to_thread(self._encoded, request)
-        return body | (self._stream_fields() if self.profile.streams else {})
+        return {**body, **self.stream_fields} if self.profile.streams else body
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)
 
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
         return read_response(raw)
-
-    def _stream_fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
-        return fields | ({"return_progress": True} if self.profile.progress else {})
 
     def _open(self) -> AsyncOpenAI:
         """The package's client, which never retries by itself: retries are visible events."""
@@ -149,7 +148,7 @@ class OpenAIModel:
         except MalformedResponse as error:
             kind = _kind(error.status) if error.status else "malformed"
             raise TryFailed(
-                str(error), kind, status=error.status, words=str(error), fix=self._look()
+                str(error), kind, status=error.status, words=str(error), fix=self._other_address()
             ) from None
         # The last is of the host of a redirect, which httpx looks at.
         except (TimeoutError, httpx.HTTPError, OpenAIError, UnicodeError) as error:
@@ -166,11 +165,7 @@ class OpenAIModel:
         try:
             kind = response.headers.get("content-type", "")
             if not kind.startswith("text/event-stream"):
-                whole = await response.aread()
-                is_page = kind.startswith("text/html") or whole.lstrip()[:1] == b"<"
-                if is_page and not self._has_version:
-                    raise self._page()
-                return self._read(whole, request)
+                return self._read(await response.aread(), request)
             await self._follow(response, request, stream)
         finally:
             await response.aclose()
@@ -244,11 +239,7 @@ class OpenAIModel:
             case httpx.DecodingError():
                 return TryFailed(f"{where}: {error}", "malformed", fix=fix)
             case _:
-                problem, cure = tls_problem(error)
-                if problem:
-                    return TryFailed(f"{where}: {problem}", "refused", fix=cure)
-                way = by_proxy(self._endpoint)
-                message = f"the connection to {where}{way} failed: {error}"
+                message = f"the connection to {where} failed: {error}"
                 return TryFailed(message, "connection", fix=fix)
 
     def _late(self, stream: ChatStream, *, too_long: bool) -> TryFailed:
@@ -282,20 +273,10 @@ class OpenAIModel:
             fix=self._fix(status),
         )
 
-    @property
-    def _has_version(self) -> bool:
-        """Whether the address names the version of an API, as in ``/v1``."""
-        return re.search(r"/v\d", urlsplit(self._endpoint.url).path) is not None
-
-    def _page(self) -> TryFailed:
-        """The failure that a web page is at such an address: another try would get it again."""
-        message = f"{self._where()} answered with a web page, not as a model's server does"
-        return TryFailed(message, "refused", fix=self._other_address())
-
     def _other_address(self) -> str:
         """Returns what to try where nothing of the API lies at this address."""
         setting = f"models.{self._section}.base_url"
-        if self._has_version:
+        if re.search(r"/v\d", urlsplit(self._endpoint.url).path):
             return f"check --model and {setting}; {self._look()}"
         return f"--set {setting}={redact(self._endpoint.address('v1'))}"
 
@@ -318,10 +299,9 @@ class OpenAIModel:
             case 404:
                 return self._other_address()
             case 400 | 422:
-                names = ", ".join(profile.name for profile in BUILT_IN)
                 return (
-                    f"if a parameter is refused: --set models.{section}.profile=NAME (now "
-                    f"{self.profile.name}; known are {names}), or a FILE.toml of your own"
+                    f"if a parameter is refused: --set models.{section}.profile=FILE.toml (now "
+                    f"{self.profile.name}); if pictures are: --set planner.sees=elements"
                 )
             case _:
                 return self._look()
@@ -333,8 +313,6 @@ class OpenAIModel:
         usage = response.usage or Usage(
             estimate_input(request, image_tokens=self.profile.image_tokens), estimate_tokens(text)
         )
-        beside = [f"{response.thought:,} characters of thinking"] * bool(response.thought)
-        beside += [f"a call of the tool {call.name!r}" for call in calls]
         return ModelReply(
             text,
             usage,
@@ -342,7 +320,6 @@ class OpenAIModel:
             response.model or self._settings.model,
             response.policy,
             response.tokens,
-            beside=" and ".join(beside),
         )
 
     def _where(self) -> str:

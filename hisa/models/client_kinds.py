@@ -12,12 +12,7 @@ __all__ = ["find_kind", "kind_name"]
 
 
 def kind_name(asked: str, profile: Profile) -> str:
-    """The kind of planner that a model is asked as where it plans; "chat" for none of its own.
-
-    Args:
-        asked: the setting ``planner.kind``, as far as it is about this model.
-        profile: of the model.
-    """
+    """The kind of planner that a model is asked as where it plans; "chat" for none of its own."""
     if asked not in ("auto", "chat"):
         return asked
     taken = "computer" if profile.computer else "short" if profile.small else ""

@@ -8,7 +8,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from hisa.errors import ModelUnavailable
 from hisa.machine.parts import install_command
@@ -21,11 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_BYTES",
     "auth_headers",
-    "by_proxy",
     "connecting",
     "http_options",
     "open_client",
-    "tls_problem",
 ]
 
 MOST_BYTES = 8 << 20
@@ -47,8 +44,6 @@ def auth_headers(endpoint: Endpoint) -> dict[str, str]:
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     """The key, and for a public server the account that the environment names."""
     sent = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
-    if endpoint.session:
-        sent["X-Session-Id"] = endpoint.session
     if not endpoint.local:
         sent |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
     return sent
@@ -67,14 +62,6 @@ def http_options(endpoint: Endpoint) -> dict[str, Any]:
         return {"trust_env": False, "verify": httpx.create_ssl_context()}
     # Nothing is trusted over plain HTTP, and reading the certificates takes 20 ms.
     return {"trust_env": False, "verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
-
-
-def by_proxy(endpoint: Endpoint) -> str:
-    """Returns " by the proxy URL" if the environment names one for a server; else nothing."""
-    parts, proxies = urlsplit(endpoint.url), urllib.request.getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    passed_by = endpoint.local or urllib.request.proxy_bypass(parts.hostname or "")
-    return f" by the proxy {redact(proxy)}" if proxy and not passed_by else ""
 
 
 @contextmanager
@@ -111,10 +98,6 @@ def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> 
 
     It follows no redirect: another server would get the key and what is on the screen.
 
-    Args:
-        endpoint: the server.
-        client: one that is used in place of a new one.
-
     Raises:
         ModelUnavailable: see `connecting`.
     """
@@ -140,15 +123,3 @@ async def _bound(response: httpx.Response) -> None:
     most = MOST_BYTES * (_PER_TOKEN if is_stream else 1)
     encoding = response.headers.pop("content-encoding", "")
     response.stream = BoundedBody(response.stream, encoding, most=most, longest_line=MOST_BYTES)
-
-
-def tls_problem(error: BaseException | None) -> tuple[str, str]:
-    """Returns what is wrong with a server's TLS, and what helps; both empty if nothing is."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            problem = f"its certificate is not trusted: {error.verify_message}"
-            return problem, "export SSL_CERT_FILE=FILE.pem, with the certificate of its signer"
-        if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
-            return "it speaks no TLS", "give its address with http:// in place of https://"
-        error = error.__cause__ or error.__context__
-    return "", ""

@@ -23,8 +23,6 @@ class Endpoint:
 
     url: str
     api_key: str = field(default="none", repr=False)
-    session: str = ""
-    """The run's id, for a server that wants it in a header."""
 
     def address(self, path: str) -> str:
         """The address of a path of this server, with the query at its end.
@@ -63,21 +61,17 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "") -> Endpoint:
+def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of one role: the setting, else ``OPENAI_BASE_URL``, else the public address.
 
-    A server on this machine or a private network may go without a key, and so may one that takes
-    the id of a ``run`` for it.
+    A server on this machine or a private network may go without a key.
 
     Raises:
         ConfigError: the address is not an HTTP address.
         ModelUnavailable: a public server and no key, or a key that cannot be one.
     """
-    url = str(settings.base_url) or environ.get("OPENAI_BASE_URL", "").strip()
+    url = settings.base_url or environ.get("OPENAI_BASE_URL", "").strip()
     url = _checked(url or PUBLIC_URL)
-    if settings.session == "key":
-        return Endpoint(url, run or "none")
-    session = run if settings.session == "header" else ""
     key = environ.get(settings.api_key_env, "").strip()
     if key:
         if not (key.isascii() and key.isprintable()):
@@ -85,8 +79,8 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str], *, run: str = "
                 f"the key in {settings.api_key_env} holds characters that no key has",
                 fix=f"export {settings.api_key_env}=… again, without line breaks or quotes",
             )
-        return Endpoint(url, key, session)
-    endpoint = Endpoint(url, session=session)
+        return Endpoint(url, key)
+    endpoint = Endpoint(url)
     if not endpoint.local:
         default = default_name("models")
         raise ModelUnavailable(

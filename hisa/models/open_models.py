@@ -22,7 +22,6 @@ from hisa.models.reasoning import check_reasoning
 from hisa.models.request_body import not_sent
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
-from hisa.models.spread import SpreadModel
 from hisa.protocols import Emit, Model, Role
 from hisa.text.redact import redact
 
@@ -82,8 +81,7 @@ def require_models(
     for role, wanted in _chosen(settings).items():
         _fitting(settings, planner, role, wanted)
         if announced(wanted.model) is None:
-            for server in wanted.servers:
-                resolve(server, os.environ if environ is None else environ)
+            resolve(wanted, os.environ if environ is None else environ)
 
 
 def _fitting(
@@ -128,20 +126,13 @@ def _client(
     section: Role,
     environ: Mapping[str, str],
     kind: ClientKind | None,
-    context: CallContext,
 ) -> Model:
     added: Model | None = plugins.make("models", settings.model, settings)
     if added is not None:
         return added
-    clients: dict[str, Model] = {}
-    for server in settings.servers:
-        endpoint = resolve(server, environ, run=context.run)
-        own = kind.client(server, endpoint, profile=profile, section=section) if kind else None
-        clients[endpoint.url] = own or OpenAIModel(
-            server, endpoint, profile=profile, section=section
-        )
-    only, *more = clients.values()
-    return SpreadModel(clients, emit=context.emit, hide=context.hide) if more else only
+    endpoint = resolve(settings, environ)
+    own = kind.client(settings, endpoint, profile=profile, section=section) if kind else None
+    return own or OpenAIModel(settings, endpoint, profile=profile, section=section)
 
 
 def open_models(
@@ -218,9 +209,7 @@ def _open_chosen(
             section = _section(settings, role)
             profile, kind = _fitting(settings, planner, role, wanted)
             profile = _at_home(profile, wanted, environ)
-            client = _client(
-                wanted, profile, section=section, environ=environ, kind=kind, context=context
-            )
+            client = _client(wanted, profile, section=section, environ=environ, kind=kind)
             models.own(client)
             if _has_profile(announced(wanted.model)):
                 _tell_not_sent(context.emit, section, wanted, profile)
@@ -237,8 +226,7 @@ def _open_chosen(
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
     """Open weights on a local server cost nothing a token; an unknown one may pick badly."""
-    servers = () if announced(settings.model) else settings.servers
-    if not servers or not all(resolve(server, environ).local for server in servers):
+    if announced(settings.model) or not resolve(settings, environ).local:
         return profile
     changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
     if profile.free_at_home and profile.price is None:

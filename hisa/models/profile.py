@@ -47,8 +47,6 @@ class Profile(BaseModel):
     """Whether it takes a seed."""
     max_tokens_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The parameter that limits the answer."""
-    reasoning_effort: str = ""
-    """Sent as ``reasoning_effort`` where the role sets no effort; empty: nothing is."""
     efforts: tuple[Effort, ...] = ()
     """What it takes as an effort, from less to more; empty: none. Sent as ``reasoning_effort``, to
     the Responses API as ``reasoning.effort``."""
@@ -63,8 +61,6 @@ class Profile(BaseModel):
     the rest of that stays."""
     streams: bool = True
     """Whether answers are streamed; where a server refuses, its answers come whole."""
-    progress: bool = False
-    """Whether the server tells how far it has read a prompt, asked by ``return_progress``."""
     token_ids: bool = False
     """Whether the server takes ``return_token_ids``, as vLLM does."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
@@ -77,8 +73,6 @@ class Profile(BaseModel):
     is ``json_schema``."""
     system_as: Literal["system", "user"] = "system"
     """user: the model takes no system message, so that its text begins the first user message."""
-    strict_turns: bool = False
-    """Whether messages of one side after another are refused, so that they go as one."""
     image_detail: Literal["", "low", "high", "auto"] = ""
     """Detail of pictures; empty: not sent."""
     sees_pictures: bool = True

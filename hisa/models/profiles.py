@@ -1,8 +1,7 @@
 """Which profile a model has: parameters, structured output, pictures, context and price.
 
-Parameters that a model refuses are left out because its profile says so, never by trial; what
-else a server refuses, see `hisa.models.refused_parts`. A profile is chosen by name or by the
-model's name; an unknown name gets ``default``.
+Parameters that a model refuses are left out because its profile says so, never by trial. A
+profile is chosen by name or by the model's name; an unknown name gets ``default``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hisa.config.sources import toml_line
 from hisa.errors import ConfigError
 from hisa.models.announced import announced
 from hisa.models.families import BUILT_IN
@@ -91,8 +89,7 @@ def load(path: Path) -> tuple[Profile, ...]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", fix=f"edit {path}") from error
     except ValidationError as error:
-        reasons = explain(error, _File, source=lambda place: f"line {toml_line(text, place)}")
-        raise ConfigError(f"{path}: {reasons}", fix=f"edit {path}") from error
+        raise ConfigError(f"{path}: {explain(error, _File)}", fix=f"edit {path}") from error
 
 
 class _File(BaseModel):

@@ -7,7 +7,7 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import asked_reasoning, chat_fields
+from hisa.models.reasoning import chat_fields
 from hisa.models.tokens import estimate_input
 from hisa.models.turn_tokens import token_fields
 from hisa.protocols import ImagePart, Message, ModelRequest, Part, TextPart
@@ -40,16 +40,12 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
     return {"role": message.role, "content": content}
 
 
-def _turns(messages: tuple[Message, ...], profile: Profile) -> list[Message]:
-    """The messages as the model takes them; those that become one keep their parts in order."""
-    turns: list[Message] = []
-    for message in messages:
-        last = turns[-1].role if turns else ""
-        led = last == "system" and message.role == "user" and profile.system_as == "user"
-        if led or (last == message.role and profile.strict_turns):
-            message = replace(message, parts=(*turns.pop().parts, *message.parts))
-        turns.append(message)
-    return turns
+def _turns(messages: tuple[Message, ...], profile: Profile) -> tuple[Message, ...]:
+    """The messages; a system message begins the user's where the model takes none."""
+    first, *rest = messages
+    if profile.system_as == "system" or first.role != "system" or not rest:
+        return messages
+    return replace(rest[0], parts=(*first.parts, *rest[0].parts)), *rest[1:]
 
 
 def response_format(
@@ -79,7 +75,7 @@ def sampling(
 ) -> dict[str, float | int]:
     """The role's settings win over what the request asks for."""
     found: dict[str, float | int] = {}
-    if profile.thinking_as == "thinking" and asked_reasoning(request, settings, profile).tokens:
+    if profile.thinking_as == "thinking" and settings.thinking_tokens:
         return found  # Anthropic refuses them beside it
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
@@ -109,12 +105,6 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     """The body, with only the parameters that the profile says the model takes.
 
     Encoding a picture for the first time takes milliseconds: call it from a thread.
-
-    Args:
-        request: what is asked; pictures go as PNG data URLs.
-        profile: the model's profile.
-        settings: the role's: the model's name as the server knows it, the limit of an answer,
-            and how it is sampled.
     """
     body: dict[str, Any] = {
         "model": encodable(settings.model),
@@ -122,7 +112,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
         profile.max_tokens_as: answer_limit(request, profile, settings.max_tokens),
         **sampling(request, profile, settings),
     }
-    body |= chat_fields(asked_reasoning(request, settings, profile), profile)
+    body |= chat_fields(settings, profile)
     if settings.tokens:
         body |= token_fields(ids=profile.token_ids)
     if form := response_format(request, profile, settings):

@@ -37,7 +37,7 @@ class MalformedResponse(ValueError):
 class ChatResponse:
     """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid.
 
-    ``calls`` and ``thought``, in characters, are what came beside the text.
+    ``calls`` came beside the text.
     """
 
     text: str
@@ -47,7 +47,6 @@ class ChatResponse:
     policy: str = ""
     tokens: TurnTokens | None = None
     calls: tuple[ServerCall, ...] = ()
-    thought: int = 0
 
 
 def _start(body: bytes) -> str:
@@ -83,16 +82,6 @@ def _content(message: dict[str, Any]) -> str:
         parts = (part.get("text") for part in content if isinstance(part, dict))
         content = "".join(part for part in parts if isinstance(part, str))
     return _text(content) or _text(message.get("refusal"))
-
-
-def _thought(message: dict[str, Any]) -> int:
-    """Characters that a model thought and did not say."""
-    value = message.get("reasoning_content") or message.get("reasoning")
-    content = message.get("content")
-    if not value and isinstance(content, list):  # Mistral's
-        value = [part.get("thinking", "") for part in content if isinstance(part, dict)]
-        value = value if any(value) else ""
-    return len(value if isinstance(value, str) else json.dumps(value)) if value else 0
 
 
 def count(value: object) -> int | None:
@@ -178,16 +167,15 @@ class ChatStream:
     def __init__(self) -> None:
         self.began = self.ended = False
         self._texts: list[str] = []
-        self._size = self._tokens = self._thought = 0
+        self._size = self._tokens = 0
         self._calls = CallReader()
-        self._reading = ""
         self._finish = self._model = ""
         self._usage: Usage | None = None
         self._policy, self._given = "", TokenReader()
 
     def __str__(self) -> str:
         """A piece counts as a token, since servers send each by itself."""
-        return f"{self._tokens:,} tokens" if self._tokens else self._reading
+        return f"{self._tokens:,} tokens" if self._tokens else ""
 
     def add(self, chunk: object) -> None:
         """Take the next chunk.
@@ -211,13 +199,11 @@ class ChatStream:
         self._usage = _usage(chunk.get("usage")) or self._usage
         self._policy = _text(chunk.get("system_fingerprint")) or self._policy
         self._given.add(chunk, first)
-        self._reading = _reading(chunk.get("prompt_progress")) or self._reading
 
     def _gather(self, delta: dict[str, Any]) -> None:
         text = _content(delta)
-        thought, called = _thought(delta), self._calls.add(delta)
-        self._tokens += bool(text or thought or called)
-        self._thought += thought
+        called = self._calls.add(delta)
+        self._tokens += bool(text or called)
         self._texts.append(text)
         self._size += len(text.encode()) + called
         if self._size > MOST_BYTES:
@@ -235,16 +221,7 @@ class ChatStream:
             self._policy,
             self._given.read(),
             tuple(self._calls.calls),
-            self._thought,
         )
-
-
-def _reading(progress: object) -> str:
-    """Returns how much of the prompt llama.cpp's server has read."""
-    if not isinstance(progress, dict):
-        return ""
-    done, of = count(progress.get("processed")), count(progress.get("total"))
-    return "" if done is None or of is None else f"reads {done:,} of {of:,} tokens"
 
 
 def _first_choice(body: dict[str, Any], part: str) -> dict[str, Any]:

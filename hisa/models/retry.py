@@ -65,7 +65,6 @@ class TryFailed(ModelUnavailable):
         self.words = words
         self.retry_after = retry_after
         self.began = began
-        self.others = 0  # further servers, where one of them can be asked at once
 
 
 def retry_after(header: str | None, now: float) -> float | None:
@@ -86,17 +85,15 @@ def retry_after(header: str | None, now: float) -> float | None:
 
 
 def nothing_said(reply: ModelReply) -> TryFailed:
-    """The failure that an empty reply is; it says what came in place of text."""
-    came = f": {reply.beside} came, and no text" if reply.beside else ""
-    longer = "allow longer answers: max_tokens under [models.planner] or the role's own section"
+    """The failure that an empty reply is."""
+    fix = (
+        "allow longer answers (max_tokens under [models.planner] or the role's own section), or "
+        "let it think less: effort, thinking_tokens"
+    )
     if reply.finish == "length":
-        return TryFailed(
-            f"the answer reached its token limit before any text came{came}",
-            "cut_off",
-            fix=longer,
-        )
-    fix = f"{longer}, or let it think less: effort, thinking_tokens" if came else ""
-    return TryFailed(f"an empty answer (finish {reply.finish!r}){came}", "empty", fix=fix)
+        message = "the answer reached its token limit before any text came"
+        return TryFailed(message, "cut_off", fix=fix)
+    return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty", fix=fix)
 
 
 def wait_before(
@@ -105,12 +102,6 @@ def wait_before(
     """Returns the seconds before the next try; None where there is none.
 
     Drawn from 0 to min(30, 0.5 * 2**tries), and never shorter than the server's ``Retry-After``.
-
-    Args:
-        failure: the newest.
-        tries: so far.
-        max_retries: tries after the first.
-        uniform: draws between two numbers.
     """
     if failure.kind in FINAL or tries > max_retries:
         return None
@@ -122,15 +113,7 @@ def wait_before(
 def unavailable(
     model: str, role: str, failure: TryFailed, message: str, tries: int
 ) -> ModelUnavailable:
-    """The error for a call that is given up.
-
-    Args:
-        model: its name.
-        role: who asked.
-        failure: the last one.
-        message: its text, without secrets.
-        tries: made in all.
-    """
+    """The error for a call that is given up."""
     after = "" if failure.kind in FINAL else f" after {tries} tries; the last one"
     return ModelUnavailable(
         f"model {model!r} ({role}): no answer{after}: {message}", fix=failure.fix

@@ -15,7 +15,7 @@ from hisa.events import ModelCalled, ModelFailed, Noted
 from hisa.models.audit import Audit, KeepPicture, picture_hashes
 from hisa.models.budget import REFERENCE_PRICE, Budget
 from hisa.models.profiles import Profile
-from hisa.models.reasoning import asked_reasoning
+from hisa.models.reasoning import reasoning_words
 from hisa.models.retry import CUT_OFF, TryFailed, nothing_said, unavailable, wait_before
 from hisa.models.spending import Ledger
 from hisa.models.tokens import estimate_input
@@ -65,7 +65,6 @@ class CallContext:
     """Keeps the pictures that are sent; None: they are named by their hashes alone."""
     keep_tokens: KeepTokens | None = None
     """Keeps the tokens of a turn beside the log; None: nothing is kept."""
-    run: str = ""
     hide: Callable[[str], str] = redact
     """Removes keys from the messages of servers."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -99,6 +98,7 @@ class RoleModel:
         self.name, self._client, self._context = client.name, client, context
         self._profile = profile
         self._settings = settings or ModelSettings()
+        self._effort = reasoning_words(self._settings)
         self._audit = Audit()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
@@ -142,7 +142,7 @@ class RoleModel:
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
         """Try until there is an answer, or no further try may help."""
-        context, tries, cut_short, passed_on = self._context, 0, 0, 0
+        context, tries, cut_short = self._context, 0, 0
         while True:
             turn = new_turn()
             try:
@@ -156,10 +156,7 @@ class RoleModel:
             tries += 1
             cut_short += failure.began
             most = self._settings.max_retries if cut_short < 2 else 0
-            at_once = passed_on < failure.others  # another server is asked
-            passed_on += at_once
-            rest = wait_before(failure, tries - passed_on, most, context.uniform)
-            wait = 0.0 if at_once else rest
+            wait = wait_before(failure, tries, most, context.uniform)
             message = context.hide(str(failure))
             context.emit(
                 ModelFailed(
@@ -212,7 +209,7 @@ class RoleModel:
                     attempt=attempt,
                     model=self.name,
                     api=api,
-                    effort=self._effort(request),
+                    effort=self._effort,
                 )
             )
 
@@ -241,7 +238,6 @@ class RoleModel:
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             images=request.images,
-            text_chars=len(request.text),
             usd=usd,
             finish=reply.finish,
             reply=reply.text,
@@ -249,13 +245,9 @@ class RoleModel:
             policy=reply.policy,
             cached_in=usage.cached_in,
             reasoning_out=usage.reasoning_out,
-            effort=self._effort(request),
+            effort=self._effort,
             **more,
         )
-
-    def _effort(self, request: ModelRequest) -> str:
-        """The effort of a request, as the log has it."""
-        return str(asked_reasoning(request, self._settings, self._profile))
 
 
 def _mapped(message: Message, change: Callable[[str], str]) -> Message:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
 
 from hisa.events import Event, ModelCalled
 
@@ -97,8 +96,3 @@ class Ledger:
         if isinstance(event, ModelCalled):
             self.total.add(event)
             self.roles.setdefault(event.role, Totals()).add(event)
-
-    def as_dict(self) -> dict[str, Any]:
-        """``{"total": {…}, "roles": {role: {…}}}``, as in run.json."""
-        roles = {role: totals.as_dict() for role, totals in sorted(self.roles.items())}
-        return {"total": self.total.as_dict(), "roles": roles}

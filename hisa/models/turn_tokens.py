@@ -19,11 +19,7 @@ _MOST = 1_000_000
 
 
 def token_fields(*, ids: bool) -> dict[str, Any]:
-    """Returns the fields of a request that ask for them.
-
-    Args:
-        ids: whether the server takes ``return_token_ids``.
-    """
+    """Returns the fields of a request that ask for them."""
     return {"logprobs": True} | ({"return_token_ids": True} if ids else {})
 
 

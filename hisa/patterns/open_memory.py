@@ -22,10 +22,6 @@ __all__ = ["open_memory", "open_sops", "open_store"]
 def open_store(settings: PatternSettings, embedder: Embedder | None = None) -> VectorStore:
     """The store of the settings; nothing is made or checked before its first operation.
 
-    Args:
-        settings: engine, place and embedder.
-        embedder: an open one; None: opened by its name.
-
     Raises:
         ConfigError: unknown embedder.
         StoreError: its package is missing, or the server's address is none.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from hisa.models.correction import with_correction
-from hisa.models.tokens import estimate_tokens
-from hisa.patterns.pattern_text import block, clean, sentences, unbinding
+from hisa.models.tokens import estimate_tokens, prefix_within
+from hisa.patterns.pattern_text import block, clean, unbinding
 from hisa.patterns.usage import mark
 from hisa.protocols import Message, Model, ModelRequest, PatternHit, TextPart
 from hisa.text.prompt_text import sections
@@ -81,40 +80,17 @@ def _joined(bullets: Sequence[str]) -> str:
     return "\n".join(f"- {bullet}" for bullet in bullets)
 
 
-def _shortened(bullet: str, limit: int) -> str:
-    """Whole sentences within ``limit`` tokens, else whole words; "" where not even one fits."""
-    parts, mark = sentences(bullet), ""
-    if estimate_tokens(_joined(parts[:1])) > limit:
-        parts, mark = bullet.split(), " …"
-    while parts and estimate_tokens(_joined([" ".join(parts) + mark])) > limit:
-        parts.pop()
-    return " ".join(parts) + mark if parts else ""
-
-
 def bounded(text: str, limit: int) -> str:
-    """At most `BULLETS` bullets within ``limit`` tokens: whole ones first, then a cut one."""
+    """At most `BULLETS` bullets within ``limit`` tokens, whole but for a first that is too long."""
     kept: list[str] = []
-    for bullet in _bullets(text)[:BULLETS]:
+    bullets = _bullets(text)[:BULLETS]
+    for bullet in bullets:
         if estimate_tokens(_joined([*kept, bullet])) > limit:
-            room = limit - estimate_tokens(_joined(kept)) - 1 if kept else limit
-            last = _shortened(bullet, room)
-            return _joined([*kept, last] if last else kept)
+            break
         kept.append(bullet)
+    if bullets and not kept:
+        return prefix_within(_joined(bullets[:1]), limit, end=" …").rstrip() + " …"
     return _joined(kept)
-
-
-def _excess(text: str, limit: int, marks: frozenset[str]) -> str:
-    """Returns the fault of an answer; empty where it has none."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if lines and not any(_BULLET.match(line) for line in lines):
-        return 'no line begins with "- "'
-    if sum(bool(_BULLET.match(line)) for line in lines) > BULLETS:
-        return f"more than {BULLETS} lines"
-    if estimate_tokens(text) > limit:
-        return f"about {estimate_tokens(text)} tokens where {limit} are allowed"
-    if any(not _marks(line) & marks for line in lines if _BULLET.match(line)):
-        return 'a line does not begin with the mark of its lesson, such as "- [p1] …"'
-    return ""
 
 
 def _marks(line: str) -> frozenset[str]:
@@ -133,8 +109,8 @@ async def synthesise(
 ) -> CitedAdvice:
     """Advice from lessons in at most ``limit`` tokens; without a call where there are none.
 
-    What is not usable is asked for again once, then cut; where no line says which lesson it comes
-    from, the lessons themselves are the advice. Marks are given anew, in the order of the lessons
+    An answer that is too long is cut; where no line says which lesson it comes from, the lessons
+    themselves are the advice. Marks are given anew, in the order of the lessons
     that are told of.
 
     Raises:
@@ -144,16 +120,7 @@ async def synthesise(
         return CitedAdvice()
     marks = frozenset(mark(number) for number in range(1, len(hits) + 1))
     request = _request(instruction, hits, rules, limit)
-    reply = await model.complete(request)
-    text = reply.text.strip()
-    if problem := _excess(text, limit, marks):
-        demand = f"Not usable: {problem}. Write it again as instructed."
-        second = (
-            await model.complete(
-                with_correction(request, replace(reply, text=text), demand, shown=4000)
-            )
-        ).text
-        text = second.strip() or text
+    text = (await model.complete(request)).text.strip()
     lines = [line for line in _bullets(text) if _marks(line) & marks]
     if text and not lines:
         lines = [f"[{mark(number)}] {_lesson(hit)}" for number, hit in enumerate(hits, 1)]

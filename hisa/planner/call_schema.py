@@ -83,12 +83,7 @@ def _kept(schema: object, defs: object, deep: int) -> dict[str, Any]:
 
 
 def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
-    """The schema of a reply in the long form that names one of these tools, or ``gui_action``.
-
-    Args:
-        tools: the others, as `Functions` returns them.
-        most: calls that a reply may hold.
-    """
+    """The schema of a reply in the long form that names one of these tools, or ``gui_action``."""
     description = {"description": text(TEXT), "description_2": text(TEXT)}
     thought = {"thought": text(THOUGHT)} if most == 1 else {}
     note = {"note": text(NOTE)}

@@ -12,7 +12,7 @@ from hisa.events import Planned, PlannedCall, PlanRejected
 from hisa.models.correction import with_correction
 from hisa.planner.base import Form, NumberedList
 from hisa.planner.call_schema import Functions, Schema, reply_schema
-from hisa.planner.prompt_budget import PromptBudget, PromptRoom
+from hisa.planner.prompt_budget import prompt_room
 from hisa.planner.reply import REPLY_SCHEMA, parse_reply, sequence_schema
 from hisa.planner.view import state_text
 from hisa.protocols import (
@@ -89,13 +89,10 @@ class GlobalPlanner:
         marks: add its numbered list of the screen, whose numbers a reply may give for places.
         settings: how it is asked; the prompt's file may name each of them. Where it sees the
             elements alone, ``marks`` is needed.
-        budget: of the prompt; None: that of the default settings.
+        room: most tokens of the state; None: that of the default settings.
         functions: the tools of a step, where the server is to hold replies to them; None: it is
             held to a reply's form alone.
         form: of prompt and reply, in place of HiSA's own for capable models.
-
-    Raises:
-        ConfigError: the budget cannot hold the system prompt beside a short task and a step.
     """
 
     def __init__(
@@ -110,7 +107,7 @@ class GlobalPlanner:
         programs: Programs | None = None,
         marks: NumberedList | None = None,
         settings: PlannerSettings | None = None,
-        budget: PromptBudget | None = None,
+        room: int | None = None,
         functions: Functions | None = None,
         form: Form | None = None,
     ) -> None:
@@ -137,7 +134,7 @@ class GlobalPlanner:
             computer=False,
             **dict(settings),
         )
-        self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
+        self._room = room or prompt_room()
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`."""
@@ -163,7 +160,6 @@ class GlobalPlanner:
             ),
             schema=schema,
             max_tokens=self._max_tokens,
-            harder=view.troubled,
         )
 
     async def propose(self, question: ModelRequest) -> ToolCall:
@@ -212,10 +208,9 @@ class GlobalPlanner:
             observation,
             view,
             elements=self._reads_elements,
-            room=self._room.for_task(task),
+            room=self._room,
             programs=await told_once(self._programs, view),
             tools=self._toolbox.offer(task, observation),
-            cut=self._room.tell,
         )
         if self._marks is not None:
             listed = await asyncio.to_thread(self._marks.listed, task, observation)

@@ -172,14 +172,6 @@ def open_scaling(
 ) -> ScaledPlanner:
     """Returns the planner, asked up to ``planner.samples`` times a step.
 
-    Args:
-        settings: how often it is asked.
-        model: the settings of its model.
-        planner: asks once.
-        judge: serves the role ``judge``.
-        emit: gets the events of decisions.
-        profile: of the planner's model.
-
     Raises:
         ConfigError: it can be asked only once a step, or would always answer the same.
     """

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import StateView, Task
@@ -92,7 +90,6 @@ def state_text(
     room: int | None = None,
     programs: str = "",
     tools: str = "",
-    cut: Callable[[dict[str, int]], object] = lambda tokens: None,
 ) -> str:
     """The user turn's text. Empty sections are left out.
 
@@ -104,10 +101,10 @@ def state_text(
         observation: for the elements, where asked for.
         view: the bounded state.
         elements: for models whose profile reads elements instead of pixels.
-        room: most tokens of all but the elements, which stand for the picture; None: no limit.
+        room: most tokens of all but the elements, which stand for the picture; the last output is
+            cut to it, since all other parts have limits of their own. None: no limit.
         programs: what is installed.
         tools: the further tools for this step; they have a limit of their own.
-        cut: is told what had to give way, in tokens by section.
     """
     several = len(observation.windows) > 1
     windows = _section(untrusted("windows"), "\n".join(_windows(observation)) if several else "")
@@ -116,10 +113,12 @@ def state_text(
     view = replace(view, notice="\n".join(filter(None, (_undrawn(observation), view.notice))))
     text = _state(task, view, tools)
     if room is not None and estimate_tokens(text) > (left := room - estimate_tokens(told)):
-        fitted, shown = _fitted(task, view, tools, left)
-        text = _state(task, fitted, shown)
-        if less := _left_out(view, fitted) | _less("tools", tools, shown):
-            cut(less)
+
+        def shortened(chars: int) -> str:
+            return _state(task, replace(view, output=ends(view.output, chars)), tools)
+
+        size = longest(len(view.output), lambda chars: estimate_tokens(shortened(chars)) <= left)
+        text = shortened(size) if size else _state(task, replace(view, output=""), tools)
     screen = "\n".join(element_lines(observation)) if elements else ""
     parts = (text, told, _section(untrusted("elements"), screen))
     return "\n".join(part for part in parts if part)
@@ -143,77 +142,3 @@ def _state(task: Task, view: StateView, tools: str) -> str:
         _section("notice", view.notice),
     )
     return "\n".join(section for section in sections if section)
-
-
-def _fitted(task: Task, view: StateView, tools: str, room: int) -> tuple[StateView, str]:
-    """The state and the tools within ``room``, as far as the task leaves any.
-
-    The last output gives way first, then what the summary tells of steps, then the oldest lines,
-    then the summary's last sections, the tools for the step, and the last lines of notes and
-    advice, which say how many. Task, newest line and notice stay; beside a task that is longer
-    than ``room`` by itself, tools, notes and advice too.
-    """
-
-    def fits(**fields: Any) -> bool:
-        return estimate_tokens(_state(task, replace(view, **fields), tools)) <= room
-
-    size = longest(len(view.output), lambda chars: fits(output=ends(view.output, chars)))
-    view = replace(view, output=ends(view.output, size) if size else "")
-    if size or fits():
-        return view, tools
-    told, last = _parted(view.refined)
-    end = f"\n{last}" if last else ""
-    size = longest(len(told), lambda chars: fits(refined=told[:chars] + _CUT + end))
-    kept = told[:size].rstrip() + _CUT + end if size or last else ""
-    view = replace(view, refined=kept)
-    while len(view.steps) > 1 and not fits():
-        view = replace(view, steps=view.steps[1:])
-    if fits():
-        return view, tools
-    view = replace(view, refined="")
-    if fits():
-        return view, tools
-    unfit, tools = (view, tools), ""
-    view = replace(view, notes=_whole_lines(view.notes, lambda text: fits(notes=text)))
-    view = replace(view, advice=_whole_lines(view.advice, lambda text: fits(advice=text)))
-    return (view, tools) if fits() else unfit
-
-
-def _whole_lines(text: str, fits: Callable[[str], bool]) -> str:
-    """The most of its first lines, and how many there are more: a rule is whole, or said to be."""
-    if not text or fits(text):
-        return text
-    lines = text.split("\n")
-
-    def first(count: int) -> str:
-        return "\n".join([*lines[:count], f"({len(lines) - count} more lines do not fit here)"])
-
-    return first(longest(len(lines) - 1, lambda count: fits(first(count))))
-
-
-def _parted(summary: str) -> tuple[str, str]:
-    """Returns what a summary tells of steps, and its last sections."""
-    found = _LAST.search(summary)
-    return (summary[: found.start()].rstrip(), summary[found.start() :]) if found else (summary, "")
-
-
-def _left_out(whole: StateView, fitted: StateView) -> dict[str, int]:
-    """Tokens of each section that a state lacks."""
-    steps = "\n".join(whole.steps), "\n".join(fitted.steps)
-    return {
-        **_less("last_output", whole.output, fitted.output),
-        **_less("refined_context", whole.refined, fitted.refined),
-        **_less("execution_history", *steps),
-        **_less("notes", whole.notes, fitted.notes),
-        **_less("advice", whole.advice, fitted.advice),
-    }
-
-
-def _less(section: str, before: str, after: str) -> dict[str, int]:
-    tokens = estimate_tokens(before) - estimate_tokens(after)
-    return {section: tokens} if tokens > 0 else {}
-
-
-_LAST = re.compile(r"(?:^|(?<=\s))(?:Suggestion|Noted|Seen|Coordinates|Not found): ")
-"""Where the sections begin that close a summary: what to do next, and what may be needed again."""
-_CUT = "… (cut here, to keep the prompt within its limit)"

@@ -26,7 +26,6 @@ from hisa.events import (
     PlaceFound,
     Planned,
     PlanRejected,
-    PromptCut,
     Refined,
     RunFinished,
     RunResumed,
@@ -75,7 +74,6 @@ class StepRecord:
     person: list[PersonActed] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     loops: list[LoopDetected] = field(default_factory=list)
-    cuts: list[PromptCut] = field(default_factory=list)
     calls: list[ModelCalled] = field(default_factory=list)
     model_failures: list[ModelFailed] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
@@ -176,7 +174,6 @@ _EACH: Mapping[type, str] = {
     PersonActed: "person",
     Decided: "decisions",
     LoopDetected: "loops",
-    PromptCut: "cuts",
     ModelCalled: "calls",
     ModelFailed: "model_failures",
     Failed: "failures",

@@ -215,8 +215,6 @@ def _outcome(record: StepRecord) -> Iterator[str]:
         yield f"no place: {printable(missed.description)}: {printable(missed.reason)}"
     for failure in record.model_failures:
         yield f"failed call: {failure.role} {failure.kind} {printable(failure.message)}"
-    for each in record.cuts:
-        yield f"prompt: {printable(each.message)}"
     for reply in record.rejected:
         yield f"rejected reply {reply.attempt}: {printable(reply.error)}"
         yield f"  {printable(reply.reply)}"

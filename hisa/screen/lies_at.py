@@ -66,13 +66,7 @@ def element_at(point: Point, look: Observation) -> Element | None:
 
 
 def cover_at(element: Element, point: Point, look: Observation) -> Element | None:
-    """The element that lies over another at a point of it with a text of its own; None: none does.
-
-    Args:
-        element: one of the look's own, known by its box.
-        point: inside the element, in any space.
-        look: with elements.
-    """
+    """The element with a text of its own that lies over another at a point of it; None: none."""
     elements = look.elements or ()
     at = _at(point, look)
     own = next((n for n in at if elements[n].box == element.box), None)

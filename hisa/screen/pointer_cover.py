@@ -16,13 +16,7 @@ _REACH = 3
 
 
 def fitted_cover(picture: Screenshot, under: UnderPointer, size: Size) -> UnderPointer:
-    """As it would be in ``picture`` scaled to ``size`` without its pointer; see `fitted`.
-
-    Args:
-        picture: at full size, with the pointer.
-        under: what the pointer covers there.
-        size: of the smaller picture.
-    """
+    """As it would be in ``picture`` scaled to ``size`` without its pointer; see `fitted`."""
     across, down = picture.size.width / size.width, picture.size.height / size.height
     left = max(0, math.floor(under.box.left / across) - _REACH)
     top = max(0, math.floor(under.box.top / down) - _REACH)

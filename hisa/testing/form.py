@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
 
 from PIL import Image, ImageDraw
 
@@ -194,33 +193,23 @@ class FakeEnvironment:
 
     def _elements(self) -> tuple[Element, ...]:
         form, boxes = self._form, self._boxes
-        showing = frozenset({"showing", "visible", "enabled", "sensitive"})
-        focused = frozenset({"focused"}) if form.focus == "field" else frozenset()
-        checked = frozenset({"checked"}) if form.agreed else frozenset()
+        field = {"editable", "focusable"} | ({"focused"} if form.focus == "field" else set())
 
-        def element(role: str, name: str, box: BoundingBox) -> Element:
-            return Element(role, name, box, states=showing, app=_APP, window=_TITLE)
+        def element(
+            role: str,
+            name: str,
+            box: BoundingBox,
+            *states: str,
+            text: str = "",
+            label: str = "",
+        ) -> Element:
+            shown = frozenset({"showing", "visible", "enabled", "sensitive", *states})
+            return Element(role, name, box, text, label, shown, _APP, _TITLE)
 
         return (
             element("label", "Name:", _box(120, 120, 80, 32)),
-            Element(
-                "text",
-                "",
-                boxes["field"],
-                text=form.text,
-                label="Name:",
-                states=showing | {"editable", "focusable"} | focused,
-                app=_APP,
-                window=_TITLE,
-            ),
-            Element(
-                "check box",
-                "Agree",
-                boxes["agree"],
-                states=showing | checked,
-                app=_APP,
-                window=_TITLE,
-            ),
+            element("text", "", boxes["field"], *field, text=form.text, label="Name:"),
+            element("check box", "Agree", boxes["agree"], *["checked"] * form.agreed),
             element("push button", "OK", boxes["ok"]),
             element("push button", "Save", boxes["save"]),
             element("label", form.status, boxes["status"]),
@@ -263,69 +252,49 @@ class FakeEnvironment:
 
     # ---------------------------------------------------------------- what it does
 
-    @singledispatchmethod
     def _do(self, action: Action) -> None:
         """Button and key halves and sleeping change nothing in the form."""
+        form, writes = self._form, self._form.focus == "field"
+        match action:
+            case Click():
+                self._point(action.at)
+                self._press_at(form.cursor, action.button)
+            case Move() | Drag():
+                self._point(action.to)
+            case Scroll() | MouseDown():
+                self._point(action.at)
+            case Write() if writes:
+                form.text += action.text
+            case Press():
+                self._press(self._known(action.key), action.presses if writes else 0)
+            case Hotkey():
+                keys = tuple(self._known(key) for key in action.keys)
+                if keys == ("ctrl", "s"):
+                    self._save()
+                elif keys == ("ctrl", "a") and writes:
+                    form.text = ""
+            case KeyDown():
+                self._known(action.key)
+            case _:
+                pass
 
-    @_do.register
-    def _(self, action: Click) -> None:
-        self._point(action.at)
-        hit = next(
-            (name for name, box in self._boxes.items() if box.contains(self._form.cursor)), ""
-        )
+    def _press_at(self, at: Point, button: str) -> None:
+        hit = next((name for name, box in self._boxes.items() if box.contains(at)), "")
         self._form.focus = hit if hit == "field" else ""
-        if hit == "agree" and action.button == "left":
+        if hit == "agree" and button == "left":
             self._form.agreed = not self._form.agreed
         elif hit == "ok":
             self._form.status = f"OK: {self._form.text}"
         elif hit == "save":
             self._save()
 
-    @_do.register
-    def _(self, action: Move) -> None:
-        self._point(action.to)
-
-    @_do.register
-    def _(self, action: Drag) -> None:
-        self._point(action.to)
-
-    @_do.register
-    def _(self, action: Scroll) -> None:
-        self._point(action.at)
-
-    @_do.register
-    def _(self, action: MouseDown) -> None:
-        self._point(action.at)
-
-    @_do.register
-    def _(self, action: Write) -> None:
-        if self._form.focus == "field":
-            self._form.text += action.text
-
-    @_do.register
-    def _(self, action: Press) -> None:
-        key = self._known(action.key)
-        if self._form.focus != "field":
-            return
-        for _ in range(action.presses):
+    def _press(self, key: str, presses: int) -> None:
+        letter = " " if key == "space" else key
+        for _ in range(presses):
             if key == "backspace":
                 self._form.text = self._form.text[:-1]
-            elif len(key) == 1:
-                self._form.text += key
-            elif key == "space":
-                self._form.text += " "
-
-    @_do.register
-    def _(self, action: Hotkey) -> None:
-        keys = tuple(self._known(key) for key in action.keys)
-        if keys == ("ctrl", "s"):
-            self._save()
-        elif keys == ("ctrl", "a") and self._form.focus == "field":
-            self._form.text = ""
-
-    @_do.register
-    def _(self, action: KeyDown) -> None:
-        self._known(action.key)
+            elif len(letter) == 1:
+                self._form.text += letter
 
     def _save(self) -> None:
         self._form.files[_SAVED_TO] = self._form.text.encode()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hisa.errors import ConfigError, close_names
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, nodes
+    from jinja2 import Environment
 
 __all__ = ["SHIPPED", "Prompts", "data_folder", "own_prompts", "render"]
 
@@ -109,19 +109,16 @@ class Prompts:
             raise self._refused(f"no prompt is called {name!r}{near}", f"rename it: {names}")
         text = self._text(path)
         try:
-            shown, _ = _printed(text)
+            used = _names(text)
         except TemplateSyntaxError as error:
             message = f"{name}, line {error.lineno}: {error.message}"
             raise self._refused(message, self._compare(name)) from error
         if not _COMMENT.sub("", text).strip():
             raise self._refused(f"{name} is empty", f"write a prompt, or rm {path}")
-        allowed, (_, needed) = _names(shipped), _printed(shipped)
-        if unknown := _names(text) - allowed:
+        allowed = _names(shipped)
+        if unknown := used - allowed:
             known = f"it may use {_braces(allowed)}" if allowed else "it may use no values"
             raise self._refused(f"{name} uses {_braces(unknown)}; {known}", self._compare(name))
-        if lacking := needed - shown:
-            message = f"{name} lacks {_braces(lacking)}; it may use {_braces(allowed)}"
-            raise self._refused(message, self._compare(name))
         return text
 
     def _text(self, path: Path) -> str:
@@ -160,33 +157,6 @@ def _names(text: str) -> set[str]:
     from jinja2.meta import find_undeclared_variables
 
     return find_undeclared_variables(_syntax().parse(text))
-
-
-def _printed(text: str) -> tuple[set[str], set[str]]:
-    """Returns the values that a prompt shows, and those of them that it cannot do without.
-
-    What is shown only where a condition asks about it, as ``{% if pointing %}``, explains a choice
-    of the settings, and a prompt may be silent about that.
-    """
-    from jinja2 import nodes
-
-    shown, needed = set[str](), set[str]()
-
-    def read(node: nodes.Node, asked: frozenset[str]) -> None:
-        parts = node.iter_child_nodes()
-        if isinstance(node, nodes.Name):
-            shown.add(node.name)
-            needed.update({node.name} - asked)
-        elif isinstance(node, nodes.If | nodes.CondExpr):
-            names = nodes.List([node.test]).find_all(nodes.Name)
-            asked |= {name.name for name in names}
-            parts = node.iter_child_nodes(exclude=("test",))
-        for part in parts:
-            read(part, asked)
-
-    read(_syntax().parse(text), frozenset())
-    names = _names(text)
-    return shown & names, needed & names
 
 
 def _braces(names: set[str]) -> str:

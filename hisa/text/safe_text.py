@@ -58,12 +58,7 @@ def safe_text(text: str, /) -> str:
 
 
 def safe_line(text: str, /, limit: int | None = None) -> str:
-    """The text on one line; white space becomes single spaces.
-
-    Args:
-        text: any text.
-        limit: largest number of characters; a longer text is cut and ends with an ellipsis.
-    """
+    """The text on one line; white space becomes single spaces."""
     line = safe_text(" ".join(text.split()))
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 

@@ -29,7 +29,6 @@ __all__ = [
     "fits_of",
     "fitting",
     "in_front",
-    "is_singled_out",
     "likeliest",
     "offered_line",
     "offered_text",
@@ -47,9 +46,6 @@ _WITH_ARGUMENTS = 10
 """Tools whose arguments are told, if there is room."""
 _ARGUMENTS = 3
 """Arguments of these that are told: those that a call needs, then the first others."""
-_EVERY = 3
-"""Of so many tools one is the next of those that fit best, the others as their toolkits list them:
-what is wanted most comes first there, and few tasks name the tool that does them."""
 SIGNATURE_CHARACTERS = 200
 """Characters of a signature; a server's tool may have any number of arguments."""
 _LONGEST_SIGNATURE = 800
@@ -60,20 +56,13 @@ _HEAD = (
 )
 
 
-def offered_text(ranked: Sequence[BaseTool], *, room: int, singled_out: bool = True) -> str:
-    """Returns the list of tools for a prompt; empty where there are none, or no room.
-
-    Args:
-        ranked: tools in turn; see `likeliest`.
-        room: most tokens, by `estimate_tokens`.
-        singled_out: whether the first of many is worth a summary; see `is_singled_out`.
-    """
+def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
+    """Returns the list of tools for a prompt; empty where there are none, or no room."""
     lines = [_HEAD]
     few = len(ranked) <= _WITH_ARGUMENTS
     own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
-    first = ranked if few else [*ranked[:singled_out], *own, *ranked[: singled_out * len(ranked)]]
     with_summary: list[BaseTool] = []
-    for tool in dict.fromkeys(first):
+    for tool in ranked if few else dict.fromkeys([ranked[0], *own, *ranked]):
         line = offered_line(tool)
         whole = room if few else room * _WHOLE
         if not _fits([*lines, line, *_rest(len(ranked) - len(lines))], whole):
@@ -107,37 +96,13 @@ def in_front(tools: Iterable[BaseTool], look: Observation) -> list[BaseTool]:
 
 
 def likeliest(listed: Sequence[BaseTool], fits: Sequence[float]) -> Sequence[BaseTool]:
-    """Tools in turn as they fit the task and as they are listed, those in front before others.
+    """Tools in turn: those in front first, then as they fit the task, then as they are listed."""
 
-    Args:
-        listed: those that a look offers; see `in_front`.
-        fits: how well each fits the task; see `fits_of`.
-    """
-    turns = sorted(
-        range(len(listed)),
-        key=lambda at: (not listed[at].traits.needs.apps, -fits[at], listed[at].trusted, at),
-    )
-    ranked = [listed[at] for at in turns]
-    ahead = [tool for tool in listed if tool.traits.needs.apps or tool.traits.needs.windows]
-    ahead.sort(key=lambda tool: (not tool.traits.needs.windows, tool.trusted))
-    order = [*ahead, *ranked]
-    found: dict[str, BaseTool] = {}
-    by_fit, by_list = iter(ranked), iter(order)
-    while len(found) < len(ranked):
-        source = by_fit if len(found) % _EVERY == 0 or not ahead else by_list
-        tool = next((tool for tool in source if tool.name not in found), None)
-        if tool is None:
-            ahead = []
-        else:
-            found[tool.name] = tool
-    return list(found.values())
+    def rank(at: int) -> tuple[bool, float, bool, bool, int]:
+        needs = listed[at].traits.needs
+        return not needs.apps, -fits[at], not needs.windows, listed[at].trusted, at
 
-
-def is_singled_out(listed: Sequence[BaseTool], fits: Sequence[float]) -> bool:
-    """Whether the words of a task fit one tool better than all others; see `likeliest`."""
-    pairs = zip(listed, fits, strict=True)
-    ranks = sorted([(not tool.traits.needs.apps, -fit) for tool, fit in pairs])
-    return len(ranks) < 2 or ranks[0] != ranks[1]
+    return [listed[at] for at in sorted(range(len(listed)), key=rank)]
 
 
 def fitting(ranked: Sequence[BaseTool], subject: str, most: int) -> Sequence[BaseTool]:

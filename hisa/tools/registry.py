@@ -35,7 +35,6 @@ from hisa.tools.offer import (
     fits_of,
     fitting,
     in_front,
-    is_singled_out,
     likeliest,
     offered_text,
     whole_signature,
@@ -191,8 +190,7 @@ class ToolRegistry:
         """See `hisa.protocols.Toolbox.offer`."""
         listed = self._offered_on(look)
         fits = fits_of(listed, task.instruction)
-        clear = bool(self._asked_for) or is_singled_out(listed, fits)
-        return offered_text(self._likeliest(listed, fits), room=self._room, singled_out=clear)
+        return offered_text(self._likeliest(listed, fits), room=self._room)
 
     def functions(self, task: Task, look: Observation) -> tuple[Mapping[str, Any], ...]:
         """The tools but gui_action for this step, as the Responses API takes them.

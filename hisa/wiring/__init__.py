@@ -31,7 +31,7 @@ from hisa.models.profiles import Profile
 from hisa.models.role_model import CallContext
 from hisa.models.spending import Ledger
 from hisa.patterns.open_memory import open_memory
-from hisa.planner.prompt_budget import prompt_budget
+from hisa.planner.prompt_budget import prompt_room
 from hisa.protocols import (
     Detachable,
     Emit,
@@ -213,7 +213,6 @@ class _Opening:
             progress=self._parts.progress,
             keep_picture=log.save,
             keep_tokens=log.keep_tokens,
-            run=log.id,
         )
         budget = Budget(
             settings.run.budget_usd,
@@ -312,7 +311,7 @@ class _Opening:
         ask: Ask | None,
     ) -> PlannerParts:
         emit, known = self._emit, models.profiles["planner"]
-        learns, points = settings.patterns.enabled, settings.grounder.kind == "planner"
+        points = settings.grounder.kind == "planner"
         programs = partial(installed_programs, environment, note_writer(emit))
         return PlannerParts(
             settings.planner,
@@ -324,7 +323,7 @@ class _Opening:
             marks=marks,
             programs=None if _fills_screen(self._task) else programs,
             confirm=_confirming(ask, emit),
-            budget=prompt_budget(settings.planner, settings.state, learns=learns),
+            room=prompt_room(settings.state),
             pointing=written_as(known.coordinates) if points else "",
             ask=ask,
             environment=environment,

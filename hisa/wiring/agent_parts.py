@@ -152,12 +152,6 @@ def chosen_settings(
 ) -> Settings:
     """The settings with the names that were given in place of parts.
 
-    Args:
-        settings: the effective ones.
-        names: by argument of `hisa.Agent`.
-        model: names of models by role.
-        allow: names of installed tools.
-
     Raises:
         UsageError: a name that the settings do not take.
     """

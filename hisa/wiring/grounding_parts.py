@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -127,10 +126,6 @@ def _open_finder(parts: FinderParts) -> Grounder:
         return matcher.open_grounder(parts)
     if parts.seer is not None:
         raise ConfigError(f"grounder.kind = 'cascade': {NO_MATCHER}", fix=_VISION)
-    if parts.picker is not None:
-        from hisa.grounder.choice import ChoiceGrounder  # not every run has one that picks
-
-        return ChoiceGrounder(parts)
     return NamesGrounder(parts)
 
 
@@ -156,13 +151,10 @@ def _pick_trust(
 
 def _measuring_command(kind: GrounderKind, section: Role, wanted: ModelSettings) -> str:
     """The command that measures this model as it was chosen here, wherever that was set."""
-    address = wanted.base_url
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
         f"models.{section}.model": wanted.model,
-        f"models.{section}.base_url": redact(
-            address if isinstance(address, str) else json.dumps(address)
-        ),
+        f"models.{section}.base_url": redact(wanted.base_url),
         f"models.{section}.profile": wanted.profile,
     }
     chosen = [f"{name}={value}" for name, value in values.items() if value]
@@ -177,13 +169,7 @@ def _self_test() -> SelfTest | None:
 def grounder_kind(
     settings: GrounderSettings, chosen: ModelsSettings, seer: Profile | None
 ) -> GrounderKind:
-    """Say what "auto" means here: the cascade where a model was trained to point, else a choice.
-
-    Args:
-        settings: of the grounder.
-        chosen: settings of every role's model.
-        seer: the profile of the model ``grounder``, the planner's where it has none of its own.
-    """
+    """Say what "auto" means here: the cascade where a model was trained to point, else a choice."""
     if settings.kind != "auto":
         return settings.kind
     if chosen.grounder is not None or (seer is not None and seer.grounding):

@@ -49,12 +49,7 @@ def has_default_rules(policy: PolicySettings, *, thrown_away: bool) -> bool:
 
 
 def needed_hooks(settings: Settings, environment: Environment | None) -> Mapping[str, str]:
-    """The hooks that a run cannot do without, each with what needs it.
-
-    Args:
-        settings: the effective settings.
-        environment: the machine; None: not open yet, so that it is what any machine needs.
-    """
+    """The hooks that a run cannot do without, each with what needs it."""
     thrown_away = environment is None or "throw_away" in environment.capabilities
     return dict(_needs(settings, thrown_away=thrown_away))
 

@@ -15,7 +15,6 @@ from hisa.models.endpoint import Endpoint
 from hisa.models.profiles import Profile
 from hisa.planner.base import Form
 from hisa.planner.planner import GlobalPlanner, Programs
-from hisa.planner.prompt_budget import PromptBudget
 from hisa.protocols import Emit, Environment, Model, Planner, Role
 from hisa.tools.registry import ToolRegistry
 
@@ -40,8 +39,8 @@ class PlannerParts:
     it."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
-    budget: PromptBudget | None = None
-    """Of its prompt; None: that of the default settings."""
+    room: int | None = None
+    """Most tokens of the state in its prompt; None: that of the default settings."""
     pointing: str = ""
     """How it is to write coordinates of its own; empty: it describes places."""
     ask: Ask | None = None
@@ -113,23 +112,13 @@ class PlannerKind:
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
         """Returns a planner that acts before that of a run and hands on to it: `planner.leads`.
 
-        Args:
-            parts: of the run's planner.
-            planner: the run's own, to hand on to.
-            text: the setting, which begins with the name that this kind is announced by.
-
         Raises:
             ConfigError: it leads nobody.
         """
         raise ConfigError(f"planner.leads = {text!r} leads nobody", fix="--set planner.leads=")
 
     def chat(self, parts: PlannerParts, form: Form | None = None) -> GlobalPlanner:
-        """Returns one that asks over chat completions.
-
-        Args:
-            parts: of the run.
-            form: of prompt and reply; None: HiSA's own, for capable models.
-        """
+        """Returns one that asks over chat completions."""
         return GlobalPlanner(
             parts.model,
             parts.tools,
@@ -140,7 +129,7 @@ class PlannerKind:
             marks=parts.marks,
             pointing=parts.pointing,
             programs=parts.programs,
-            budget=parts.budget,
+            room=parts.room,
             form=form,
             functions=parts.tools.functions if parts.constrained else None,
         )
@@ -150,11 +139,6 @@ def choose_planner(
     settings: Settings, profile: Profile, *, elements: bool
 ) -> tuple[PlannerKind, Settings]:
     """Returns the kind of planner that the settings ask for, and the settings as it obeys them.
-
-    Args:
-        settings: the effective ones.
-        profile: of the planner's model.
-        elements: whether the machine tells what is on its screen.
 
     Raises:
         ConfigError: nobody announces it, or it does not fit.

@@ -18,12 +18,7 @@ __all__ = ["allowed_tools", "open_served_tools"]
 
 
 def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
-    """Returns the built-ins, and of the others those that ``tools.allow`` names.
-
-    Args:
-        settings: which are allowed.
-        more: tools of this run alone, such as those of servers.
-    """
+    """Returns the built-ins, and of the others those that ``tools.allow`` names."""
     listed = (*discover()[0], *more)
     patterns = settings.allow
     return [

@@ -11,7 +11,6 @@ import pytest
 from hisa.actions import Drag, parse, points, slots
 from hisa.errors import NotFound
 from hisa.events import Event, Grounded, GroundingFailed, GroundingTried
-from hisa.grounder.choice import ChoiceGrounder as PlainChoice
 from hisa.grounder.formats import GTA1Format, open_format
 from hisa.grounder.matchers import FinderParts
 from hisa.grounder.vision import Seer, VisionGrounder
@@ -107,19 +106,10 @@ def choice() -> Setup:
     return Setup(ChoiceGrounder(parts), events)
 
 
-def plain_choice() -> Setup:
-    """The choice of a core without a matcher."""
-    events: list[Event] = []
-    parts = FinderParts(events.append, picker=FunctionModel(picking_model))
-    return Setup(PlainChoice(parts), events)
+MAKERS = [elements_grounder, vision_grounder, coding_grounder, cascade, choice]
 
 
-MAKERS = [elements_grounder, vision_grounder, coding_grounder, cascade, choice, plain_choice]
-
-
-@pytest.fixture(
-    params=MAKERS, ids=["elements", "vision", "code", "cascade", "choice", "plain choice"]
-)
+@pytest.fixture(params=MAKERS, ids=["elements", "vision", "code", "cascade", "choice"])
 def setup(request: pytest.FixtureRequest) -> Setup:
     make: Maker = request.param
     return make()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -125,16 +123,3 @@ async def test_a_plain_name_is_found_with_all_that_is_told_of_a_place() -> None:
     (place,) = (await grounder.resolve(call(ASKED), LOOK)).places
     assert (place.point.x, place.point.y, place.score) == (60, 10, 1.0)
     assert (place.source, place.label, place.element) == ("accessibility", 'menu "Edit"', EDIT)
-
-
-@pytest.mark.process
-def test_a_plain_name_needs_no_reader_of_what_is_drawn() -> None:
-    source = (
-        "import asyncio, sys\n"
-        "from tests.grounder.scenes import call\n"
-        "from tests.grounder.test_plain_names import ASKED, LOOK\n"
-        "from hisa.plugins.matching.elements import ElementsGrounder\n"
-        "asyncio.run(ElementsGrounder(emit=[].append).resolve(call(ASKED), LOOK))\n"
-        "sys.exit(any(name.startswith('hisa.plugins.reading') for name in sys.modules))\n"
-    )
-    assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 0

@@ -8,22 +8,17 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Click
-from hisa.agent import Agent
-from hisa.config import load
 from hisa.errors import NotFound
 from hisa.events import ElementsRead, Event, Observed
 from hisa.grounder.reading import ElementsReader
 from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.protocols import Environment, GroundedCall
-from hisa.runs.log import RunLog
 from hisa.screen.observation import Observation
 from hisa.testing.form import FakeEnvironment
 from hisa.testing.scripted import ScriptedModel
 from tests.bench import Bench, click, done, say
 
 from .scenes import call
-
-PLANNER = {"model": "gpt-4o", "base_url": "http://127.0.0.1:9/v1"}
 
 
 def reading(environment: Environment, events: list[Event] | None = None) -> ElementsGrounder:
@@ -49,16 +44,6 @@ async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone
     assert machine.looked == [False, False, True, False, False, False]
     assert [e.elements for e in run.events if isinstance(e, Observed)] == [None] * 4
     assert [type(action) for action in machine.acted] == [Click]
-
-
-async def test_the_wiring_reads_them_at_each_look(tmp_path: Path) -> None:
-    for models in ({}, {"models": {"planner": PLANNER}}):
-        settings = load(environ={}, overrides={"patterns": {"enabled": False}, **models})
-        bench = Bench(tmp_path, ScriptedModel([]))
-        with RunLog.create(tmp_path, bench.task) as log:
-            agent = Agent(environment=FakeEnvironment(), settings=settings)
-            async with agent.open(bench.task, log) as loop:
-                assert loop.elements
 
 
 async def test_what_is_looked_for_is_found_where_it_is_now() -> None:

@@ -8,14 +8,10 @@ from PIL import Image
 from hisa.errors import ModelUnavailable, NotFound
 from hisa.events import Event
 from hisa.grounder.formats import (
-    GTA1_MAX_PIXELS,
-    QWEN_MIN_PIXELS,
     GTA1Format,
-    smart_resize,
 )
 from hisa.grounder.vision import VisionGrounder
-from hisa.protocols import ModelRequest
-from hisa.screen.geometry import Point, Size
+from hisa.screen.geometry import Point
 from hisa.screen.observation import Observation, Screenshot
 from hisa.testing.scripted import ScriptedModel
 
@@ -42,26 +38,6 @@ async def test_the_answer_is_a_pixel_of_the_screenshot() -> None:
     assert request.role == "grounder"
     assert request.images == 1
     assert (request.max_tokens, request.temperature) == (32, 0.0)
-
-
-async def test_a_picture_that_was_begun_on_is_the_one_that_is_sent() -> None:
-    for size in ((1280, 720), (4112, 2170)):
-        vision, model, _ = grounder("(640,360)")
-        seen = scene(picture=Image.new("RGB", size, "white"))
-        (sent,) = ModelRequest("grounder", GTA1Format().prepare(seen.screenshot, "")[1]).pictures
-        vision.begin(seen)
-        await vision.resolve(call("the thing in the middle"), seen)
-        (request,) = model.requests
-        assert request.pictures == [sent]
-        assert "sha256" in vars(sent)
-
-
-async def test_the_answer_is_mapped_back_from_a_picture_that_was_scaled() -> None:
-    picture = Image.new("RGB", (4112, 2170), "white")
-    seen = smart_resize(Size(*picture.size), min_pixels=QWEN_MIN_PIXELS, max_pixels=GTA1_MAX_PIXELS)
-    vision, _, _ = grounder(f"({seen.width / 2:g},{seen.height / 2:g})")
-    grounded = await vision.resolve(call("the thing in the middle"), scene(picture=picture))
-    assert grounded.places[0].point == Point(2056, 1085, "image")
 
 
 async def test_an_unreadable_answer_is_told_so_once() -> None:

@@ -1,19 +1,13 @@
-"""A core without a matcher: marks, formats, vision and a choice; the rest is refused by name."""
+"""A core without a matcher: marks, formats and vision; the rest is refused by name."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 
 from hisa.config import GrounderSettings, ModelsSettings
 from hisa.errors import ConfigError, NotFound
-from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.marks import Marks
-from hisa.grounder.matchers import FinderParts
 from hisa.grounder.plain_names import NamesGrounder
-from hisa.grounder.trust import Trust
 from hisa.grounder.vision import VisionGrounder
 from hisa.machine import plugins
 from hisa.models.profiles import find
@@ -60,19 +54,6 @@ async def test_a_plain_name_is_found_and_any_other_description_names_what_is_mis
         await grounder.resolve(call("the button right of Apply"), FORM)
 
 
-async def test_a_choice_lists_what_is_told_and_takes_the_pick() -> None:
-    grounder = build("choice", "gpt-5")
-    assert isinstance(grounder, ChoiceGrounder)
-    found = await grounder.resolve(call("the button that applies"), FORM)
-    assert found.places[0].label == 'push button "Apply"'
-    nothing = ChoiceGrounder(FinderParts(lambda _: None, picker=ScriptedModel(["0"])))
-    with pytest.raises(NotFound, match="picks none of 3 things"):
-        await nothing.resolve(call("the Licence"), FORM)
-    weak = FinderParts(lambda _: None, picker=ScriptedModel([]), trust=Trust(None, "weak"))
-    with pytest.raises(NotFound, match=r"not asked to pick \(weak\).*announces a matcher"):
-        await ChoiceGrounder(weak).resolve(call("the Licence"), FORM)
-
-
 def test_a_model_that_points_is_asked_alone_and_a_cascade_is_refused() -> None:
     assert isinstance(build(model="gta1-7b", own=True), VisionGrounder)
     with pytest.raises(ConfigError, match=r"'cascade'.*announces a matcher"):
@@ -86,16 +67,3 @@ def test_marks_list_what_the_window_in_front_tells() -> None:
     place = marks.find("element: 3")
     assert place is not None
     assert place.point == Point(180, 215)
-
-
-@pytest.mark.process
-def test_without_hisas_plugins_nothing_of_them_is_imported() -> None:
-    code = (
-        "import sys\n"
-        "sys.modules['hisa.plugins'] = None\n"
-        "import hisa.wiring.grounding_parts, hisa.grounder.choice, hisa.grounder.marks\n"
-        "from hisa.grounder.matchers import find_matcher\n"
-        "print(find_matcher())\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "None\n"

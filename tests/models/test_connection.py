@@ -15,9 +15,8 @@ from hisa.errors import ModelUnavailable
 from hisa.models.client import OpenAIModel
 from hisa.models.endpoint import resolve
 from hisa.models.profiles import find
-from hisa.models.retry import TryFailed
 from hisa.testing.model_server import FakeServer, Handler
-from tests.models.support import Events, Waits, ask, client, retrying
+from tests.models.support import ask, client
 
 AZURE = "/openai/deployments/eyes"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -146,42 +145,9 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     assert caught.value.exit_code == 3
 
 
-async def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret-word@{NOBODY}")
-    with pytest.raises(TryFailed) as caught:
-        await answer("https://models.example.com/v1")
-    assert NOBODY in str(caught.value)
-    assert "secret-word" not in str(caught.value)
-
-
 @pytest.mark.process
 async def test_the_certificates_of_the_environment_hold_for_private_addresses(
     secure: FakeServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert await answer(over_tls(secure)) == "fine"
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("tls", [True, False])
-async def test_a_certificate_or_tls_that_fails_is_named_and_tried_once(
-    secure: FakeServer, tls: bool
-) -> None:
-    with FakeServer() as plain:
-        url, events, waits = over_tls(secure if tls else plain), Events(), Waits()
-        inner = client(url)
-        with pytest.raises(ModelUnavailable) as caught:
-            await retrying(inner, events, waits).complete(ask())
-        await inner.aclose()
-    assert (len(events.failures), waits.seconds) == (1, [])
-    assert ("certificate" if tls else "speaks no TLS") in str(caught.value)
-    assert ("SSL_CERT_FILE" in caught.value.fix) is tls
-
-
-def test_certificates_that_are_not_there_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    for url in ("https://models.example.com/v1", "https://127.0.0.1:1/v1"):
-        with pytest.raises(ModelUnavailable, match="SSL_CERT_FILE="):
-            client(url)

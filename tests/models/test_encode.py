@@ -30,16 +30,6 @@ def test_a_plain_model_gets_the_plain_parameters() -> None:
     }
 
 
-def test_a_reasoning_model_gets_no_temperature() -> None:
-    body = _encode(ask(), find("gpt-5"))
-    assert body["max_completion_tokens"] == 4096
-    assert not {"temperature", "max_tokens", "reasoning_effort"} & body.keys()
-
-
-def test_a_request_may_leave_the_temperature_out() -> None:
-    assert "temperature" not in _encode(ask(temperature=None), find("anything"))
-
-
 def test_the_picture_is_the_same_png() -> None:
     image = picture(9)
     content = _encode(ask("look", image=image), find("gpt-5"))["messages"][1]["content"]

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.errors import ModelUnavailable
 from hisa.events import Event, ModelFailed, event_adapter
 from hisa.models.profiles import find
 from hisa.models.role_model import CallContext, RoleModel
 from hisa.models.spending import Ledger
 from hisa.protocols import ModelReply, ModelRequest, Usage
-from hisa.testing.scripted import FunctionModel, ScriptedModel
-from tests.models.support import Clock, Events, ask, picture, role_model, spent
+from hisa.testing.scripted import FunctionModel
+from tests.models.support import Clock, Events, ask, picture, spent
 
 
 def test_sums_by_role_and_over_all() -> None:
@@ -30,8 +29,7 @@ def test_sums_by_role_and_over_all() -> None:
         "seconds": 2.5,
     }
     assert (ledger.total.calls, ledger.total.tokens, ledger.total.images) == (3, 135, 1)
-    assert list(ledger.as_dict()["roles"]) == ["planner", "state"]
-    assert ledger.as_dict()["total"]["usd"] == 0.03
+    assert ledger.total.usd == 0.03
     assert (ledger.total.fresh_in, ledger.total.cached_in) == (48, 72)
 
 
@@ -42,7 +40,7 @@ def test_a_resumed_run_has_the_same_ledger() -> None:
         spent(role="judge"),
     ]
     read_back = [event_adapter.validate_json(event.model_dump_json()) for event in events]
-    assert Ledger.from_events(read_back).as_dict() == Ledger.from_events(events).as_dict()
+    assert Ledger.from_events(read_back).roles == Ledger.from_events(events).roles
     assert Ledger.from_events(read_back).total.calls == 2
 
 
@@ -63,12 +61,3 @@ async def test_every_reply_is_an_event() -> None:
     assert call.reasoning_out == 60_000
     assert call.usd == pytest.approx(2.25)
     assert call.seconds == 1.5
-    assert call.text_chars == len(request.text)
-
-
-async def test_an_empty_answer_costs_as_well() -> None:
-    events = Events()
-    inner = ScriptedModel([ModelReply("", Usage(10, 4096), finish="length")])
-    with pytest.raises(ModelUnavailable):
-        await role_model(inner, CallContext(events), max_retries=0).complete(ask())
-    assert (events.calls[0].tokens_out, events.calls[0].usd) == (4096, None)

@@ -20,7 +20,7 @@ from tests.models.support import SCHEMA, Events, ask, models_of_a_run, picture
 STORED = Path(__file__).parent / "logged_conversation.jsonl"
 SECRET = "correct horse battery"
 MODELS: dict[str, Any] = {
-    "planner": {"model": "gpt-5", "effort": "low", "raised_effort": "high", "max_retries": 2},
+    "planner": {"model": "gpt-5", "effort": "low", "max_retries": 2},
     "state": {"model": "mine", "temperature": 0.5},
     "judge": {"model": "gpt-4o", "max_retries": 1},
 }
@@ -53,7 +53,7 @@ async def conversation(server: FakeServer, events: Events) -> None:
         await planner.complete(ask(step=0))
         await state.complete(ask("what changed?", role="state"))
         await planner.complete(ask(f"the door opens with {SECRET}", image=picture(3)))
-        await planner.complete(ask(schema=SCHEMA, harder=True))
+        await planner.complete(ask(schema=SCHEMA))
         await planner.complete(ask(tools=(TOOL,)))
         await state.complete(ask(role="state", may_be_empty=True))
         for _ in range(2):

@@ -81,13 +81,6 @@ async def test_the_offline_planner_brings_no_grounder_and_no_judge() -> None:
         assert models.profiles["planner"].reads_elements
 
 
-async def test_the_offline_planner_with_a_grounder_of_its_own() -> None:
-    settings = _settings(grounder={"model": "gta1-7b", "base_url": "http://127.0.0.1:1/v1"})
-    async with _open(settings) as models:
-        assert set(models) == {"planner", "state", "grounder"}
-        assert models.profiles["grounder"].name == "gta1"
-
-
 async def test_own_models_take_the_place_of_those_in_the_settings_and_are_counted() -> None:
     events, ledger = Events(), Ledger()
     settings = _settings(
@@ -142,27 +135,6 @@ async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
             with pytest.raises(BudgetExceeded, match="time limit"):
                 await models["planner"].complete(ask())
     assert (len(server.requests), waits.seconds) == (1, [])
-
-
-async def test_settings_of_retries_and_time_are_used() -> None:
-    events = Events()
-    settings = _settings(planner={"model": "m", "max_retries": 1, "timeout": 0.2})
-    with FakeServer([Fault("hang"), Fault("hang"), "never asked for"]) as server:
-        async with _open(settings, server.url, events=events) as models:
-            with pytest.raises(ModelUnavailable, match=r"after 2 tries.*within 0\.2 s") as caught:
-                await models["state"].complete(ask(role="state"))
-    assert len(server.requests) == 2
-    # A role without a section follows the planner: a section made for it would start from defaults.
-    assert caught.value.fix == "--set models.planner.timeout=0.4"
-
-
-async def test_a_role_with_its_own_section_is_pointed_to_it() -> None:
-    with FakeServer([Fault("status", status=404)]) as server:
-        settings = _settings(planner={"model": "m"}, state={"model": "n", "base_url": server.url})
-        async with _open(settings, server.url) as models:
-            with pytest.raises(ModelUnavailable) as caught:
-                await models["state"].complete(ask(role="state"))
-    assert "models.state.base_url" in caught.value.fix
 
 
 async def test_the_key_in_a_servers_answer_is_not_logged() -> None:

@@ -14,34 +14,21 @@ from hisa.models.profiles import BUILT_IN, Price, find, load
     [
         ("gpt-5", "gpt-5"),
         ("gpt-5.1-2025-11-13", "gpt-5.1"),
-        ("gpt-5-2025-08-07", "gpt-5"),
         ("openai/GPT-5", "gpt-5"),
         ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
-        ("gpt-5-pro", "reasoning"),
-        ("gpt-5.4", "gpt-5.4"),
         ("gpt-5.9", "reasoning"),
-        ("o3", "o3"),
-        ("o3-pro", "reasoning"),
         ("o4-mini", "o4-mini"),
         ("gpt-4o-2024-08-06", "gpt-4o"),
-        ("gpt-4o-mini", "gpt-4o-mini"),
         ("gpt-4.1-mini-2025-04-14", "gpt-4.1-mini"),
         ("anthropic/claude-sonnet-4.5", "claude-sonnet-4"),
-        ("claude-opus-4-6", "claude-opus-4.5"),
         ("claude-opus-9", "claude"),
-        ("google/gemini-2.5-pro", "gemini-2.5-pro"),
         ("gemini-9-ultra", "gemini"),
-        ("OpenGVLab/InternVL3-8B", "internvl"),
-        ("mistralai/Pixtral-12B-2409", "mistral"),
         ("computer-use-preview-2025-03-11", "computer-use-preview"),
         ("HelloKKMe/GTA1-7B", "gta1"),
         ("HelloKKMe/GTA1-32B", "gta1-32b"),
         ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl"),
         ("Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl"),
-        ("Qwen/Qwen3-32B", "qwen3"),
         ("Qwen/Qwen3.5-9B", "qwen3"),
-        ("Qwen/Qwen2.5-7B-Instruct", "qwen"),
-        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5"),
         ("offline", "offline"),
         ("anything", "default"),
     ],
@@ -71,13 +58,6 @@ def test_dollars_of_a_call_with_cached_input() -> None:
     assert Price(input=2, output=8).usd(1_000_000, 0, 400_000) == 2.0
 
 
-def test_an_unknown_profile_names_those_known() -> None:
-    with pytest.raises(
-        ConfigError, match=r"'gtp-5'.*known are gpt-5, gpt-5\.1, gpt-5-mini.*default"
-    ):
-        find("gpt-5", "gtp-5")
-
-
 @pytest.mark.parametrize("server", ["ollama", "lm-studio", "vllm", "llama.cpp"])
 def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> None:
     small, unknown = find("qwen2.5-coder:1.5b", server), find("mine", server)
@@ -87,7 +67,6 @@ def test_profile_of_a_server_keeps_what_the_models_name_tells(server: str) -> No
     assert {small.name, unknown.name} == {server}
     assert small.free_at_home
     assert unknown.free_at_home
-    assert small.progress == (server == "llama.cpp")
     assert find(server).name == "default"
 
 
@@ -119,11 +98,6 @@ def test_profiles_of_a_file_come_first(tmp_path: Path) -> None:
     assert find("x", "house", extra=load(path)).price == Price(
         input=0.1, output=0.2, date="2026-01-01"
     )
-
-
-def test_a_file_of_one_profile_needs_no_match(tmp_path: Path) -> None:
-    path = _file(tmp_path, '[[profile]]\nname = "one"\ncontext = 9000\n')
-    assert find("whatever", str(path)).context == 9000
 
 
 @pytest.mark.parametrize(

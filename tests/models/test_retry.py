@@ -60,24 +60,6 @@ async def test_waits_double_up_to_a_cap_and_honour_the_server() -> None:
     assert waits.seconds == [1, 2, 4, 8, 45, 30, 30, 30]
 
 
-async def test_jitter_is_full() -> None:
-    drawn: list[tuple[float, float]] = []
-
-    def draw(low: float, high: float) -> float:
-        drawn.append((low, high))
-        return low
-
-    waits = Waits()
-    model = role_model(
-        ScriptedModel([TryFailed("a", "server"), TryFailed("b", "server"), "ok"]),
-        CallContext(sleep=waits, uniform=draw),
-        max_retries=5,
-    )
-    await model.complete(ask())
-    assert drawn == [(0.0, 1.0), (0.0, 2.0)]
-    assert waits.seconds == [0.0, 0.0]
-
-
 async def test_never_more_tries_than_asked_for() -> None:
     events, waits = Events(), Waits()
     with FakeServer([Fault("status", status=503, text="overloaded")] * 20) as server:
@@ -102,14 +84,6 @@ async def test_a_refusal_is_final() -> None:
     assert (len(server.requests), waits.seconds) == (1, [])
     assert [(f.kind, f.status, f.retry_in) for f in events.failures] == [("refused", 401, None)]
     assert "export OPENAI_API_KEY=" in caught.value.fix
-
-
-async def test_blank_text_is_an_empty_answer_but_a_cut_off_text_is_a_reply() -> None:
-    events = Events()
-    inner = ScriptedModel([" \n", ModelReply('{"thought": "I wa', finish="length")])
-    reply = await retrying(inner, events, Waits()).complete(ask())
-    assert reply.finish == "length"
-    assert [failure.kind for failure in events.failures] == ["empty"]
 
 
 @pytest.mark.parametrize(

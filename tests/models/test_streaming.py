@@ -18,7 +18,7 @@ from hisa.models.response_body import ChatStream, MalformedResponse
 from hisa.models.retry import FailureKind, TryFailed
 from hisa.models.role_model import CallContext
 from hisa.protocols import ModelReply, Usage
-from hisa.testing.model_server import FakeServer, Fault, FaultKind, Received
+from hisa.testing.model_server import FakeServer, Fault, FaultKind
 from tests.models.support import Events, Waits, ask, client, role_model
 
 LONG = " ".join(f"word{number}" for number in range(40))
@@ -56,24 +56,6 @@ async def test_streamed_answer_is_the_whole_one() -> None:
     assert streamed.pop("stream") is True
     assert streamed.pop("stream_options") == {"include_usage": True}
     assert streamed == plain
-
-
-async def test_server_that_refuses_to_stream_is_asked_once_more_and_never_again() -> None:
-    def refuse(request: Received) -> str | Fault:
-        if request.body.get("stream"):
-            return Fault("status", status=400, text="verify your account to stream this model")
-        return "whole"
-
-    with FakeServer(then=refuse) as server:
-        asked = client(server.url)
-        for _ in range(2):
-            assert (await asked.complete(ask())).text == "whole"
-        await asked.aclose()
-    assert [request.body.get("stream", False) for request in server.requests] == [
-        True,
-        False,
-        False,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -134,18 +116,6 @@ async def test_progress_is_told_and_not_logged() -> None:
 
 def _chunk(**delta: object) -> object:
     return {"choices": [{"delta": delta, "finish_reason": None}]}
-
-
-def test_how_far_the_prompt_was_read_is_told() -> None:
-    stream = ChatStream()
-    assert str(stream) == ""
-    progress = {"total": 1700, "cache": 3, "processed": 1200, "time_ms": 1}
-    stream.add({"choices": [], "prompt_progress": progress})
-    assert str(stream) == "reads 1,200 of 1,700 tokens"
-    stream.add({"choices": [], "prompt_progress": {"total": "many"}})
-    stream.add(_chunk(reasoning_content="hm"))
-    stream.add(_chunk(content="word"))
-    assert (str(stream), stream.answer().text, stream.ended) == ("2 tokens", "word", False)
 
 
 @pytest.mark.parametrize(

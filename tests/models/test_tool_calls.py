@@ -1,4 +1,4 @@
-"""Answers without text: thinking alone, or calls that the server tells apart from the text."""
+"""Calls that the server tells apart from the text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hisa.errors import InvalidReply, ModelUnavailable
+from hisa.errors import InvalidReply
 from hisa.models.response_body import ChatStream, read_response
 from hisa.planner.reply import parse_reply
 from tests.models.recorded import Recorded, RecordedServer
@@ -94,27 +94,6 @@ def test_calls_in_a_stream_are_put_together(more: dict[str, Any]) -> None:
         ("wait", '{"seconds": 2}'),
         ("bash_execution", '{"command": "ls"}'),
     ]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"reasoning_content": "x" * 1200},
-        {"reasoning": "x" * 1200, "content": ""},
-        {"content": [{"type": "thinking", "thinking": "x" * 1200}]},
-    ],
-)
-async def test_an_answer_that_is_thinking_alone_is_called_that(message: dict[str, Any]) -> None:
-    with pytest.raises(ModelUnavailable) as caught:
-        await text_of(saying(**message))
-    assert "thinking" in str(caught.value)
-    assert "1,2" in str(caught.value)
-    assert "max_tokens" in caught.value.fix
-
-
-async def test_a_call_is_no_answer_where_words_are_due() -> None:
-    with pytest.raises(ModelUnavailable, match="a call of the tool 'wait'"):
-        await text_of(saying(tool_calls=[called("wait", {})]), role="state")
 
 
 @pytest.mark.parametrize("calls", [7, [3], [{"function": 3}], [{"function": {"name": [1]}}], [{}]])

@@ -47,52 +47,16 @@ def test_content_in_every_shape(content: object, text: str) -> None:
     ("more", "cached"),
     [
         ({"prompt_tokens_details": {"cached_tokens": 5}}, 5),
-        ({"prompt_tokens_details": {"cached_tokens": 7}}, 7),
         ({"prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 3}, 4),
-        ({"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 4}, 4),
         ({"cached_tokens": 6}, 6),
-        ({"prompt_tokens_details": None}, 0),
-        ({"prompt_tokens_details": [5]}, 0),
         ({"prompt_tokens_details": {"cached_tokens": 8}}, 0),
-        ({"prompt_tokens_details": {"cached_tokens": 10**12}}, 0),
         ({"prompt_tokens_details": {"cached_tokens": -5}}, 0),
-        ({"prompt_tokens_details": {"cached_tokens": 5.0}}, 0),
-        ({"prompt_tokens_details": {"cached_tokens": True}}, 0),
         ({"prompt_tokens_details": {"cached_tokens": "5"}}, 0),
-        ({"prompt_cache_hit_tokens": 99}, 0),
-        ({"cached_tokens": "6"}, 0),
     ],
 )
 def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
     body = _body(usage={"prompt_tokens": 7, "completion_tokens": 2, **more})
     assert read_response(body).usage == Usage(7, 2, cached)
-
-
-@pytest.mark.parametrize(
-    ("said", "thought"),
-    [
-        ({"reasoning_tokens": 2}, 2),
-        ({"reasoning_tokens": 3}, 0),
-        ({"reasoning_tokens": "1"}, 0),
-        ({"reasoning_tokens": -1}, 0),
-        ({}, 0),
-        ("two", 0),
-        (None, 0),
-    ],
-)
-def test_what_was_thought_and_not_said(said: object, thought: int) -> None:
-    body = _body(
-        usage={"prompt_tokens": 7, "completion_tokens": 2, "completion_tokens_details": said}
-    )
-    assert read_response(body).usage == Usage(7, 2, 0, thought)
-
-
-def test_a_refusal_is_text() -> None:
-    assert read_response(_saying(None, refusal="I will not.")).text == "I will not."
-
-
-def test_no_choices_is_an_empty_answer() -> None:
-    assert read_response(_body(choices=[])).text == ""
 
 
 @pytest.mark.parametrize(
@@ -103,8 +67,6 @@ def test_no_choices_is_an_empty_answer() -> None:
         {},
         {"prompt_tokens": -1, "completion_tokens": 1},
         {"prompt_tokens": True, "completion_tokens": 1},
-        {"prompt_tokens": 1.5, "completion_tokens": 1},
-        {"prompt_tokens": 10**12, "completion_tokens": 1},
     ],
 )
 def test_usage_that_cannot_be_is_no_usage(usage: object) -> None:

@@ -147,25 +147,6 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_history_is_the_past_or_a_chain(settings: Settings) -> None:
-    assert {row["id"] for row in run_json(settings, "history")} == {"old1", "old2", "gone"}
-    for member in ("old1", "old2", "abd2"):
-        chain = run_json(settings, "history", member)
-        assert [row["id"] for row in chain] == ["old1", "old2", "abd2"]
-    assert "superseded by" in run(settings, "history").stdout
-
-
-@pytest.mark.usefixtures("filled")
-def test_stats_counts_by_domain(settings: Settings) -> None:
-    found = run_json(settings, "stats")
-    assert (found["engine"], found["embedder"], found["dimension"]) == ("edge", "minilm", 384)
-    calc = found["domains"][0]
-    assert calc["domain"] == "calc"
-    assert (calc["failure"], calc["superseded"], calc["removed"]) == (1, 2, 1)
-    assert "text_editor" in run(settings, "stats").stdout
-
-
-@pytest.mark.usefixtures("filled")
 def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     assert "5 patterns written" in run(settings, "export", str(file), "--vectors").stderr
@@ -241,18 +222,6 @@ def test_a_lesson_by_hand_that_looks_like_a_rule_is_refused(settings: Settings, 
     with pytest.raises(UsageError, match='"MUST" marks rules') as caught:
         run(settings, "add", text)
     assert "patterns.sops" in caught.value.fix
-
-
-def test_the_same_words_by_hand_confirm_the_older_pattern(settings: Settings) -> None:
-    first = run_json(settings, "add", "Press Ctrl+S.", "--condition", "Save")
-    assert run(settings, "add", "press ctrl+s").stdout == f"{first['id']} confirmed\n"
-    assert len(run_json(settings, "ls", "--all")) == 1
-
-
-def test_help_of_every_command_shows_how(settings: Settings) -> None:
-    assert "hisa patterns search" in run(settings, "--help").stdout
-    for name in patterns.commands:
-        assert "Usage:" in run(settings, name, "--help").stdout
 
 
 @pytest.mark.process

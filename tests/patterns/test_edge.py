@@ -8,12 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from hisa.errors import StoreError
 from hisa.patterns.stores.base import RESTORE
@@ -66,21 +64,6 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
     assert found == {f"{name}{number}" for name in "ab" for number in range(25)}
 
 
-def test_threads_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path, WORDS)
-
-    def write(name: str) -> None:
-        for number in range(10):
-            store.put(pattern(f"{name}{number}"), at(number))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store.list()) == 30
-
-
 @pytest.mark.process
 def test_a_store_that_stays_in_use_is_named_with_a_way_out(tmp_path: Path) -> None:
     holder = start(HOLDER, str(tmp_path))
@@ -129,13 +112,6 @@ def test_a_rebuild_cut_off_before_the_swap_leaves_the_old_content(tmp_path: Path
     assert [one.id for one in store.list()] == ["a1"]
     store.rebuild([(pattern("b1"), [at(0)])], WORDS)
     assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-3"]
-
-
-def test_nothing_is_open_between_operations(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path, WORDS)
-    store.put(pattern("a1"), at(0))
-    with FileLock(tmp_path / "lock", timeout=0):
-        pass
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

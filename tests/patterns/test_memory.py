@@ -133,32 +133,11 @@ async def test_a_close_lesson_supersedes_the_older_one_and_keeps_it(tmp_path: Pa
     assert last.superseded == old.id
 
 
-async def test_other_lessons_of_the_same_kind_of_task_stay(tmp_path: Path) -> None:
-    answers = [lessons("press ctrl s and type the path"), lessons("wait for the dialog to close")]
-    room = Room(tmp_path, ScriptedModel(answers))
-    for run in ("run-1", "run-2"):
-        await room.memory.induct(TASK, run, lines=LINES)
-    assert len(room.store.list()) == 2
-
-
 async def test_lessons_of_one_run_do_not_supersede_each_other(tmp_path: Path) -> None:
     answer = lessons("press ctrl s and type the path", "type the path and press ctrl s")
     room = Room(tmp_path, ScriptedModel([answer]))
     await room.memory.induct(TASK, "run-1", lines=LINES)
     assert len(room.store.list()) == 2
-
-
-def test_several_older_ones_are_superseded_by_one(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    store = EdgeStore(tmp_path, embedder)
-    both = [pattern("a1", lesson="save the file"), pattern("b1", lesson="the file save")]
-    remember(store, both, embedder=embedder, threshold=0.7)
-    new = pattern("c1", lesson="file the save")
-    (stored,) = remember(store, [new], embedder=embedder, threshold=0.7)
-    assert {old.id for old in stored.superseded} == {"a1", "b1"}
-    assert [one.id for one in store.list()] == ["c1"]
-    again = remember(store, [new], embedder=embedder, threshold=0.7)
-    assert again[0].superseded == ()
 
 
 async def test_no_usable_answer_is_an_event_and_no_pattern(tmp_path: Path) -> None:
@@ -216,35 +195,6 @@ async def test_only_what_was_cited_is_counted_and_a_run_without_a_score_wins_not
     assert room.store.list(status=None) == []
 
 
-async def test_a_successor_inherits_what_was_counted_and_is_counted_on(tmp_path: Path) -> None:
-    script = [lessons("Press Ctrl+S now."), "- [p1] x", lessons("Now press Ctrl+S.")]
-    room = Room(tmp_path, ScriptedModel(script))
-    (old,) = await room.memory.induct(TASK, "run-1", lines=LINES)
-    ids = [hit.pattern.id for hit in (await room.memory.recall(TASK)).patterns]
-    await room.memory.credit(ids, steps=[CITING], won=True)
-    (new,) = await room.memory.induct(TASK, "run-2", lines=LINES)
-    await room.memory.credit(ids, steps=[CITING], won=True)
-    found, past = room.store.get(new.id), room.store.get(old.id)
-    assert found is not None
-    assert past is not None
-    assert (found.uses, found.scored, found.wins) == (2, 2, 2)
-    assert (past.status, past.uses) == ("superseded", 1)
-
-
-async def test_the_same_lesson_again_confirms_the_older_one(tmp_path: Path) -> None:
-    answers = [lessons("Press Ctrl+S, then wait."), lessons("press ctrl+s then wait")]
-    room = Room(tmp_path, ScriptedModel([*answers, answers[0]]))
-    (old,) = await room.memory.induct(TASK, "run-1", lines=LINES)
-    for run in ("run-2", "run-3"):
-        (again,) = await room.memory.induct(TASK, run, lines=LINES)
-        assert again.id == old.id
-    (kept,) = room.store.list(status=None)
-    assert (kept.status, kept.confirmed, kept.source_run) == ("active", 2, "run-1")
-    last = room.events[-1]
-    assert isinstance(last, Induced)
-    assert (last.confirmed, last.superseded, last.pattern) == (True, None, old.id)
-
-
 async def test_a_family_is_still_found_after_its_pattern_was_superseded(tmp_path: Path) -> None:
     answers = [
         lessons("press ctrl s and type the path", condition="save the note as a file"),
@@ -292,17 +242,6 @@ async def test_retrieval_goes_by_scope(tmp_path: Path) -> None:
     many = "Put the numbers of this long table into the Export dialog that stands open already"
     assert await told(many) == {"page"}
     assert await told("sort a list", domain="writer") == set()
-
-
-async def test_lessons_of_the_application_leave_room_for_those_of_the_task(tmp_path: Path) -> None:
-    embedder = WordEmbedder()
-    room = Room(tmp_path, FunctionModel(lambda request: EVERY), embedder=embedder)
-    for number in range(9):
-        scope = "application" if number < 4 else "family"
-        one = pattern(f"p{number}", domain="text_editor", scope=scope, lesson=TASK.instruction)
-        room.store.put(one, embedder.embed([TASK.instruction])[0])
-    hits = (await room.memory.recall(TASK)).patterns
-    assert sorted(hit.pattern.scope for hit in hits) == ["application"] * 2 + ["family"] * 3
 
 
 async def test_lessons_that_were_not_told_of_are_named_but_not_advised(tmp_path: Path) -> None:
@@ -405,14 +344,3 @@ async def test_a_condition_holds_the_skill_and_not_the_rest_of_the_first_task(
     other = Task("b", "Compute the totals and save the file as sums.ods", domain="text_editor")
     hits = (await memory.recall(other)).patterns
     assert [hit.pattern.id for hit in hits] == [learned.id]
-
-
-def test_conditions_are_the_text_that_families_are_found_by() -> None:
-    from benchmarks.patterns import texts
-
-    rows = texts()
-    print(json.dumps(rows, indent=2))
-    best = rows["condition"]
-    assert best["same_retrieved"] == 1.0
-    assert best["other_retrieved"] <= 0.04
-    assert all(best["same_retrieved"] >= row["same_retrieved"] for row in rows.values())

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hisa.config import PatternSettings
-from hisa.patterns.dedup import CANDIDATES, remember
-from hisa.patterns.embedders import Thresholds, thresholds_of
+from hisa.patterns.dedup import remember
 from hisa.patterns.retrieval import retrieve
 from hisa.patterns.stores.edge import EdgeStore
 from hisa.protocols import PatternHit, Scope, Task
@@ -55,13 +54,6 @@ def test_a_clause_recalls_the_nearest_lessons_of_the_application_alone(tmp_path:
     for name, angle in (("near", 20), ("as near", 20), ("far", 40)):
         store.put(pattern(name, lesson=name, scope="application"), at(angle))
     assert {hit.pattern.id for hit in recalled(tmp_path)} == {"near", "as near"}
-
-
-def test_thresholds_are_those_of_the_embedder_unless_settings_name_them() -> None:
-    assert thresholds_of("bge-m3", PatternSettings()) == Thresholds(0.5, 0.5, 0.7)
-    assert thresholds_of("minilm", PatternSettings()) != Thresholds(0.5, 0.5, 0.7)
-    named = PatternSettings(threshold=0.2, dedup=0.9)
-    assert thresholds_of("minilm", named) == Thresholds(0.2, 0.2, 0.9)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -137,15 +129,3 @@ def test_counts_of_all_that_was_superseded_are_added_up(tmp_path: Path) -> None:
     )
     assert [old.id for old in stored.superseded] == ["b", "a"]
     assert (stored.pattern.uses, stored.pattern.scored, stored.pattern.wins) == (8, 6, 4)
-
-
-def test_candidates_are_the_nearest(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path, Angles())
-    rows = [
-        (pattern(f"p{n}", lesson=f"far lesson {90 + n}", condition=f"kind {n}"), [at(n)])
-        for n in range(2 * CANDIDATES)
-    ]
-    store.rebuild([*rows, (pattern("old", lesson="old lesson 0"), [at(0)])], Angles())
-    new = pattern("new", lesson="new lesson 0", condition="new kind 0")
-    (stored,) = remember(store, [new], embedder=Angles(), threshold=0.7)
-    assert [old.id for old in stored.superseded] == ["old"]

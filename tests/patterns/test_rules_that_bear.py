@@ -93,22 +93,6 @@ TASKS = (
     "Expand the section below and click its entry.",
     "Choose the third day of the month in the calendar.",
 )
-ABOUT_BARS = ("address bar", "settings page", "cookie", "finished loading")
-
-
-@pytest.mark.parametrize("words", TASKS)
-async def test_no_rule_speaks_of_what_a_page_of_one_button_does_not_have(
-    tmp_path: Path, words: str
-) -> None:
-    said: list[Event] = []
-    recalling = memory(tmp_path, said)
-    state = build_state(
-        FunctionModel(lambda request: "x"), StateSettings(), emit=said.append, memory=recalling
-    )
-    await state.recall(Task("t", words, domain="browser"))
-    advice = state.view(page(("push button", "Ok"), ("text", "Name"))).advice
-    off = [what for what in ABOUT_BARS if what in advice]
-    assert not off, f"the rules speak of {off}, and nothing of it is there"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from hisa.config import load
 from hisa.errors import ConfigError
 from hisa.patterns.open_memory import open_sops
-from hisa.patterns.sops import RULE_CHARS, Sop, load_sops, rules_for
-from hisa.plugins.benchmarks.tasks.benchmark import from_json
+from hisa.patterns.sops import Sop, load_sops, rules_for
 from hisa.text.prompts import data_folder
 
 
@@ -23,30 +22,6 @@ def test_what_ships_covers_the_usual_domains() -> None:
     assert {"airflow", "dagster", "superset"} <= domains
     rules = [rule for sop in sops for rule in sop.rules]
     assert all(rule.endswith(".") for rule in rules)
-
-
-@pytest.mark.parametrize(
-    ("place", "words"),
-    [
-        ("libreoffice_impress/5d901039", "master slide"),
-        ("gimp/7a4deb26", "Export As"),
-        ("vs_code/0ed39f63", "command palette"),
-        ("vlc/59f21cfb", "Add Subtitle File"),
-        ("thunderbird/bb5e4c0d", "Message Filters"),
-        ("airflow/22ef9058", "Unpause a DAG"),
-        ("dagster/22ef9058", "Definitions"),
-        ("superset/22ef9058", "data set first"),
-    ],
-)
-def test_tasks_of_the_benchmarks_are_bound_by_the_rules_of_their_application(
-    place: str, words: str
-) -> None:
-    """The folder of a benchmark's file names the domain, by which the rules are looked up."""
-    tree = {"id": "a", "instruction": "Do it.", "evaluator": {"func": "infeasible"}}
-    task = from_json(Path(f"/b/evaluation_examples/examples/{place}.json"), tree)
-    rules = rules_for(load_sops(data_folder("patterns_db")), task.domain)
-    assert any(words in rule for rule in rules)
-    assert not any("name box" in rule for rule in rules)  # of spreadsheets
 
 
 def test_a_file_may_name_several_domains(tmp_path: Path) -> None:
@@ -80,16 +55,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: s
     assert (str(caught.value), caught.value.fix) == (f"{file}:{message}", f"edit {file}")
 
 
-def test_what_is_just_allowed_is_read(tmp_path: Path) -> None:
-    longest = "x" * RULE_CHARS
-    (tmp_path / "calc.md").write_text(f"Text.\n  More.\n- {longest}\n\n" + "- x\n" * 19)
-    (tmp_path / "README.md").write_text("For people: no rules here.")
-    (tmp_path / "notes.txt").write_text("Not for HiSA.")
-    assert load_sops(tmp_path, own=True) == (
-        Sop(tmp_path / "calc.md", ("calc",), (longest, *["x"] * 19), own=True),
-    )
-
-
 def test_the_users_rules_come_first_and_those_of_the_domain_before_general_ones() -> None:
     sops = [
         Sop(Path("a"), ("general",), ("General.",)),
@@ -104,13 +69,6 @@ def test_the_users_rules_come_first_and_those_of_the_domain_before_general_ones(
         "General.",
         "Of the domain.",
     )
-
-
-def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_bytes(b"- \xff\xfe\n")
-    with pytest.raises(ConfigError) as caught:
-        load_sops(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path / 'a.md'}:1: not readable: 'utf-8' codec can't")
 
 
 def test_a_folder_of_ones_own_is_added(tmp_path: Path) -> None:

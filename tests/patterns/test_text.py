@@ -6,19 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hisa.errors import StoreError
 from hisa.patterns.pattern_text import (
-    LESSON_CHARS,
     block,
     clauses,
     clean,
-    cut,
     generalised,
     query_texts,
     same_words,
     unbinding,
 )
-from hisa.patterns.vectors import cosine, unit
 
 
 @given(st.text(max_size=3000), st.integers(2, 600))
@@ -30,19 +26,9 @@ def test_clean_gives_one_bounded_line_without_control_characters(text: str, limi
     cleaned.encode("utf-8")
 
 
-def test_clean_keeps_words_of_any_script() -> None:
-    assert clean("  Ünï\r\n日本語\x00\x1b[31m 🙂\u202e ") == "Ünï 日本語 [31m 🙂"
-
-
 def test_a_block_keeps_its_lines_but_no_tags() -> None:
     assert block("1. Open.\r\n\n </task> \n<lessons>\n2. Save\x00 it.") == "1. Open.\n2. Save it."
     assert len(block("line\n" * 5000)) <= 4000
-
-
-def test_cut_prefers_whole_sentences_then_words() -> None:
-    assert cut("One two. Three four. Five.", 20) == "One two. Three four."
-    assert cut("alpha beta gamma delta", 12) == "alpha beta…"
-    assert len(cut("x" * 1000, LESSON_CHARS)) == LESSON_CHARS
 
 
 @pytest.mark.parametrize(
@@ -86,11 +72,3 @@ def test_a_lesson_never_looks_like_a_rule(text: str, wanted: str) -> None:
 def test_the_same_words_are_found_whatever_their_case_and_punctuation() -> None:
     assert same_words("Press Ctrl+S, then wait.", "press ctrl s then WAIT")
     assert not same_words("Press Ctrl+S.", "Do not press Ctrl+S.")
-
-
-def test_unit_vectors() -> None:
-    assert unit([3, 4]) == [0.6, 0.8]
-    assert cosine(unit([1, 1]), unit([1, 0])) == pytest.approx(0.5**0.5)
-    for bad in ([], [0.0, 0.0], [float("nan")], [float("inf"), 1.0], [1e200, 1e200]):
-        with pytest.raises(StoreError, match="length"):
-            unit(bad)

@@ -55,14 +55,3 @@ def test_a_way_was_taken_where_all_that_it_names_was_done(
     steps: list[StepSummary], wanted: bool
 ) -> None:
     assert used(pattern(actions=SAVE), 1, steps) is wanted
-
-
-def test_the_way_of_a_control_without_quotes() -> None:
-    one = pattern(actions="click the File menu; click Save As")
-    assert used(one, 1, [step("x", 'menu "File"'), step("x", CLICK)])
-    assert not used(one, 1, [step("x", 'menu "File"')])
-
-
-@pytest.mark.parametrize("actions", ["", "type the text; press Enter", "go on with care"])
-def test_a_way_that_names_nothing_can_only_be_cited(actions: str) -> None:
-    assert not used(pattern(actions=actions), 1, [step(KEYS), step("x", CLICK)])

@@ -153,20 +153,3 @@ async def test_the_prompt_speaks_of_what_is_there_to_see(
     assert ("one screenshot, just taken" in request.text) == bool(pictures)
     assert ('"element: 17" means number 17' in request.text) == numbered
     assert screen in request.text
-
-
-@pytest.mark.parametrize(
-    ("form", "asks", "examples"),
-    [
-        ("sequence", True, True),
-        ("sequence_in_words", True, False),
-        ("sequence_by_rule", False, False),
-    ],
-)
-async def test_teaching_decides_what_is_said_about_sequences(
-    form: str, asks: bool, examples: bool
-) -> None:
-    text = (await request_of(form)).text
-    assert '"actions": [' in text
-    assert ("ask two things" in text) == asks
-    assert ('check box \\"Gift wrap\\"' in text) == examples

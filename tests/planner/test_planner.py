@@ -12,7 +12,7 @@ from hisa.errors import InvalidReply
 from hisa.events import Event, Planned, PlanRejected
 from hisa.planner.planner import GlobalPlanner
 from hisa.planner.reply import REPLY_SCHEMA
-from hisa.planner.view import element_lines, state_text
+from hisa.planner.view import state_text
 from hisa.protocols import ImagePart, Message, ModelReply, StateView, Task, TextPart
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
@@ -94,13 +94,6 @@ async def test_the_request_is_the_bounded_state_and_one_image() -> None:
     assert undated(*bench.events) == undated(CALLED)
 
 
-async def test_a_troubled_state_asks_harder_also_in_a_correction() -> None:
-    bench = Bench(GOOD, "no JSON", GOOD)
-    await bench.planner.plan(TASK, observation(), VIEW)
-    await bench.planner.plan(TASK, observation(), replace(VIEW, troubled=True))
-    assert [request.harder for request in bench.model.requests] == [False, True, True]
-
-
 async def test_elements_are_told_in_image_pixels_where_the_profile_reads_them() -> None:
     bench = Bench(GOOD, reads_elements=True)
     await bench.planner.plan(TASK, observation(), VIEW)
@@ -110,16 +103,6 @@ windows: Untitled
 - push button "Save" at (60, 105)
 </elements>"""
     assert bench.model.requests[0].messages[1].parts[0] == TextPart(f"{STATE}\n{told}")
-
-
-def test_a_look_that_lacks_elements_or_a_window_says_so() -> None:
-    bare = replace(observation(), windows=(), elements=None, complete=False)
-    assert list(element_lines(bare)) == [
-        "windows: ",
-        "(Not all elements could be read in time: what is not listed may be there.)",
-    ]
-    untold = list(element_lines(replace(bare, windows_known=False)))
-    assert untold[0] == "windows: unknown (the machine cannot tell)"
 
 
 @pytest.mark.parametrize(
@@ -177,34 +160,6 @@ async def test_three_bad_replies_are_the_end_and_corrections_stay_bounded() -> N
         sum(isinstance(p, ImagePart) for m in r.messages for p in m.parts) == 1
         for r in bench.model.requests
     )
-
-
-def test_an_element_is_told_with_what_it_holds_and_how_it_stands() -> None:
-    box = BoundingBox(0, 0, 10, 20, "screen")
-    states = frozenset({"focused", "checked"})
-    bold = Element("check box", "Bold", box, text="on", label="Style", states=states)
-    same = Element("check box", "Bold", box, text="Bold")
-    lines = list(element_lines(replace(observation(), elements=(bold, same))))
-    assert lines[2:] == [
-        '- check box "Bold" text="on" label="Style" states=checked,focused at (2, 5)',
-        '- check box "Bold" at (2, 5)',
-    ]
-
-
-async def test_the_active_window_is_told_first_and_containers_without_a_name_are_not() -> None:
-    box = BoundingBox(0, 0, 10, 10, "screen")
-    cells = [Element("table cell", f"A{n}", box, window="Sheet") for n in range(400)]
-    dialog = Element("push button", "Save", box, window="Save As")
-    panel = Element("panel", "", box, window="Save As")
-    look = replace(
-        observation(),
-        windows=(Window("2", "Save As", "soffice", active=True), Window("1", "Sheet", "soffice")),
-        elements=(*cells, panel, dialog),
-    )
-    lines = list(element_lines(look))
-    assert lines[2].startswith('- push button "Save"')
-    assert not [line for line in lines if line.startswith("- panel")]
-    assert len(lines) == 152
 
 
 def test_several_windows_are_listed_beside_a_picture_the_top_one_first_eight_at_most() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import pytest
 from hisa.config import StateSettings
 from hisa.events import Event
 from hisa.models.tokens import estimate_tokens
-from hisa.planner.prompt_budget import PromptBudget
+from hisa.planner.prompt_budget import BETWEEN, prompt_room
 from hisa.planner.view import element_lines, state_text
 from hisa.protocols import Advice, ModelRequest, Outcome, StateView, Task, TextPart
 from hisa.screen.observation import Window
@@ -19,15 +18,12 @@ from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel
 from hisa.text.prompt_text import SECTION_TAGS
 from tests.planner.test_planner import GOOD, Bench, observation
-from tests.state.scene import events_of, look, tool
+from tests.state.scene import look, tool
 
 NUMBERS = " ".join(str(random.Random(n).randint(0, 10**9)) for n in range(2000))
 WORST = {
     "digits": NUMBERS,
-    "hex": random.Random(1).randbytes(20_000).hex(),
-    "csv": "\n".join(f"{n},{n * 7919 % 99991},{n / 7:.3f}" for n in range(3000)),
     "thai": "มนุษย์ทั้งหลายเกิดมามีอิสระ " * 800,
-    "emoji": "👩‍👩‍👧‍👦🇩🇪" * 2000,
     "english": "The price of the second item is still wrong. " * 800,
 }
 
@@ -57,7 +53,7 @@ async def test_the_text_of_every_prompt_is_within_its_limit(kind: str) -> None:
     for number in range(1, 12):
         await bench.planner.plan(task, observation(), state.view())
         request = bench.model.requests[-1]
-        assert estimate_tokens(request.text) <= limit_of(request)
+        assert estimate_tokens(request.text) <= limit_of(request, task)
         assert task.instruction in request.text
         assert "MUST save" in request.text
         call = tool("bash_execution", talk, talk)
@@ -66,41 +62,31 @@ async def test_the_text_of_every_prompt_is_within_its_limit(kind: str) -> None:
         await state.refine_if_due(task)
 
 
-def limit_of(request: ModelRequest) -> int:
+def limit_of(request: ModelRequest, task: Task) -> int:
     (system,) = request.messages[0].parts
     assert isinstance(system, TextPart)
-    return sum(PromptBudget().parts(system.text).values())
+    return sum(map(estimate_tokens, (system.text, task.instruction))) + BETWEEN + prompt_room()
 
 
-def test_what_gives_way_and_in_which_order() -> None:
+def test_the_last_output_gives_way_and_nothing_else() -> None:
     task = Task("t", "Sort.")
     view = StateView(
-        refined="Steps 1~5: " + "some words of it " * 60,
-        steps=tuple(f"Step {n}: wait | Result: Succeeded. It is there." for n in (6, 7, 8)),
+        refined="Steps 1~5: it is open.",
+        steps=("Step 6: wait | Result: Succeeded. It is there.",),
         output="begin " + "many rows " * 300 + "end",
     )
-    whole = state_text(task, observation(), view, elements=False)
-    assert "left out" not in whole
+    size = estimate_tokens(state_text(task, observation(), view, elements=False))
 
     def at(room: int) -> str:
-        text = state_text(task, observation(), view, elements=False, room=room)
-        assert estimate_tokens(text) <= room
-        return text
+        return state_text(task, observation(), view, elements=False, room=room)
 
-    size = estimate_tokens(whole)
-    assert at(size) == whole
-    short = at(size - 1)
-    assert "begin" in short
-    assert "end" in short
-    assert "left out" in short
-    assert view.refined in short
-    none = at(size - estimate_tokens(view.output) - 20)
+    assert "left out" not in at(size)
+    short, none = at(size - 1), at(60)
+    assert estimate_tokens(short) < size
+    for part in ("begin", "end", "left out", view.refined, *view.steps):
+        assert part in short
     assert "<last_output" not in none
-    assert "… (cut here, to keep the prompt within its limit)\n</refined_context>" in none
-    assert "Step 6:" in none
-    least = at(60)
-    assert "Step 8:" in least
-    assert "Step 6:" not in least
+    assert view.refined in none
 
 
 def test_a_request_begins_with_all_of_the_one_before_that_still_holds() -> None:
@@ -123,29 +109,6 @@ def test_a_request_begins_with_all_of_the_one_before_that_still_holds() -> None:
             "<elements untrusted>",
         )
         assert [text.index(tag) for tag in tags] == sorted(text.index(tag) for tag in tags)
-
-
-async def test_the_newest_output_is_shown_in_full_once() -> None:
-    events: list[Event] = []
-    model = FunctionModel(lambda request: "Succeeded. Listed.")
-    state = build_state(model, StateSettings(), emit=events.append)
-    rows = "\n".join(f"row {n}: value {n * 37}" for n in range(80))
-    task = Task("t", "List.")
-    call = tool("bash_execution", "cat rows")
-    outcome = Outcome(ok=True, output=rows, exit_code=0)
-    (acted, *_) = [e for e in events_of(call, 1, outcome) if e.type == "acted"]
-    events.append(acted.model_copy(update={"output": rows}))
-    await state.abstract(call, look(), look(), outcome)
-    bench = Bench(GOOD, GOOD)
-    await bench.planner.plan(task, observation(), state.view())
-    assert rows in bench.model.requests[0].text
-    restored = build_state(model, StateSettings(), emit=lambda event: None)
-    restored.restore(events)
-    assert restored.view() == state.view()
-    await state.abstract(tool("wait", "1"), look(), look(), Outcome(ok=True))
-    await bench.planner.plan(task, observation(), state.view())
-    assert "row 40" not in bench.model.requests[1].text
-    assert "<last_output untrusted>\n" not in bench.model.requests[1].text
 
 
 @pytest.mark.parametrize("tag", SECTION_TAGS)
@@ -177,15 +140,6 @@ async def test_nothing_can_forge_a_section(tag: str) -> None:
     for name in SECTION_TAGS:
         assert lines.count(f"<{name}>") == lines.count(f"</{name}>") <= 1
     assert all("\n" not in line for line in element_lines(hostile))
-
-
-async def test_the_schema_is_sent_once() -> None:
-    bench = Bench("bad", GOOD)
-    await bench.planner.plan(Task("t", "x"), observation(), StateView())
-    for request in bench.model.requests:
-        assert request.schema is not None
-        assert "additionalProperties" not in request.text
-        assert json.dumps(request.schema) not in request.text
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hisa.actions import Click, Slot, Write, parse
-from hisa.errors import ActionRefused, InvalidReply
+from hisa.actions import Click, Slot, Write
+from hisa.errors import InvalidReply
 from hisa.planner.reply import parse_reply
-from hisa.protocols import ToolCall
 
 GOOD = {"thought": "t", "tool": "bash_execution", "input": "ls"}
 
@@ -56,7 +54,6 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
         ("", "the reply is empty"),
         ("  \n", "the reply is empty"),
         ("I would click the button.", "no JSON object in it"),
-        ("[" * 5000, "no JSON object in it"),
         ("{oh}", f"not valid JSON: {BRACE}"),
         ('{"thought": "t", "tool": "wait", "input": NaN}', "not valid JSON: NaN is not JSON"),
         ("{" * 100_000, f"not valid JSON: {BRACE.replace('2 (char 1)', '65 (char 64)')}"),
@@ -67,24 +64,13 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
             "unknown key 'extra'; allowed: thought, note, tool, input, description, description_2",
         ),
         ('{"tool": "wait"}', "key 'thought' is missing; key 'input' is missing"),
-        (
-            "[" * 5000 + "{}",
-            "key 'thought' is missing; key 'tool' is missing; key 'input' is missing",
-        ),
         (reply(thought=3), "'thought': Input should be a valid string"),
-        (reply(thought="x" * 8001), "'thought': String should have at most 8000 characters"),
         (reply(tool=""), "'tool': String should have at least 1 character"),
-        (reply(tool="x" * 101), "'tool': String should have at most 100 characters"),
-        (
-            reply(description="x" * 2001),
-            "'description': String should have at most 2000 characters",
-        ),
         (
             reply(description_2="x" * 2001),
             "'description_2': String should have at most 2000 characters",
         ),
         (reply(input=["a"]), UNION),
-        (reply(input=True), UNION),
         (reply(input="a\0"), f"'input' holds the character U+0000: half of a character, a {MARKS}"),
         (
             reply(input={"rows": [{"x\ud800": 1}]}),
@@ -114,25 +100,6 @@ def test_the_model_is_told_what_does_not_fit_and_what_is_allowed(text: str, said
     with pytest.raises(InvalidReply) as caught:
         parse_reply(text)
     assert str(caught.value) == said
-
-
-def test_a_refused_action_is_explained_as_the_actions_explain_it() -> None:
-    with pytest.raises(ActionRefused) as refused:
-        parse("import os")
-    with pytest.raises(InvalidReply) as caught:
-        parse_reply(reply(tool="gui_action", input="import os"))
-    assert str(caught.value) == f"'input' refused: {refused.value}"
-
-
-def test_every_field_reaches_the_call_and_what_is_longest_allowed_fits() -> None:
-    longest: dict[str, Any] = {
-        "thought": "t" * 8000,
-        "tool": "w" * 100,
-        "input": {"a": ["b", {"c": None}]},
-        "description": "d" * 2000,
-        "description_2": "e" * 2000,
-    }
-    assert parse_reply(json.dumps(longest)) == ToolCall(**longest)
 
 
 def test_the_object_with_a_tool_counts() -> None:
@@ -246,8 +213,3 @@ def test_of_several_calls_none_is_chosen(text: str, most: int) -> None:
 def test_a_call_may_type_what_looks_like_thinking(text: str) -> None:
     assert parse_reply(reply(input=text)).input == text
     assert parse_reply(f"<think>a</think>{reply(input=text)}").input == text
-
-
-def test_the_form_may_be_spelled_out_in_prose() -> None:
-    form = 'Format: {"thought": ..., "tool": ..., "input": ...}.'
-    assert parse_reply(f"{form} {DONE}").input == "ls"

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import random
-import statistics
-
-import pytest
-
 from benchmarks.scaling import against, measure
-from benchmarks.scaling_points import World, point_of, sample
+from benchmarks.scaling_points import World
 
 PLAIN = World(0.1, two_ways=0, after_failure=0, ends=0)
-
-
-@pytest.mark.parametrize("uneven", [False, True])
-def test_samples_are_wrong_as_often_as_is_said(uneven: bool) -> None:
-    world = World(0.2, uneven=uneven)
-    dice = random.Random(7)
-    points = [point_of(world, number, 1) for number in range(2000)]
-    right = [sample(world, each, dice) in sum(each.right, ()) for each in points]
-    assert statistics.fmean(right) == pytest.approx(0.8, abs=0.03)
 
 
 async def test_few_independent_errors_cost_little_and_lose_nothing() -> None:

@@ -139,7 +139,6 @@ class Writer:
                 tokens_in=tokens,
                 tokens_out=tokens // 14,
                 images=images,
-                text_chars=tokens * 3,
                 usd=usd,
                 seconds=1.05,
                 finish="stop",

@@ -97,7 +97,7 @@ def test_fresh_and_cached_tokens_are_told_apart_everywhere(tmp_path: Path) -> No
     assert (totals["fresh_in"], totals["cached_in"], totals["usd"]) == (2464, 1536, 1.0)
     assert totals["roles"]["planner"]["cached_in"] == 1536
     assert "464 fresh and 1,536 cached in, <b>300</b> out" in render_report(run)
-    assert Ledger.from_events(run.events).as_dict()["total"]["fresh_in"] == 2464
+    assert Ledger.from_events(run.events).total.fresh_in == 2464
 
 
 @pytest.mark.parametrize(

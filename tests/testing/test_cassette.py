@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -29,11 +28,6 @@ async def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
     assert replay.left == 0
 
 
-async def test_limits_and_step_are_not_compared(tmp_path: Path) -> None:
-    replay = await _recorded(tmp_path / "c.jsonl", ask(step=1))
-    assert await replay.complete(ask(step=2, max_tokens=9)) == _REPLY
-
-
 @pytest.mark.parametrize(
     ("other", "where"),
     [
@@ -55,13 +49,6 @@ async def test_another_request_shows_the_difference(
     assert "call 1:" in str(caught.value)
     assert where in str(caught.value)
     assert await replay.complete(request) == _REPLY
-
-
-async def test_the_difference_is_a_line_diff(tmp_path: Path) -> None:
-    replay = await _recorded(tmp_path / "c.jsonl", ask("first\nsecond\nthird"))
-    with pytest.raises(CassetteMismatch) as caught:
-        await replay.complete(ask("first\nother\nthird"))
-    assert "-second\n+other" in str(caught.value)
 
 
 async def test_running_out(tmp_path: Path) -> None:
@@ -91,23 +78,9 @@ async def test_neither_pictures_nor_secrets_are_in_the_file(tmp_path: Path) -> N
     assert await replay.complete(request) == _REPLY
 
 
-async def test_a_new_recording_replaces_the_old(tmp_path: Path) -> None:
-    await _recorded(tmp_path / "c.jsonl", ask(), ask())
-    assert (await _recorded(tmp_path / "c.jsonl", ask())).left == 1
-
-
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"v": 1, "request": {}, "reply": {}}'])
 def test_a_file_that_is_no_cassette(tmp_path: Path, line: str) -> None:
     path = tmp_path / "c.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(DeveloperError, match="line 1"):
-        ReplayModel(path)
-
-
-async def test_a_version_that_is_not_known(tmp_path: Path) -> None:
-    path = tmp_path / "c.jsonl"
-    await _recorded(path, ask())
-    entry = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(entry | {"v": 2}), encoding="utf-8")
-    with pytest.raises(DeveloperError, match="version 2"):
         ReplayModel(path)

@@ -17,13 +17,6 @@ def _post(url: str, body: object, **headers: str) -> httpx.Response:
         return http.post(f"{url}/chat/completions", json=body, headers=headers)
 
 
-def _chat(url: str, system: str, user: str = "", **headers: str) -> str:
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    answer = _post(url, {"model": "m", "messages": messages}, **headers).json()
-    text: str = answer["choices"][0]["message"]["content"]
-    return text
-
-
 async def test_a_script_by_role() -> None:
     script: list[Line | str] = [
         Line("for the state", role="state"),
@@ -54,13 +47,6 @@ def test_what_is_no_chat_is_refused_and_not_counted(body: object) -> None:
     with FakeServer(["one"]) as server:
         assert _post(server.url, body).status_code == 400
         assert (server.left, server.requests) == (1, [])
-
-
-def test_it_lists_its_models_and_knows_no_other_address() -> None:
-    with FakeServer() as server, httpx.Client(trust_env=False) as http:
-        assert http.get(f"{server.url}/models").json()["object"] == "list"
-        assert http.get(f"{server.url}/files").status_code == 404
-        assert http.post(f"{server.url}/embeddings", json={}).status_code == 404
 
 
 def test_closing_lets_hanging_answers_go() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +9,6 @@ import pytest
 
 from hisa.errors import InvalidReply, ToolFailed
 from hisa.models.tokens import estimate_tokens
-from hisa.plugins.toolkits.calc import CALC as SPREADSHEET
-from hisa.plugins.toolkits.writer import WRITER
 from hisa.protocols import GroundedCall, Outcome, Task, ToolCall
 from hisa.screen.observation import Observation, Window
 from hisa.testing.form import FakeEnvironment
@@ -62,31 +59,6 @@ def registry(*tools: BaseTool, capabilities: tuple[str, ...] = ("execute",)) -> 
 
 def task(text: str) -> Task:
     return Task("t", text)
-
-
-class Windows(tuple[Window, ...]):
-    """The windows of a look, which count how often they are gone through."""
-
-    times = 0
-
-    def __reversed__(self) -> Iterator[Window]:
-        self.times += 1
-        return reversed(tuple(self))
-
-
-async def test_a_look_is_asked_once_for_each_kind_of_tool_and_not_for_each_tool() -> None:
-    names = [f"tool_{number}" for number in range(40)]
-    made = [Tool(chart, kit=name, needs=CALC.needs) for name in names]
-    there = registry(*made, *MAIL.tools())
-    windows = Windows((await looking_at("libreoffice-calc")).windows)
-    look = replace(await looking_at("libreoffice-calc"), windows=windows)
-    for _ in range(3):
-        there.offer(task("Draw a chart."), look)
-        assert len(there.others("wait", look)) > 4
-    assert windows.times == 1
-    other = replace(look, windows=Windows((await looking_at("thunar")).windows))
-    assert "post_mail" in there.others("wait", other)
-    assert "tool_0_chart" not in there.others("wait", other)
 
 
 async def test_the_tools_of_the_application_in_front_come_first_the_likeliest_first() -> None:
@@ -194,13 +166,6 @@ async def test_functions_of_the_responses_api_keep_to_the_limit_too() -> None:
     assert len(names) < 20
 
 
-def test_an_unknown_name_among_many_is_told_the_nearest() -> None:
-    with pytest.raises(InvalidReply) as error:
-        registry(*CALC.tools(), *many(300)).check(ToolCall("", "calc_sort", "x"))
-    assert "calc_sort_rows" in str(error.value)
-    assert len(str(error.value)) < 600
-
-
 async def test_the_tool_that_was_asked_for_stays_in_the_offer() -> None:
     environment, look = FakeEnvironment(), await looking_at("mousepad")
     there = registry(*MAIL.tools(), *CALC.tools(), *many(300))
@@ -249,17 +214,3 @@ async def test_every_refusal_of_a_tool_gives_its_form() -> None:
     assert not outcome.ok
     assert "nobody listens" in outcome.error
     assert "shout(text)" in outcome.error
-
-
-def test_a_number_is_taken_where_a_text_is_wanted() -> None:
-    write = next(one for one in WRITER.tools() if one.name == "writer_write")
-    given = write.arguments({"paragraph": 3, "text": "New."})
-    assert given == {"paragraph": "3", "text": "New."}
-    rows = next(one for one in SPREADSHEET.tools() if one.name == "calc_write")
-    assert rows.arguments({"cell": "A1", "values": [[3, "x"]]})["values"] == [[3, "x"]]
-
-
-def test_a_tool_makes_its_schema_once() -> None:
-    """Each step's prompt reads the schemas of all tools several times."""
-    made = Tool(chart)
-    assert made.parameters is made.parameters

@@ -46,13 +46,6 @@ async def test_an_answer_is_told_and_written_down() -> None:
     assert (event.text, event.answer, event.by) == ("Which?", "April", "person")
 
 
-async def test_the_default_is_named_as_one() -> None:
-    outcome, (event,) = await asked(None, "person_ask", question="?", default="no", seconds=5)
-    assert outcome.output == "Nobody answered within 5 s; default: no"
-    assert isinstance(event, PersonAsked)
-    assert (event.answer, event.by) == ("no", "default")
-
-
 async def test_without_an_answer_and_a_default_it_failed() -> None:
     outcome, _ = await asked(None, "person_ask", question="?", seconds=5)
     assert (outcome.ok, outcome.error) == (False, "nobody answered within 5 s")

@@ -16,8 +16,8 @@ from hisa.protocols import CommandResult, GroundedCall, Outcome, ToolCall
 from hisa.screen.geometry import Point
 from hisa.testing.form import FakeEnvironment
 from hisa.text.prompt_text import ends
-from hisa.tools.base import Tool, ToolContext
-from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
+from hisa.tools.base import Tool
+from hisa.tools.builtin import bash_execution, gui_action, wait
 from hisa.tools.registry import ToolRegistry, discover
 
 
@@ -84,14 +84,6 @@ async def test_both_ends_of_a_commands_output_are_kept() -> None:
     told = ends(event.output, 2000)
     first, last = told.split("\n… ")[0], told.split(" characters left out …\n")[-1]
     assert f"… {500_000 - len(first) - len(last)} characters left out …" in told
-
-
-async def test_ending_tools_end() -> None:
-    bench = Bench(termination, infeasible)
-    look = await bench.environment.observe()
-    for name, status in (("termination", "succeeded"), ("infeasible", "infeasible")):
-        outcome = await bench.registry.execute(call(name, "because"), look, bench.environment)
-        assert outcome.ends == status
 
 
 async def test_what_a_plugin_raises_is_a_failed_outcome() -> None:
@@ -185,9 +177,3 @@ def test_the_command_line_lists_outside_tools_and_names_broken_ones(outside: Pat
     )
     assert shown.returncode == 2
     assert "needs a library" in shown.stderr
-
-
-def test_a_context_parameter_is_not_part_of_the_input() -> None:
-    assert list(Tool(bash_execution).parameters["properties"]) == ["command"]
-    assert "context" not in Tool(gui_action).describe().rsplit("Input:", 1)[1]
-    assert ToolContext.__name__ not in Tool(gui_action).describe()

@@ -48,9 +48,6 @@ def thresholds_of(embedder: str, settings: PatternSettings) -> Thresholds:
 def open_embedder(name: str) -> Embedder:
     """The embedder of that name; models are loaded on first use.
 
-    Args:
-        name: one of `EMBEDDERS`.
-
     Raises:
         ConfigError: unknown name, or a setting it needs is missing.
         StoreError: its package is not installed.

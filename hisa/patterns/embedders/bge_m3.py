@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -14,9 +13,10 @@ from hisa.machine.parts import install_command
 
 __all__ = ["BgeM3"]
 
+_NAME = "BAAI/bge-m3"
 _MAX_TOKENS = 512
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_FETCH = "hf download BAAI/bge-m3 --exclude 'onnx/*' --exclude 'imgs/*'"
+_FETCH = f"hf download {_NAME} --exclude 'onnx/*' --exclude 'imgs/*'"
 """Brings the weights, and leaves out their copy for another engine."""
 
 
@@ -26,11 +26,8 @@ class BgeM3:
     name = "bge-m3"
     dimension = 1024
 
-    def __init__(self, model: str = "BAAI/bge-m3") -> None:
+    def __init__(self) -> None:
         """Check that FlagEmbedding is there.
-
-        Args:
-            model: name of the weights, or a folder that holds them.
 
         Raises:
             StoreError: FlagEmbedding is not installed.
@@ -40,45 +37,17 @@ class BgeM3:
                 "the embedder 'bge-m3' needs the package 'FlagEmbedding'",
                 fix=install_command("bge"),
             )
-        self._name_or_folder = model
 
     @cached_property
     def _model(self) -> Any:
-        folder = self._folder()
+        folder = _folder()
         from FlagEmbedding import BGEM3FlagModel
 
         try:
             # Half precision gives other vectors on other machines; a store outlives the machine.
             return BGEM3FlagModel(str(folder), use_fp16=False)
         except Exception as error:  # each format of weights has errors of its own
-            raise self._refusal(f"the weights in {folder} cannot be loaded: {error}") from error
-
-    def _folder(self) -> Path:
-        """Returns the folder of the weights, here or in the hub's cache; asks no server.
-
-        Raises:
-            StoreError: they are not here; names the command that fetches them.
-        """
-        from huggingface_hub import constants, try_to_load_from_cache
-
-        folder, cache = Path(self._name_or_folder), constants.HF_HUB_CACHE
-        if not folder.is_dir():
-            config = try_to_load_from_cache(self._name_or_folder, "config.json")
-            if not isinstance(config, str):
-                raise self._refusal(f"its weights are not in {cache}")
-            folder = Path(config).parent
-        if not any((folder / name).is_file() for name in _WEIGHTS):
-            raise self._refusal(f"{folder} holds neither {' nor '.join(_WEIGHTS)}")
-        return folder
-
-    def _refusal(self, why: str) -> StoreError:
-        fetch = _FETCH
-        if Path(self._name_or_folder).is_dir():
-            fetch += f" --local-dir {shlex.quote(self._name_or_folder)}"
-        return StoreError(
-            f"the embedder 'bge-m3' ({self._name_or_folder}): {why}",
-            fix=f"{fetch}, or --set patterns.embedder=minilm",
-        )
+            raise _refusal(f"the weights in {folder} cannot be loaded: {error}") from error
 
     def embed(self, texts: Sequence[str], /) -> list[list[float]]:
         """One unit vector a text, in order."""
@@ -88,3 +57,25 @@ class BgeM3:
             return []
         dense = self._model.encode(list(texts), max_length=_MAX_TOKENS)["dense_vecs"]
         return [unit(vector) for vector in dense]
+
+
+def _folder() -> Path:
+    """Returns the folder of the weights in the hub's cache; asks no server.
+
+    Raises:
+        StoreError: they are not here; names the command that fetches them.
+    """
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    config = try_to_load_from_cache(_NAME, "config.json")
+    if not isinstance(config, str):
+        raise _refusal(f"its weights are not in {constants.HF_HUB_CACHE}")
+    folder = Path(config).parent
+    if not any((folder / name).is_file() for name in _WEIGHTS):
+        raise _refusal(f"{folder} holds neither {' nor '.join(_WEIGHTS)}")
+    return folder
+
+
+def _refusal(why: str) -> StoreError:
+    fix = f"{_FETCH}, or --set patterns.embedder=minilm"
+    return StoreError(f"the embedder 'bge-m3' ({_NAME}): {why}", fix=fix)

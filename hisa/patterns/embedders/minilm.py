@@ -110,16 +110,13 @@ class MiniLM:
     name = "minilm"
     dimension = 384
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self) -> None:
         """Look the model up.
-
-        Args:
-            folder: holds model.safetensors, tokenizer.json and config.json; None: the package's.
 
         Raises:
             StoreError: the package is not installed.
         """
-        self._folder = folder or _model_folder()
+        self._folder = _model_folder()
 
     def _batch(self, texts: Sequence[str]) -> list[list[float]]:
         import numpy as np

@@ -16,7 +16,7 @@ from hisa.errors import InvalidReply
 from hisa.events import PlanRejected
 from hisa.planner.call_schema import Functions
 from hisa.planner.planner import MAX_TRIES, SHOWN_REPLY, Programs, planned, told_once
-from hisa.planner.prompt_budget import PromptBudget, PromptRoom
+from hisa.planner.prompt_budget import prompt_room
 from hisa.planner.view import state_text
 from hisa.plugins.computer_use.computer_calls import ComputerReply, read_computer_reply
 from hisa.plugins.computer_use.responses_body import ACKNOWLEDGED
@@ -57,10 +57,7 @@ class ComputerPlanner:
         max_tokens: limit of a reply.
         programs: tells what is installed, for the first step; None: nothing is told.
         settings: of the planner; the prompt's file may name each of them.
-        budget: of the prompt's text; None: that of the default settings. The tools are beside it.
-
-    Raises:
-        ConfigError: the budget cannot hold the system prompt beside a short task and a step.
+        room: most tokens of the state, without the tools; None: that of the default settings.
     """
 
     def __init__(
@@ -75,7 +72,7 @@ class ComputerPlanner:
         max_tokens: int = 4096,
         programs: Programs | None = None,
         settings: PlannerSettings | None = None,
-        budget: PromptBudget | None = None,
+        room: int | None = None,
     ) -> None:
         self._model = model
         self._toolbox = toolbox
@@ -93,7 +90,7 @@ class ComputerPlanner:
             tools=toolbox.describe(),
             **dict(settings or PlannerSettings()),
         )
-        self._room = PromptRoom(budget or PromptBudget(), self._system, emit)
+        self._room = room or prompt_room()
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
         """The next call; see `hisa.protocols.Planner`.
@@ -134,9 +131,8 @@ class ComputerPlanner:
             observation,
             view,
             elements=False,
-            room=self._room.for_task(task),
+            room=self._room,
             programs=programs,
-            cut=self._room.tell,
         )
         return ModelRequest(
             role="planner",
@@ -149,7 +145,6 @@ class ComputerPlanner:
                 *self._functions(task, observation),
             ),
             max_tokens=self._max_tokens,
-            harder=view.troubled,
         )
 
     def _read(self, reply: ModelReply, *, looks_left: bool) -> ComputerReply:

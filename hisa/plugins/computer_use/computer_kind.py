@@ -63,7 +63,7 @@ class ComputerKind(PlannerKind):
             confirm=parts.confirm,
             max_tokens=parts.model_settings.max_tokens,
             programs=parts.programs,
-            budget=parts.budget,
+            room=parts.room,
             settings=parts.settings,
         )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from hisa.config import ModelSettings
 from hisa.models.profile import Profile
-from hisa.models.reasoning import asked_reasoning
 from hisa.models.request_body import answer_limit, response_format, sampling
 from hisa.models.response_body import (
     ChatResponse,
@@ -56,8 +55,8 @@ def encode_responses(
             "include": ["reasoning.encrypted_content"],
             "reasoning": {"summary": "concise"},
         }
-    if effort := asked_reasoning(request, settings, profile).effort:
-        body["reasoning"] = {**body.get("reasoning", {}), "effort": effort}
+    if settings.effort:
+        body["reasoning"] = {**body.get("reasoning", {}), "effort": settings.effort}
     if any(tool.get("type") == "computer_use_preview" for tool in request.tools):
         body["truncation"] = "auto"  # that tool demands it
     if form := response_format(request, profile, settings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hisa.models.client import OpenAIModel
@@ -21,12 +22,10 @@ class ResponsesModel(OpenAIModel):
 
     path: ClassVar[str] = "responses"
     api: ClassVar[str] = "responses"
+    stream_fields: ClassVar[Mapping[str, Any]] = {}  # its events are another protocol's
 
     def _encoded(self, request: ModelRequest) -> dict[str, Any]:
         return encode_responses(request, self.profile, self._settings)
-
-    def _stream_fields(self) -> dict[str, Any]:
-        return {}  # its events are another protocol's
 
     def _read(self, raw: bytes, request: ModelRequest) -> ChatResponse:
         return read_responses(raw, as_items=bool(request.tools))

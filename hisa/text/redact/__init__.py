@@ -161,11 +161,7 @@ class Redactor:
             self._add(value)
 
     def hide(self, shown: Mapping[str, str], /) -> None:
-        """Look for these values too, whatever they look like.
-
-        Args:
-            shown: by value, what is put in its place.
-        """
+        """Look for these values too, whatever they look like."""
         self._know({**self._exact, **shown})
 
     def text(self, text: str, /) -> str:
@@ -362,12 +358,7 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def redact(text: str, /, environ: Mapping[str, str] | None = None) -> str:
-    """The text with its secrets replaced by ``[redacted]``.
-
-    Args:
-        text: any text.
-        environ: variables whose values are secrets by name; None: the process's own.
-    """
+    """The text with its secrets replaced by ``[redacted]``."""
     return Redactor(environ).text(text)
 
 

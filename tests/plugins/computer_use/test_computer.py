@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +98,6 @@ async def test_the_request_is_the_bounded_state_one_image_and_the_tools() -> Non
     assert (computer["display_width"], computer["display_height"]) == (640, 360)
     assert [tool["name"] for tool in functions] == ["infeasible", "termination", "wait"]
     assert [type(event) for event in bench.events] == [Planned]
-
-
-async def test_a_troubled_state_asks_harder() -> None:
-    bench = Bench(click(3, 4), click(3, 4))
-    await bench.plan(replace(VIEW, troubled=True))
-    await bench.plan()
-    assert [request.harder for request in bench.model.requests] == [True, False]
 
 
 async def test_programs_are_told_at_the_first_step_alone() -> None:

@@ -9,7 +9,6 @@ from hisa.config import Settings
 from hisa.runs.read import load_run
 from hisa.runs.turns import turns
 from hisa.testing import FakeEnvironment, ResponsesServer, computer_call, function_call
-from tests.planner.test_whole_state import assert_whole
 from tests.runs.test_turns import whole
 
 
@@ -32,7 +31,3 @@ def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
         assert [whole(turn.request, run) for turn in found] == [r.body for r in server.requests]
     assert {turn.api for turn in found} == {"responses"}
     assert found[1].pictures
-
-
-async def test_the_summary_reaches_the_planner_whole(tmp_path: Path) -> None:
-    await assert_whole(tmp_path, 9, "computer")

@@ -20,12 +20,12 @@ import hisa
 from hisa.config import ModelSettings
 from hisa.errors import InvalidReply, NotFound
 from hisa.events import Event, GroundingTried, ModelCalled, ModelFailed, Planned
-from hisa.grounder.choice import ChoiceGrounder
 from hisa.grounder.matchers import FinderParts
 from hisa.patterns.induction import MOST, induce
 from hisa.planner.reply import parse_reply
 from hisa.plugins.gguf.gguf_model import GgufModel
 from hisa.plugins.gguf.model_names import fetched_names
+from hisa.plugins.matching.checked_choice import ChoiceGrounder
 from hisa.protocols import Message, ModelRequest, Task, TextPart
 from hisa.testing import FakeEnvironment, tool_call
 
