@@ -17,7 +17,7 @@ from hisa.models.tokens import estimate_tokens
 from hisa.state.base import NewSteps
 from hisa.text.prompt_text import field_text
 
-__all__ = ["holds_value", "kept_values", "without_values"]
+__all__ = ["kept_values", "without_values"]
 
 _NOTED = "Noted: "
 _SEEN = "Seen: "
@@ -98,11 +98,6 @@ def kept_values(previous: str, steps: NewSteps, tokens: int) -> str:
     told = _within(_NOTED, noted, room * _NOTED_SHARE[1] // _NOTED_SHARE[0])
     rest = _within(_SEEN, seen, room - estimate_tokens(told) if told else room)
     return "\n".join(filter(None, (told, rest)))
-
-
-def holds_value(text: str) -> bool:
-    """Whether a text tells a value that would be kept."""
-    return next(_values(text), None) is not None
 
 
 def without_values(summary: str) -> str:

@@ -5,7 +5,6 @@ The pointer's own move and a blinking caret are no change; see `hisa.state.scree
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "MAX_REGIONS",
     "MINIMUM_CROP",
     "RoiPair",
     "changed_mask",
@@ -34,29 +32,17 @@ __all__ = [
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
 
-MAX_REGIONS = 3
-"""Most regions that are shown apart. A dialog, a status line and a title bar are three."""
-
-_TILE = 16
-"""Side of the tiles, in image pixels, in which regions are looked for: about a line of text."""
-_NEAR = 3
-"""Tiles between two changes up to which they are one region: a toolbar's gaps are smaller."""
-_SAVED = 0.5
-"""Regions are shown apart where they cover at most this share of the box around them all."""
-
 
 @dataclass(frozen=True, slots=True)
 class RoiPair:
     """The changed part of two pictures.
 
-    ``box`` is exactly what changed and ``regions`` its parts that lie far apart; ``shown`` is what
-    the pictures hold, one below the other, each with a margin; all in image space. Where the sizes
-    of two looks differ, the pictures are whole.
+    ``box`` is exactly what changed, ``shown`` what the pictures hold, with a margin; both in image
+    space. Where the sizes of two looks differ, the pictures are whole.
     """
 
     box: BoundingBox
-    regions: tuple[BoundingBox, ...]
-    shown: tuple[BoundingBox, ...]
+    shown: BoundingBox
     before: Screenshot
     after: Screenshot
 
@@ -75,20 +61,18 @@ def roi_pair(
     Args:
         before: the look before the action.
         after: the look after it.
-        margin: image pixels around each changed region.
-        minimum: smallest crop; smaller regions are padded, as far as the picture goes.
+        margin: image pixels around what changed.
+        minimum: smallest crop; a smaller one is padded, as far as the picture goes.
     """
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
+        return RoiPair(_whole(new), _whole(new), old, new)
     mask = changed_mask(before, after)
     box = _bounds(mask)
     if mask is None or box is None:
         return None
-    regions = tuple(_regions(mask, box))
-    whole = [whole_words(part, mask, new) for part in regions]
-    shown = tuple(_with_margin(part, margin, minimum, new.size) for part in whole)
-    return RoiPair(box, regions, shown, old.parts(shown), new.parts(shown))
+    shown = _with_margin(whole_words(box, mask, new), margin, minimum, new.size)
+    return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
 
 
 def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
@@ -98,19 +82,19 @@ def whole_pair(before: Observation, after: Observation) -> RoiPair | None:
     box = _whole(new) if old.size != new.size else _bounds(mask)
     if box is None:
         return None
-    return RoiPair(box, tuple(_regions(mask, box)), (_whole(new),), old, new)
+    return RoiPair(box, _whole(new), old, new)
 
 
 def exact_pair(before: Observation, after: Observation) -> RoiPair | None:
     """Both pictures cropped to all that differs, pointer and caret too, as in the paper (3.3.1)."""
     old, new = before.screenshot, after.screenshot
     if old.size != new.size:
-        return RoiPair(_whole(new), (_whole(new),), (_whole(new),), old, new)
+        return RoiPair(_whole(new), _whole(new), old, new)
     changed = changed_pixels(old, new, unseen=0)
     if changed is None:
         return None
     box = changed[1]
-    return RoiPair(box, (box,), (box,), old.parts((box,)), new.parts((box,)))
+    return RoiPair(box, box, old.parts((box,)), new.parts((box,)))
 
 
 def changed_mask(before: Observation, after: Observation) -> Image.Image | None:
@@ -198,89 +182,11 @@ def _white(changed: NDArray[np.bool_]) -> Image.Image:
 
 _STRIPE = 16
 """Rows that are compared at once; two such stripes lie in a processor's nearest caches."""
-_WHITE = [0] + [255] * 255
 
 
 def _bounds(mask: Image.Image | None) -> BoundingBox | None:
     corners = mask.getbbox() if mask is not None else None
     return None if corners is None else BoundingBox(*corners)
-
-
-def _regions(mask: Image.Image | None, box: BoundingBox) -> Sequence[BoundingBox]:
-    """The exact boxes of changes that lie far apart, where that shows much less; else ``box``."""
-    if mask is None or box.area <= MAX_REGIONS * MINIMUM_CROP.width * MINIMUM_CROP.height:
-        return [box]
-    left, top = int(box.left) // _TILE * _TILE, int(box.top) // _TILE * _TILE
-    part = mask.crop((left, top, int(box.right), int(box.bottom)))
-    tiles = part.reduce(_TILE).point(_WHITE)
-    if tiles.histogram()[255] * _TILE**2 > _SAVED * box.area:
-        return [box]
-    clusters = _clusters(tiles)
-    while len(clusters) > MAX_REGIONS:
-        clusters = _joined(clusters)
-    boxes = [_exact(part, cluster, left, top) for cluster in clusters]
-    return boxes if sum(each.area for each in boxes) <= _SAVED * box.area else [box]
-
-
-def _clusters(tiles: Image.Image) -> list[BoundingBox]:
-    """Boxes around tiles with changes that are near each other, from top to bottom."""
-    width, height = tiles.size
-    data = tiles.tobytes()
-    left = {at for at in range(width * height) if data[at]}
-    found = []
-    while left:
-        start = left.pop()
-        stack, members = [start], [start]
-        while stack:
-            row, column = divmod(stack.pop(), width)
-            near = left.intersection(_around(row, column, width, height))
-            left -= near
-            stack += near
-            members += near
-        found.append(_tile_box(members, width))
-    return sorted(found, key=lambda box: (box.top, box.left))
-
-
-def _around(row: int, column: int, width: int, height: int) -> Iterable[int]:
-    columns = range(max(0, column - _NEAR), min(width, column + _NEAR + 1))
-    rows = range(max(0, row - _NEAR), min(height, row + _NEAR + 1))
-    return (r * width + c for r in rows for c in columns)
-
-
-def _tile_box(members: Sequence[int], width: int) -> BoundingBox:
-    rows, columns = zip(*(divmod(at, width) for at in members), strict=True)
-    return BoundingBox(
-        min(columns) * _TILE,
-        min(rows) * _TILE,
-        (max(columns) + 1) * _TILE,
-        (max(rows) + 1) * _TILE,
-    )
-
-
-def _joined(boxes: Sequence[BoundingBox]) -> list[BoundingBox]:
-    """One box fewer: the two are joined that add the least area."""
-    pairs = [(one, other) for i, one in enumerate(boxes) for other in boxes[:i]]
-    one, other = min(pairs, key=lambda pair: _around_both(*pair).area - pair[0].area - pair[1].area)
-    rest = [box for box in boxes if box is not one and box is not other]
-    return sorted([*rest, _around_both(one, other)], key=lambda box: (box.top, box.left))
-
-
-def _around_both(one: BoundingBox, other: BoundingBox) -> BoundingBox:
-    return BoundingBox(
-        min(one.left, other.left),
-        min(one.top, other.top),
-        max(one.right, other.right),
-        max(one.bottom, other.bottom),
-    )
-
-
-def _exact(part: Image.Image, cluster: BoundingBox, x: int, y: int) -> BoundingBox:
-    """The changed pixels' box inside a cluster's tiles, in the picture whose part begins there."""
-    left, top = int(cluster.left), int(cluster.top)
-    tiles = part.crop((left, top, int(cluster.right), int(cluster.bottom)))
-    corners = tiles.getbbox() or (0, 0, *tiles.size)
-    left, top = left + x, top + y
-    return BoundingBox(left + corners[0], top + corners[1], left + corners[2], top + corners[3])
 
 
 def _whole(picture: Screenshot) -> BoundingBox:

@@ -72,8 +72,7 @@ def surprises(found: Sequence[Effect], last: StepEvidence) -> str:
     """
     for number, effect in enumerate(found, 1):
         looks = last.looks if effect is found[-1] else effect.looks
-        regions = effect.pair.regions if effect.pair else ()
-        if told := unexpected(effect.made.call, *looks, regions):
+        if told := unexpected(effect.made.call, *looks):
             return f"{number}) {told}"
     return ""
 

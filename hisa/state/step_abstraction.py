@@ -30,7 +30,8 @@ from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep
 from hisa.state.changes import describe_changes
-from hisa.state.facts import DIALOGS, disabled_facts, field_facts, held_facts, written_facts
+from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
+from hisa.state.held_regions import DIALOGS
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.refusals import unexpected
@@ -327,7 +328,7 @@ def judge(
     if outcome.ends is not None:
         return Judged("succeeded", "", "")
     body = body or _own_words(pair, changes)
-    found = unexpected(call, *inspected.looks, pair.regions if pair else ())
+    found = unexpected(call, *inspected.looks)
     found = found or inspected.error_value
     if call.call.following and not outcome.made:
         found = " ".join(filter(None, (stopped(call, outcome), found)))
@@ -529,6 +530,5 @@ def _outcome_lines(outcome: Outcome, pair: RoiPair | None, *, shown: bool) -> li
     else:
         lines.append(f"changed: {_corners(pair.box)}")
         if shown:
-            parts = " and below it ".join(_corners(part) for part in pair.shown)
-            lines.append(f"the pictures show: {parts}")
+            lines.append(f"the pictures show: {_corners(pair.shown)}")
     return lines

@@ -62,13 +62,11 @@ async def told(
     return event
 
 
-@pytest.mark.parametrize("role", ["static", "paragraph", "section", "notification"])
+@pytest.mark.parametrize("role", ["static", "notification"])
 @pytest.mark.parametrize(
     "words",
     [
         "YYYY-MM-DD, please",
-        "dd/mm/yyyy",
-        "Please fill out this field.",
         "Enter at least 3 letters",
         "Your session has expired",
         "Not saved: the disk is full",
@@ -110,9 +108,6 @@ async def test_a_question_that_a_page_asks_is_unexpected_with_its_words() -> Non
     )
     event = await told(PAGE, (*PAGE, asks, words, ok, no))
     assert event.result.startswith("Unexpected. “Delete user Ada?” says the dialog"), event.result
-    awaited = does("pyautogui.click(510, 94)", "Click Send; it asks for confirmation.")
-    event = await told(PAGE, (*PAGE, asks, words, ok, no), awaited)
-    assert event.verdict == "succeeded"
     field = replace(element("entry", "Name", box(210, 150), "", "editable"), window="Trip")
     event = await told(PAGE, (*PAGE, asks, words, field, ok, no))
     assert event.verdict == "succeeded"  # a form to be filled in

@@ -31,8 +31,7 @@ def end_of(at: int, text: str) -> int:
 def shown(before: Observation, after: Observation) -> BoundingBox:
     pair = roi_pair(before, after, minimum=Size(1, 1))
     assert isinstance(pair, RoiPair)
-    (only,) = pair.shown
-    return only
+    return pair.shown
 
 
 @pytest.mark.parametrize(
