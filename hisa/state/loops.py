@@ -1,4 +1,4 @@
-"""Loops: the same action on the same screen, or two actions that undo each other."""
+"""Loops: the same action again and again on a screen that stays as it was."""
 
 from __future__ import annotations
 
@@ -54,16 +54,11 @@ class Loop:
 
 
 def find_loop(attempts: Sequence[Attempt]) -> Loop | None:
-    """The loop that the last attempt is part of, or None. Depends on nothing but ``attempts``."""
-    deeds = [attempt.deed for attempt in attempts]
-    return _repeated(deeds) or _alternating(deeds)
+    """The loop that the last attempt is part of: one action that changed nothing again and again.
 
-
-def _repeated(deeds: Sequence[_Deed]) -> Loop | None:
-    """One action repeated; what its first try changed does not count.
-
-    The first try may have done what the others cannot do again.
+    What its first try changed does not count: it may have done what the others cannot do again.
     """
+    deeds = [attempt.deed for attempt in attempts]
     count = 0
     for key, roi in reversed(deeds):
         if key != deeds[-1][0]:
@@ -76,25 +71,10 @@ def _repeated(deeds: Sequence[_Deed]) -> Loop | None:
     action = _readable(deeds[-1][0])
     notice = (
         f"You are in a loop: the last {count} steps were the same action ({action}) and the "
-        "screen stayed the same. Running it again will not help. Do something different: "
-        "another element, a keyboard shortcut, a command, or give up with the reason."
+        "screen stayed the same. Do something different: another element, a keyboard shortcut, "
+        "a command, or give up with the reason."
     )
     return Loop(action, count, notice)
-
-
-def _alternating(deeds: Sequence[_Deed]) -> Loop | None:
-    """A, B, A, B, each changing the same part of the screen as before."""
-    if len(deeds) < 4:
-        return None
-    first, second, third, fourth = deeds[-4:]
-    if first != third or second != fourth or first[0] == second[0]:
-        return None
-    one, other = _readable(first[0]), _readable(second[0])
-    notice = (
-        f"You are in a loop: the last 4 steps were two actions by turns ({one}; {other}) that "
-        "change the same part of the screen to and fro. Do something different."
-    )
-    return Loop(f"{one}; {other}", 2, notice)
 
 
 def action_key(call: ToolCall, ran: str | Mapping[str, object]) -> str:

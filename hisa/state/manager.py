@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from hisa.config import StateSettings
-from hisa.errors import ActionRefused, InvalidReply
+from hisa.errors import ActionRefused
 from hisa.events import (
     Abstracted,
     Acted,
@@ -45,7 +45,7 @@ from hisa.state.facts import smallest_focused
 from hisa.state.inspection import StepInspector
 from hisa.state.loops import Attempt, Loop, action_key, find_loop
 from hisa.state.notes import Notes, take_notes
-from hisa.state.repeats import find_tries, refusal, things_on, withdrawn
+from hisa.state.repeats import find_tries, refusal
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import RawLog, StepAbstractor
@@ -112,14 +112,13 @@ class HierarchicalState:
         self._by_itself.watch(self._judged, look)
         self._shown, self._moved = look, self._differ(self._judged, look)
         notes = self._notes()
-        refused = _REFUSED if self.withdrawn() else loop.notice if loop else ""
         return StateView(
             advice=self._advice,
             refined=self._refined,
             lines=tuple(kept.seen.line for kept in self._kept),
             steps=tuple(filter(None, (*older, f"{newest}{self._meanwhile}{self._since(look)}"))),
             notes=notes.text if notes.lines else "",
-            notice="\n".join(filter(None, (refused, notes.refused))),
+            notice="\n".join(filter(None, (loop.notice if loop else "", notes.refused))),
             output=self._newest_output(),
             troubled=loop is not None or newest_verdict in ("failed", "unexpected"),
         )
@@ -165,7 +164,6 @@ class HierarchicalState:
 
         Raises:
             ActionRefused: what it came to, and what there is instead.
-            InvalidReply: the same of one that the step before was refused, in other words.
         """
         inputs = tuple(each.input for each in call.sequence)
         keys = tuple(map(action_key, call.call.sequence, inputs))
@@ -173,17 +171,9 @@ class HierarchicalState:
         tries = find_tries(self._kept, keys) if same and not self._moved else {}
         if not tries:
             return
-        message = refusal(tries, (things_on(self._shown, call), f"tools: {', '.join(tools)}"))
-        if self.withdrawn() is not None and self._kept[-1].keys == keys:
-            raise InvalidReply(message)
         self._held = inputs
         self._emit(HeldBack(inputs=inputs, steps=tuple(tries)))
-        raise ActionRefused(message)
-
-    def withdrawn(self) -> ToolCall | None:
-        """Returns the call that must not come in this step; see `hisa.state.repeats`."""
-        failed = bool(self._kept) and self._kept[-1].reason
-        return withdrawn(self._kept) if failed and not self._moved else None
+        raise ActionRefused(refusal(tries, [*tools]))
 
     async def refine_if_due(self, task: Task) -> None:
         """Level 2 after every N steps; asked too early, or with a window, it does nothing."""
@@ -380,8 +370,6 @@ _CHANGE_TOKENS = 50
 
 _LOOP_WINDOW = 50
 """Number of steps in which loops are looked for."""
-
-_REFUSED = "What the last step called was in vain and is refused for now: do something else."
 
 _OUTPUT_CHARS = 2000
 """Characters of the newest output that the planner reads: a page of text."""

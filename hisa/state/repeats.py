@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from hisa.actions import Hotkey, KeyDown, KeyUp, Press, Sleep, points, slots
-from hisa.protocols import GroundedCall, ToolCall
-from hisa.screen.observation import Observation
-from hisa.state.held_regions import CONTROLS, called, is_usable
 from hisa.state.loops import Attempt, acts_of
 from hisa.text.prompt_text import excerpt
 
-__all__ = ["find_tries", "refusal", "things_on", "withdrawn"]
+__all__ = ["find_tries", "refusal"]
 
 _QUIET = 2
 """Acts without effect that are made; the next one is not."""
@@ -22,8 +19,6 @@ _KEYS = (Press, Hotkey, KeyDown, KeyUp, Sleep)
 _SLEEPS = re.compile(r"\bsleep\b")
 _REASON = 200
 """Characters of a reason that are told again; chosen by hand."""
-_THINGS = 6
-"""Things of the screen that are named; chosen by hand."""
 
 
 def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, Attempt]:
@@ -44,14 +39,14 @@ def find_tries(attempts: Sequence[Attempt], keys: Sequence[str]) -> dict[int, At
     return {} if keyed or len(quiet) < _QUIET else dict(reversed(quiet))
 
 
-def refusal(tries: Mapping[int, Attempt], others: Sequence[str]) -> str:
+def refusal(tries: Mapping[int, Attempt], tools: Sequence[str]) -> str:
     """Says that a call was not made: what it came to before, and what there is instead."""
     steps = " and ".join(f"step {number}" for number in [*tries][-2:])
     reason = excerpt([*tries.values()][-1].reason, _REASON)
     failed = f"it failed in {steps} and the screen has not changed since. It said: “{reason}”"
     told = failed if reason else f"in {steps} the same was done and nothing changed on the screen"
     return (
-        f"not done again: {told}. Do something else ({'; '.join(filter(None, others))}). "
+        f"not done again: {told}. Do something else, or use another tool: {', '.join(tools)}. "
         "If it only takes time, call wait first"
     )
 
@@ -83,29 +78,3 @@ def _may_help(attempt: Attempt) -> bool:
     idle = ("failed", "no_change", *(("succeeded",) if acts else ()))
     seen = attempt.seen.verdict not in idle or attempt.seen.refocused
     return waited or unseen or seen or attempt.seen.roi is not None
-
-
-def withdrawn(attempts: Sequence[Attempt]) -> ToolCall | None:
-    """The last call, which failed, if it must not be the next one too.
-
-    It was held back, or failed twice alike.
-    """
-    last = attempts[-1]
-    if last.call.tool == "none":  # a reply without a call
-        return None
-    tries = find_tries(attempts, last.keys)
-    return last.call if tries and (last.held or len(tries) > 1) else None
-
-
-def things_on(look: Observation | None, call: GroundedCall) -> str:
-    """Names a few controls of a look that a call does not act on; empty where none is known."""
-    targets = [look.convert(at, "screen") for at in points(call.actions)] if look else []
-    names = dict.fromkeys(
-        called(element)
-        for element in (look.elements if look else ()) or ()
-        if element.role in CONTROLS
-        and element.name
-        and is_usable(element)
-        and not any(element.box.contains(at) for at in targets)
-    )
-    return ", ".join(islice(names, _THINGS))

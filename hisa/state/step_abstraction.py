@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
@@ -34,7 +31,6 @@ from hisa.state.facts import disabled_facts, field_facts, held_facts, written_fa
 from hisa.state.held_regions import DIALOGS
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
-from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair, roi_pair, whole_pair
 from hisa.state.sentences import change_sentences, without_said
 from hisa.state.sequence_steps import (
@@ -51,10 +47,7 @@ from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
 
-T = TypeVar("T")
-U = TypeVar("U")
-
-__all__ = ["Judged", "RawLog", "StepAbstractor", "judge"]
+__all__ = ["Evidence", "Judged", "RawLog", "StepAbstractor", "judge"]
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input
@@ -122,60 +115,27 @@ class StepAbstractor:
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
     ) -> AbstractedStep:
-        """See `hisa.state.base.Abstractor`."""
-        if outcome.made:
-            return await self._sequence(step, call, looks, outcome)
-        pair = self._pair(*looks)
-        roi = pair.box if pair else None
-        inspect = partial(self._closer.take, call, looks, outcome, changed=pair is not None)
-        telling = outcome.ends is None and (pair is not None or _unexplained(outcome))
-        changes = await self._changes(looks, pair, call) if telling else ()
-        if asked := telling and not self._without_model(call):
-            request = self._request(step, call, outcome, pair, changes=changes)
-            answering = answer_within(self._model, request, self._asked_tokens(outcome))
-            inspected, said = await _both(inspect(), answering)
-        else:
-            inspected, said = await inspect(), ""
-        seen = judge(call, inspected, outcome, pair, said=said, changes=changes, asked=asked)
-        held = held_facts(call, *looks)
-        result = _result(seen, outcome, self._seen_tokens, held)
-        line = history_line(step, call, result, limit=self._tokens)
-        return AbstractedStep(line, result, roi, asked, seen.verdict)
-
-    async def _sequence(
-        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
-        """The step in words, of a sequence: one request for all of its actions."""
-        found = effects(looks, outcome, self._pair)
-        pair = self._pair(*looks)
+        """See `hisa.state.base.Abstractor`; of a sequence there is one request for all actions."""
+        made = effects(call, looks, outcome, self._pair)
+        last, pair = made[-1], self._pair(*looks)
         whole = merged(call, outcome.made)
-        last = found[-1]
-        inspect = self._closer.take(
+        changed = any(effect.pair for effect in made)
+        telling = outcome.ends is None and (changed or _unexplained(outcome))
+        changes = await self._changes(looks, pair, whole) if telling else ()
+        inspected = await self._closer.take(
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
-        telling = any(effect.pair for effect in found)
-        changes = await self._changes(looks, pair, whole) if telling else ()
-        if asked := telling and not self._without_model(call):
-            request = self._request(
-                step, whole, outcome, pair, changes=changes, each=_each_lines(found)
-            )
-            answering = answer_within(self._model, request, self._asked_tokens(outcome))
-            inspected, said = await _both(inspect, answering)
-        else:
-            inspected, said = await inspect, ""
-        seen = judge_sequence(
-            call, found, inspected, outcome, pair, said=said, changes=changes, asked=asked
-        )
-        size = 1 + _PER_ACTION * (len(found) - 1)
-        held = held_facts(whole, *looks)
-        result = _result(seen, outcome, round(size * self._seen_tokens), held)
+        said = ""
+        if asked := telling and not (self._by_facts or call.call.by_program):
+            request = self._request(step, whole, outcome, pair, changes=changes, made=made)
+            said = await answer_within(self._model, request, self._asked_tokens(outcome))
+        evidence = Evidence(made, inspected, outcome, pair, changes, said, asked)
+        seen = judge(call, evidence)
+        size = 1 + _PER_ACTION * (len(made) - 1)
+        result = _result(seen, outcome, round(size * self._seen_tokens), held_facts(whole, *looks))
         limit = round(size * self._tokens)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
-        roi = pair.box if pair else None
-        return AbstractedStep(line, result, roi, asked, seen.verdict)
-
-    def _without_model(self, call: GroundedCall) -> bool:
-        return self._by_facts or call.call.by_program
+        return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
 
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
@@ -213,20 +173,19 @@ class StepAbstractor:
         pair: RoiPair | None,
         *,
         changes: Sequence[str],
-        each: Sequence[str] = (),
+        made: Sequence[Effect],
     ) -> ModelRequest:
         limit = self._asked_tokens(outcome)
-        actions = max(1, len(each))
         system = render(
             "step_abstraction",
             limit=limit,
             words=words_of(limit),
-            actions=actions,
+            actions=len(made),
             pictures=self._pictures,
         )
         told = {
             "action": _action_lines(call),
-            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *each],
+            "outcome": [*_outcome_lines(outcome, pair, shown=self._pictures), *_each_lines(made)],
             "changes": changes,
         }
         text = sections({tag: "\n".join(lines) for tag, lines in told.items()})
@@ -253,18 +212,12 @@ class RawLog:
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
     ) -> AbstractedStep:
         """See `Abstractor`."""
-        pair = whole_pair(*looks)
-        found = effects(looks, outcome, whole_pair)
-        if found:
-            last = found[-1]
-            inspected = await self._closer.take(
-                last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
-            )
-            seen = judge_sequence(call, found, inspected, outcome, pair)
-            call = shown(call, outcome.made)
-        else:
-            inspected = await self._closer.take(call, looks, outcome, changed=pair is not None)
-            seen = judge(call, inspected, outcome, pair)
+        made, pair = effects(call, looks, outcome, whole_pair), whole_pair(*looks)
+        last = made[-1]
+        inspected = await self._closer.take(
+            last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
+        )
+        seen = judge(call, Evidence(made, inspected, outcome, pair))
         told = [VERDICT_WORDS[seen.verdict], seen.surprise, held_facts(call, *looks)]
         if outcome.exit_code is not None:
             told.append(f"exit {outcome.exit_code}")
@@ -272,9 +225,27 @@ class RawLog:
         if outcome.made or not any(text.strip() for text in told[1:]):
             told.append(seen.body)
         result = field_text(" ".join(text for text in told if text.strip()))
-        line = history_line(step, call, result, limit=RAW_TOKENS)
+        line = history_line(step, shown(call, outcome.made), result, limit=RAW_TOKENS)
         roi = pair.box if pair else None
         return AbstractedStep(line, result, roi, asked_model=False, verdict=seen.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a step when it is judged.
+
+    ``made`` are its calls with their effects, ``last`` what a closer look at the last one found,
+    ``pair`` what changed from first to last (None: nothing) and ``changes`` the same in words;
+    ``said`` is a model's answer, and ``asked`` whether one was asked.
+    """
+
+    made: Sequence[Effect]
+    last: StepEvidence
+    outcome: Outcome
+    pair: RoiPair | None
+    changes: Sequence[str] = ()
+    said: str = ""
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,152 +257,86 @@ class Judged:
     body: str
 
 
-async def _both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, U]) -> tuple[T, U]:
-    """Await both at once: the machine and a model do not wait for each other.
-
-    Raises:
-        Exception: what either raises; the other is given up.
-    """
-    first = asyncio.ensure_future(one)
-    try:
-        second = await other
-        return await first, second
-    finally:
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-
-
-def judge(
-    call: GroundedCall,
-    inspected: StepEvidence,
-    outcome: Outcome,
-    pair: RoiPair | None,
-    *,
-    said: str = "",
-    changes: Sequence[str] = (),
-    asked: bool = True,
-) -> Judged:
+def judge(call: GroundedCall, seen: Evidence) -> Judged:
     """The verdict on a step: facts come before what a model says, and silence is no success.
 
-    What was typed has succeeded where a field tells that it arrived, whatever else was seen.
-
-    Args:
-        call: what ran.
-        inspected: the looks before and after, and what else was found.
-        outcome: what the tool reported.
-        pair: what changed; None for nothing.
-        said: a model's answer; empty where none was asked.
-        changes: what changed, in words.
-        asked: whether a model was asked.
+    A sequence succeeded only if all was made and each action had an effect. What was typed has
+    succeeded where a field tells that it arrived, whatever else was seen.
     """
-    word, body = _reading(said)
+    outcome = seen.outcome
     if outcome.ends is not None:
         return Judged("succeeded", "", "")
-    body = body or _own_words(pair, changes)
-    found = unexpected(call, *inspected.looks)
-    found = found or inspected.error_value
-    if call.call.following and not outcome.made:
-        found = " ".join(filter(None, (stopped(call, outcome), found)))
-    if not outcome.ok:
-        return Judged("failed", found, body)
-    if found:
-        return Judged("failed" if word == "failed" else "unexpected", found, body)
-    idle = pair is None or {line[0] for line in changes} <= {"f", "l"}  # the focus, or a look
-    if idle and (told := disabled_facts(call, inspected.looks[0])):
-        return Judged("no_change", "", told)
-    if pair is None:
-        return _as_typed([(call, inspected.looks)], _without_change(call, inspected, outcome))
-    files = written_facts(inspected.written) if inspected.written.paths else ""
-    if word == "no_change" and (files or _told(outcome)):
-        word = "succeeded"
-    if word is None:
-        word = _unjudged(outcome, asked=asked)
-        body = f"Not judged: {body}" if word == "unexpected" else body
-    judged = Judged(word, "", " ".join(part for part in (files, body) if part))
-    return _as_typed([(call, inspected.looks)], judged)
-
-
-def _as_typed(calls: Sequence[tuple[GroundedCall, *tuple[Looks, ...]]], judged: Judged) -> Judged:
-    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
-    typing = [each for each in calls if any(isinstance(act, Write) for act in each[0].actions)]
-    readings = [[read_back(call, *pair) for pair in looks] for call, *looks in typing]
-    doubts = [
-        first.sentence
-        for first, *others in readings
-        if first and all(one is None or one.verdict != "arrived" for one in (first, *others))
-    ]
-    if judged.verdict != "succeeded" or not doubts:
-        return judged
-    body = f"{judged.body} {doubts[0]}".strip()
-    return Judged("changed", judged.surprise, body)
-
-
-def judge_sequence(
-    call: GroundedCall,
-    found: Sequence[Effect],
-    last: StepEvidence,
-    outcome: Outcome,
-    pair: RoiPair | None,
-    *,
-    said: str = "",
-    changes: Sequence[str] = (),
-    asked: bool = True,
-) -> Judged:
-    """The verdict on a sequence: it succeeded only if all was made and each action had an effect.
-
-    Args:
-        call: what was planned.
-        found: the effects of those that were made, in order.
-        last: what a closer look at the last one found.
-        outcome: what the sequence came to.
-        pair: what changed from before the first to after the last; None for nothing.
-        said: a model's answer; empty where none was asked.
-        changes: what changed, in words.
-        asked: whether a model was asked.
-    """
-    word, body = _reading(said)
-    body = body or _own_words(pair, changes)
-    newest = found[-1]
-    ending = judge(newest.made.call, last, newest.made.outcome, newest.pair, said=said, asked=asked)
-    trouble = surprises(found, last) or last.error_value
-    silent = quiet(found, ending.verdict)
-    told = stopped(call, outcome)
-    files = written_facts(last.written) if last.written.paths else ""
+    word, body = _reading(seen.said)
+    body = body or _own_words(seen.pair, seen.changes)
+    trouble = surprises(seen.made, seen.last) or seen.last.error_value
+    told = stopped(call, outcome) if call.call.following else ""
+    if told and not outcome.made:
+        trouble, told = f"{told} {trouble}".strip(), ""
+    ending = _ending(seen, word, body)
+    silent = quiet(seen.made, ending.verdict)
     if not outcome.ok:
         verdict: StepVerdict = "failed"
     elif trouble or outcome.stopped:
-        verdict = "unexpected" if word != "failed" else "failed"
-    elif pair is None and silent:
-        verdict = "no_change"
-    elif silent:
-        verdict = "unexpected"
+        verdict = "failed" if word == "failed" else "unexpected"
+    elif len(seen.made) == 1:
+        verdict, body = ending.verdict, ending.body
     else:
-        verdict = word or _unjudged(outcome, asked=asked)
-        body = body if word or verdict != "unexpected" else f"Not judged: {body}"
-    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
-    ends = (found[0].looks[0], last.looks[1])  # looks in between may come without elements
-    return _as_typed([(effect.made.call, effect.looks, ends) for effect in found], judged)
+        verdict = ("no_change" if seen.pair is None else "unexpected") if silent else ending.verdict
+    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, body))))
+    return _as_typed(seen, judged)
 
 
-def _each_lines(found: Sequence[Effect]) -> list[str]:
+def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
+    """The verdict on the last action, against which nothing was said, by files, tool and model."""
+    last = seen.made[-1]
+    only = len(seen.made) == 1
+    files = written_facts(seen.last.written)
+    wrote = files if seen.last.written.paths else ""
+    idle = {line[0] for line in seen.changes} <= {"f", "l"}  # the focus, or a look
+    if (last.pair is None or (only and idle)) and (
+        dead := disabled_facts(last.made.call, seen.last.looks[0])
+    ):
+        return Judged("no_change", "", dead)
+    if last.pair is None:
+        changed, field = field_facts(last.made.call, *seen.last.looks)
+        if changed or wrote:
+            return Judged("succeeded", "", " ".join(filter(None, (changed and field, wrote))))
+        if _told(last.made.outcome):
+            return Judged("succeeded", "", "")
+        return Judged("no_change", "", " ".join(filter(None, (files, field))))
+    if word == "no_change" and (wrote or _told(seen.outcome)):
+        word = "succeeded"
+    if word is None:
+        word = _unjudged(seen.outcome, asked=seen.asked)
+        body = f"Not judged: {body}" if word == "unexpected" else body
+    return Judged(word, "", " ".join(filter(None, (wrote, body))))
+
+
+def _as_typed(seen: Evidence, judged: Judged) -> Judged:
+    """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
+    if judged.verdict != "succeeded":
+        return judged
+    ends = (seen.made[0].looks[0], seen.last.looks[1])  # looks in between may lack elements
+    for effect in seen.made:
+        call = effect.made.call
+        if not any(isinstance(act, Write) for act in call.actions):
+            continue
+        first, *others = (read_back(call, *looks) for looks in (effect.looks, ends))
+        arrived = any(read and read.verdict == "arrived" for read in (first, *others))
+        if first and not arrived:
+            return Judged("changed", judged.surprise, f"{judged.body} {first.sentence}".strip())
+    return judged
+
+
+def _each_lines(made: Sequence[Effect]) -> list[str]:
     """A line for each action of a sequence: whether the screen changed after it, and where."""
+    if len(made) == 1:
+        return []
     return [
         f"after action {number}: "
         + (f"changed: {_corners(effect.pair.box)}" if effect.pair else "screen: unchanged")
-        for number, effect in enumerate(found, 1)
+        for number, effect in enumerate(made, 1)
     ]
-
-
-def _without_change(call: GroundedCall, inspected: StepEvidence, outcome: Outcome) -> Judged:
-    """A step that changed no pixel: the focused field, a file or the tool may show its effect."""
-    changed, field = field_facts(call, *inspected.looks)
-    files = written_facts(inspected.written)
-    if changed or inspected.written.paths:
-        told = (field if changed else "", files if inspected.written.paths else "")
-        return Judged("succeeded", "", " ".join(part for part in told if part))
-    if _told(outcome):
-        return Judged("succeeded", "", "")
-    return Judged("no_change", "", " ".join(part for part in (files, field) if part))
 
 
 def _told(outcome: Outcome) -> bool:

@@ -163,7 +163,6 @@ class _Opening:
             allowed_tools(settings.tools, (*self._parts.tools, *served)),
             capabilities=environment.capabilities,
             person=Person(hooking.inquire, emit=emit) if hooking.inquire else None,
-            withdrawn=own.withdrawn if own else lambda: None,
         )
         planner, grounder, deciding = self._deciders(
             models, registry, reader, environment, hooking.ask

@@ -10,11 +10,8 @@ from hisa.config import StateSettings
 from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Observation, Window
-from hisa.state.base import NewSteps
+from hisa.screen.observation import Element, Observation
 from hisa.state.changes import describe_changes
-from hisa.state.context import ContextRefiner
-from hisa.state.loops import find_loop
 from hisa.state.roi import roi_pair
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import ask_within, whole_lines
@@ -22,9 +19,7 @@ from hisa.testing.scripted import ScriptedModel
 from hisa.text.prompt_text import excerpt
 from hisa.text.prompts import render
 from tests.state import test_verdicts as verdicts
-from tests.state.scene import TASK, click, element, look, request
-from tests.state.test_context import LINES
-from tests.state.test_loops import record
+from tests.state.scene import click, element, look, request
 
 MENU = (20, 10, 120, 100)
 FILE = element("menu", "File", BoundingBox(40, 20, 240, 200, "screen"))
@@ -94,33 +89,6 @@ async def test_what_a_model_is_asked_about_a_step(
 # ---------------------------------------------------------------- a summary
 
 
-SUMMARISED = f"""<task>
-{TASK.instruction}
-</task>
-<previous_summary>
-Steps 1~2: Began.
-</previous_summary>
-<new_steps>
-{LINES[0]}
-{LINES[1].replace("click(40, 50)", "click(…)")}
-{LINES[2]}
-</new_steps>"""
-
-
-async def test_what_a_model_is_asked_for_a_summary() -> None:
-    model = ScriptedModel(["Steps 1~5: click(131, 187)."])
-    await ContextRefiner(model, 120).refine(
-        TASK, "Steps 1~2: Began.", steps=NewSteps(LINES), first=1, last=5
-    )
-    (asked,) = model.requests
-    system = render("context_refinement", first=1, last=5, limit=120, words=72)
-    assert asked.messages == (
-        Message("system", (TextPart(system),)),
-        Message("user", (TextPart(SUMMARISED),)),
-    )
-    assert asked.role == "state"
-
-
 async def test_an_answer_that_is_too_long_is_sent_back_with_its_size_and_the_limit() -> None:
     long = "One sentence stands here. " * 40
     model = ScriptedModel([long, "Short."])
@@ -160,45 +128,11 @@ def test_what_does_not_fit_is_counted(tokens: int, told: str) -> None:
 # ---------------------------------------------------------------- loops
 
 
-def test_what_is_told_of_a_loop() -> None:
-    moved = (1, 2, 3, 4)
-    again = find_loop([record("pyautogui.press('a')")] * 4)
-    assert again is not None
-    action = "gui_action pyautogui.press('a')"
-    assert (again.action, again.times, again.notice) == (
-        action,
-        4,
-        f"You are in a loop: the last 4 steps were the same action ({action}) and the screen "
-        "stayed the same. Running it again will not help. Do something different: another "
-        "element, a keyboard shortcut, a command, or give up with the reason.",
-    )
-    turns = find_loop([record("a", moved), record("b", moved)] * 2)
-    assert turns is not None
-    assert (turns.action, turns.times, turns.notice) == (
-        "gui_action a; gui_action b",
-        2,
-        "You are in a loop: the last 4 steps were two actions by turns (gui_action a; gui_action "
-        "b) that change the same part of the screen to and fro. Do something different.",
-    )
-
-
 # ---------------------------------------------------------------- changes
 
 
 def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[str, ...] | None:
     return describe_changes(look(elements=before), look(elements=after), ROI)
-
-
-def test_long_names_titles_and_values_are_shown_by_both_ends() -> None:
-    long = "begin " + "x" * 100 + " end"
-    new = element(long, long, BOX, "value " + long)
-    name, text = excerpt(long, 40), excerpt("value " + long, 48)
-    assert told((), (new,)) == (f'+ {excerpt(long, 24)} "{name}" text="{text}"',)
-    opened = describe_changes(look(title="A"), look(title=long), None)
-    assert opened == (f"window: A -> {excerpt(long, 70)}",)
-    windows = tuple(Window(str(n), long, "app") for n in range(2))
-    more = replace(look(), windows=windows)
-    assert describe_changes(look(), more, None) == (f'+ window "{excerpt(long, 70)}"',)
 
 
 def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:

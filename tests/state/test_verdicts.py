@@ -309,8 +309,8 @@ class TestRawLog:
 
     async def test_a_change_that_nobody_judged_is_told_as_that(self) -> None:
         event = await self.raw(CLICK, look(CHANGE), Outcome(ok=True))
-        assert (event.verdict, event.roi) == ("unexpected", CHANGE)
-        told = "Unexpected. Not judged: The screen changed in (20, 20) to (200, 120)."
+        assert (event.verdict, event.roi) == ("changed", CHANGE)
+        told = "Changed. The screen changed in (20, 20) to (200, 120)."
         assert event.result == told
 
     async def test_a_step_that_changed_nothing(self) -> None:
