@@ -13,7 +13,6 @@ from PIL import Image
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Observation, Screenshot
 from hisa.state.screen_noise import UNSEEN, is_caret, without_pointer
-from hisa.state.whole_words import whole_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +30,9 @@ __all__ = [
 
 MINIMUM_CROP = Size(64, 64)
 """Smallest crop shown to a model, in image pixels: less has no recognisable content."""
+
+_BESIDE = 72
+"""More image pixels at either side of a crop: some ten letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,12 @@ def roi_pair(
 ) -> RoiPair | None:
     """Both pictures cropped to what changed; None where nothing but pointer or caret did.
 
-    A crop is as wide as the writing that begins or ends in it, so that no word is cut.
+    A crop is wider than what changed: of "500 €" that was "100 €" one digit alone would be shown.
 
     Args:
         before: the look before the action.
         after: the look after it.
-        margin: image pixels around what changed.
+        margin: image pixels above and below what changed; beside it there are more.
         minimum: smallest crop; a smaller one is padded, as far as the picture goes.
     """
     old, new = before.screenshot, after.screenshot
@@ -71,7 +73,7 @@ def roi_pair(
     box = _bounds(mask)
     if mask is None or box is None:
         return None
-    shown = _with_margin(whole_words(box, mask, new), margin, minimum, new.size)
+    shown = _with_margin(box, margin, minimum, new.size)
     return RoiPair(box, shown, old.parts((shown,)), new.parts((shown,)))
 
 
@@ -194,7 +196,8 @@ def _whole(picture: Screenshot) -> BoundingBox:
 
 
 def _with_margin(box: BoundingBox, margin: int, minimum: Size, extent: Size) -> BoundingBox:
-    left, right = _widened(box.left, box.right, margin, minimum.width, extent.width)
+    beside = margin + _BESIDE
+    left, right = _widened(box.left, box.right, beside, minimum.width, extent.width)
     top, bottom = _widened(box.top, box.bottom, margin, minimum.height, extent.height)
     return BoundingBox(left, top, right, bottom)
 

@@ -300,7 +300,9 @@ def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
     if last.pair is None:
         changed, field = field_facts(last.made.call, *seen.last.looks)
         if changed or wrote:
-            return Judged("succeeded", "", " ".join(filter(None, (changed and field, wrote))))
+            return Judged(
+                "succeeded", "", " ".join(filter(None, (field if changed else "", wrote)))
+            )
         if _told(last.made.outcome):
             return Judged("succeeded", "", "")
         return Judged("no_change", "", " ".join(filter(None, (files, field))))

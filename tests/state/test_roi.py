@@ -95,10 +95,10 @@ def test_pair_shows_the_exact_box_with_its_margin() -> None:
     pair = roi_pair(seen(picture()), seen(picture((100, 50, 220, 130))), margin=5)
     assert pair is not None
     assert pair.box == BoundingBox(100, 50, 220, 130)
-    assert pair.shown == BoundingBox(95, 45, 225, 135)
-    assert pair.before.size == pair.after.size == Size(130, 90)
-    assert pair.after.pixels.getpixel((5, 5)) == (255, 255, 255)
-    assert pair.after.pixels.getpixel((4, 4)) == (64, 64, 64)
+    assert pair.shown == BoundingBox(23, 45, 297, 135)
+    assert pair.before.size == pair.after.size == Size(274, 90)
+    assert pair.after.pixels.getpixel((77, 5)) == (255, 255, 255)
+    assert pair.after.pixels.getpixel((76, 4)) == (64, 64, 64)
     assert pair.before.pixels.getpixel((5, 5)) == (64, 64, 64)
 
 
@@ -133,15 +133,15 @@ WIDE = Size(1280, 720)
 @pytest.mark.parametrize(
     ("box", "shown"),
     [
-        ((100, 80, 105, 120), (71, 68, 135, 132)),
-        ((100, 80, 200, 120), (92, 68, 208, 132)),
-        ((0, 0, 20, 20), (0, 0, 64, 64)),
-        ((300, 160, 320, 180), (256, 116, 320, 180)),
-        ((3, 170, 100, 180), (0, 116, 113, 180)),
+        ((100, 80, 105, 120), (20, 68, 185, 132)),
+        ((100, 80, 200, 120), (20, 68, 280, 132)),
+        ((0, 0, 20, 20), (0, 0, 180, 64)),
+        ((300, 160, 320, 180), (140, 116, 320, 180)),
+        ((3, 170, 100, 180), (0, 116, 257, 180)),
         ((0, 0, 320, 180), (0, 0, 320, 180)),
     ],
 )
-def test_what_is_shown_has_a_margin_of_8_and_64_pixels_at_least(
+def test_what_is_shown_has_a_margin_and_64_pixels_at_least(
     box: tuple[int, int, int, int], shown: tuple[int, int, int, int]
 ) -> None:
     pair = roi_pair(seen(picture()), seen(picture(box)))
