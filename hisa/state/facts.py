@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hisa.actions import Action, Click, Drag, Hotkey, Press, Sleep, Write, points
+from hisa.actions import Click, Drag, Hotkey, Press, Write, points
 from hisa.protocols import GroundedCall
 from hisa.screen.lies_at import element_at
 from hisa.screen.observation import Element, Observation
@@ -42,13 +42,9 @@ def field_facts(call: GroundedCall, before: Observation, after: Observation) -> 
         return False, ""
     name = field_text(excerpt(new.name or new.label, 40)).replace('"', "'")
     told = f'The focus is on {new.role} "{name}"'
-    typed = _typed_last(call)
     if new.text and new.role != PASSWORD:
-        what = "what was typed: " if typed and typed in new.text else ""
-        told += f', which holds {what}"{field_text(excerpt(new.text, 80))}"'
-    replaced = new.text == typed and any(_selects_all(action) for action in call.actions)
-    holds = new.role != PASSWORD and bool(typed) and replaced
-    return old is not None and (holds or _is_effect(call, old, new)), f"{told}."
+        told += f', which holds "{field_text(excerpt(new.text, 80))}"'
+    return old is not None and _is_effect(call, old, new), f"{told}."
 
 
 def held_facts(call: GroundedCall, before: Observation, after: Observation) -> str:
@@ -65,23 +61,11 @@ def written_facts(written: Written) -> str:
     names = [field_text(excerpt(path, 80)) for path in written.paths]
     if not names:
         return "No file in the home folder was written." if written.complete else ""
-    more = len(names) - _NAMED_FILES
-    if more > 0:
-        return f"The files {', '.join(names[:_NAMED_FILES])} and {more} more were written."
     if len(names) == 1:
         return f"The file {names[0]} was written."
-    return f"The files {', '.join(names[:-1])} and {names[-1]} were written."
-
-
-def _typed_last(call: GroundedCall) -> str:
-    """The text that a step ended with; empty where it went on, as to the next field."""
-    acts = [action for action in call.actions if not isinstance(action, Sleep)]
-    last = acts[-1] if acts else None
-    return last.text.strip() if isinstance(last, Write) else ""
-
-
-def _selects_all(action: Action) -> bool:
-    return isinstance(action, Hotkey) and {key.lower() for key in action.keys} == {"ctrl", "a"}
+    more = len(names) - _NAMED_FILES
+    first, last = (names[:-1], names[-1]) if more <= 0 else (names[:_NAMED_FILES], f"{more} more")
+    return f"The files {', '.join(first)} and {last} were written."
 
 
 def _is_effect(call: GroundedCall, old: Element, new: Element) -> bool:

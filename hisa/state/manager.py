@@ -48,7 +48,7 @@ from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
 from hisa.state.sentences import change_sentences
-from hisa.state.step_abstraction import RawLog, StepAbstractor
+from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
@@ -415,18 +415,18 @@ def build_state(
         again: as for `HierarchicalState`.
     """
     by_facts = profile is not None and profile.small
-    abstractor: Abstractor = RawLog(closer=closer)
-    if settings.steps == "abstracted":
-        pair = {False: whole_pair, True: roi_pair, "exact": exact_pair}[settings.roi]
-        abstractor = StepAbstractor(
-            model,
-            settings.step_tokens,
-            pair=pair,
-            closer=closer,
-            picture_changes=picture_changes,
-            by_facts=by_facts,
-            pictures=profile is None or profile.sees_pictures,
-        )
+    raw = settings.steps != "abstracted"
+    pairs = {False: whole_pair, True: roi_pair, "exact": exact_pair}
+    abstractor = StepAbstractor(
+        model,
+        settings.step_tokens,
+        pair=whole_pair if raw else pairs[settings.roi],
+        closer=closer,
+        picture_changes=picture_changes,
+        by_facts=by_facts,
+        raw=raw,
+        pictures=profile is None or profile.sees_pictures,
+    )
     return HierarchicalState(
         abstractor,
         ContextRefiner(model, settings.refined_tokens, by_facts=by_facts),

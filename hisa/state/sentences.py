@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from hisa.text.prompt_text import short
 
-__all__ = ["change_sentences", "without_said"]
+__all__ = ["change_sentences"]
 
 _WINDOWS = frozenset({"window", "dialog", "alert", "file chooser", "frame", "notification"})
 _STATES = frozenset({"checked", "selected", "expanded", "pressed"})
@@ -16,18 +16,6 @@ _CHANGE_LINE = re.compile(
     r'[~!] (?P<role>[^"]{1,40}?) "(?P<name>.*?)": "(?P<old>.*?)" -> "(?P<new>.*)"'
 )
 _ORDER_LINE = re.compile(r'order: ([^"]{1,40}?) "(.*?)" before ([^"]{1,40}?) "(.*)"')
-_NEW = re.compile(r"(New on the screen: )(.*?)(?: and \d+ more)?\.(?= [A-Z]|$)")
-_NEW_NAME = re.compile(r"[\w ]+ “([^”]*)”(?:, |$)")
-
-
-def without_said(text: str, said: str) -> str:
-    """A description without the things new on the screen whose words were just said."""
-
-    def rest(found: re.Match[str]) -> str:
-        names = [hit[0] for hit in _NEW_NAME.finditer(found[2]) if hit[1].strip("… ") not in said]
-        return f"{found[1]}{''.join(names).removesuffix(', ')}." if names else ""
-
-    return " ".join(_NEW.sub(rest, text).split())
 
 
 def change_sentences(lines: Sequence[str]) -> Iterator[str]:

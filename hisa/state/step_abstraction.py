@@ -31,8 +31,8 @@ from hisa.state.facts import disabled_facts, field_facts, held_facts, written_fa
 from hisa.state.held_regions import DIALOGS
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
-from hisa.state.roi import RoiPair, roi_pair, whole_pair
-from hisa.state.sentences import change_sentences, without_said
+from hisa.state.roi import RoiPair, roi_pair
+from hisa.state.sentences import change_sentences
 from hisa.state.sequence_steps import (
     Effect,
     effects,
@@ -47,7 +47,7 @@ from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
 
-__all__ = ["Evidence", "Judged", "RawLog", "StepAbstractor", "judge"]
+__all__ = ["Evidence", "Judged", "StepAbstractor", "judge"]
 
 _PER_ACTION = 0.35
 """Share of a step's limit that each further action of a sequence adds: its description, its input
@@ -88,6 +88,8 @@ class StepAbstractor:
             the pictures.
         by_facts: whether no model is asked: what elements and tools tell of a step is its line,
             as of a stored program's.
+        raw: whether level 1 is left out (HiSA, table 5): no model is asked, and the line is what
+            the tool reported.
         pictures: whether the model takes pictures.
     """
 
@@ -100,10 +102,11 @@ class StepAbstractor:
         closer: StepInspector | None = None,
         picture_changes: PictureChanges | None = None,
         by_facts: bool = False,
+        raw: bool = False,
         pictures: bool = True,
     ) -> None:
         self._model = model
-        self._by_facts, self._pictures = by_facts, pictures
+        self._by_facts, self._raw, self._pictures = by_facts or raw, raw, pictures
         self._picture_changes = picture_changes
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
@@ -121,7 +124,7 @@ class StepAbstractor:
         whole = merged(call, outcome.made)
         changed = any(effect.pair for effect in made)
         telling = outcome.ends is None and (changed or _unexplained(outcome))
-        changes = await self._changes(looks, pair, whole) if telling else ()
+        changes = await self._changes(looks, pair, whole) if telling and not self._raw else ()
         inspected = await self._closer.take(
             last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
         )
@@ -131,9 +134,11 @@ class StepAbstractor:
             said = await answer_within(self._model, request, self._asked_tokens(outcome))
         evidence = Evidence(made, inspected, outcome, pair, changes, said, asked)
         seen = judge(call, evidence)
-        size = 1 + _PER_ACTION * (len(made) - 1)
-        result = _result(seen, outcome, round(size * self._seen_tokens), held_facts(whole, *looks))
-        limit = round(size * self._tokens)
+        size, held = 1 + _PER_ACTION * (len(made) - 1), held_facts(whole, *looks)
+        limit = RAW_TOKENS if self._raw else round(size * self._tokens)
+        result = _result(seen, outcome, round(size * self._seen_tokens), held)
+        if self._raw:
+            result = _raw_result(seen, outcome, held)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
 
@@ -196,38 +201,6 @@ class StepAbstractor:
             role="state",
             messages=(Message("system", (TextPart(system),)), Message("user", tuple(parts))),
         )
-
-
-class RawLog:
-    """Level 1 left out: writes down what a tool reported, and asks no model (HiSA, table 5).
-
-    Args:
-        closer: as for `StepAbstractor`.
-    """
-
-    def __init__(self, *, closer: StepInspector | None = None) -> None:
-        self._closer = closer or StepInspector()
-
-    async def abstract(
-        self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
-    ) -> AbstractedStep:
-        """See `Abstractor`."""
-        made, pair = effects(call, looks, outcome, whole_pair), whole_pair(*looks)
-        last = made[-1]
-        inspected = await self._closer.take(
-            last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
-        )
-        seen = judge(call, Evidence(made, inspected, outcome, pair))
-        told = [VERDICT_WORDS[seen.verdict], seen.surprise, held_facts(call, *looks)]
-        if outcome.exit_code is not None:
-            told.append(f"exit {outcome.exit_code}")
-        told += [outcome.output, outcome.error]
-        if outcome.made or not any(text.strip() for text in told[1:]):
-            told.append(seen.body)
-        result = field_text(" ".join(text for text in told if text.strip()))
-        line = history_line(step, shown(call, outcome.made), result, limit=RAW_TOKENS)
-        roi = pair.box if pair else None
-        return AbstractedStep(line, result, roi, asked_model=False, verdict=seen.verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,14 +329,23 @@ def _unjudged(outcome: Outcome, *, asked: bool) -> StepVerdict:
 def _result(seen: Judged, outcome: Outcome, tokens: int, held: str) -> str:
     """Verdict, what speaks against it, the tool's report and what changed, within ``tokens``."""
     seen = replace(seen, surprise=" ".join(filter(None, (seen.surprise, held))))
-    body = without_said(seen.body, seen.surprise) if seen.surprise else seen.body
-    rest = seen.surprise or body
+    rest = seen.surprise or seen.body
     room = tokens - estimate_tokens(VERDICT_WORDS[seen.verdict]) - 1
     facts = _facts(outcome, room // 2 if rest else room)
     # A dialog's words come before everything but the verdict; a tool's reason before a surprise.
-    parts = [seen.surprise, facts, body] if outcome.ok else [facts, seen.surprise, body]
-    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts) if part)
+    parts = [seen.surprise, facts] if outcome.ok else [facts, seen.surprise]
+    text = " ".join(part for part in (VERDICT_WORDS[seen.verdict], *parts, seen.body) if part)
     return cut_at_sentence(field_text(text), tokens)
+
+
+def _raw_result(seen: Judged, outcome: Outcome, held: str) -> str:
+    """Verdict, what speaks against it and all that the tool reported."""
+    exited = f"exit {outcome.exit_code}" if outcome.exit_code is not None else ""
+    report = [seen.surprise, held, exited, outcome.output, outcome.error]
+    if outcome.made or not any(text.strip() for text in report):
+        report.append(seen.body)
+    parts = [VERDICT_WORDS[seen.verdict], *report]
+    return field_text(" ".join(text for text in parts if text.strip()))
 
 
 def _unexplained(outcome: Outcome) -> bool:

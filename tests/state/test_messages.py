@@ -38,7 +38,7 @@ input: pyautogui.click(131, 187)
 </action>
 """
 SHOWN = """changed: (20, 10) to (120, 100)
-the pictures show: (0, 2) to (200, 108)
+the pictures show: (0, 2) to (260, 108)
 </outcome>"""
 
 

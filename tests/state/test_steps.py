@@ -79,7 +79,7 @@ async def test_a_change_is_shown_as_two_crops() -> None:
     assert section(request, "outcome")[0] == "ok"
     assert section(request, "changes") == ['+ menu "File"']
     crops = [part.image for part in request.messages[1].parts if isinstance(part, ImagePart)]
-    assert [crop.size for crop in crops] == [Size(200, 106), Size(200, 106)]
+    assert [crop.size for crop in crops] == [Size(260, 106), Size(260, 106)]
     assert crops[0].pixels.getpixel((50, 50)) == (64, 64, 64)
     assert crops[1].pixels.getpixel((50, 50)) == (255, 255, 255)
 

@@ -7,14 +7,12 @@ from dataclasses import replace
 import pytest
 
 from hisa.actions import Click
-from hisa.protocols import GroundedCall, Outcome, Place, ToolCall
+from hisa.protocols import GroundedCall, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.state.changes import describe_changes
 from hisa.state.refusals import unexpected
 from hisa.state.sentences import change_sentences
-from hisa.state.step_abstraction import StepAbstractor
-from hisa.testing.scripted import ScriptedModel
 from tests.state.scene import element, look
 from tests.state.test_dialogs import seen
 
@@ -130,17 +128,6 @@ def test_a_value_is_told_before_what_heads_it_and_once() -> None:
     sentences = told(before, after)
     assert sentences.index("“6.10”") < (sentences + "Order 2").index("Order 2")
     assert sentences.count("“Due”") == 1
-
-
-async def test_what_a_dialog_says_is_not_new_on_the_screen_as_well() -> None:
-    dialog = element("dialog", "", BoundingBox(200, 60, 400, 160, "screen"))
-    says = element("static", "Really remove it?", BoundingBox(210, 70, 390, 90, "screen"))
-    answer = element("push button", "Yes", BoundingBox(210, 100, 290, 120, "screen"))
-    before, after = look(elements=()), look((100, 30, 200, 80), elements=())
-    after = replace(after, elements=(dialog, says, answer))
-    state = StepAbstractor(ScriptedModel([]), 160, by_facts=True)
-    step = await state.abstract(1, clicked((50, 20)), (before, after), Outcome(ok=True))
-    assert step.result.count("Really remove it?") == 1
 
 
 async def test_a_click_on_a_disabled_button_is_told() -> None:

@@ -136,10 +136,7 @@ class TestNothingChanged:
     @pytest.mark.parametrize(
         ("source", "holds", "verdict", "told"),
         [
-            ("hotkey('ctrl', 'a'); pyautogui.write('abc')", "abc", "succeeded", "what was typed: "),
-            ("write('abc')", "abc", "no_change", "what was typed: "),
-            ("hotkey('ctrl', 'a'); pyautogui.write('abc')", "ab", "no_change", ""),
-            ("write('abc'); pyautogui.press('enter')", "abc", "no_change", ""),
+            ("write('abc')", "abc", "no_change", ""),
         ],
     )
     async def test_what_was_typed_is_sought_in_the_field(
@@ -209,7 +206,7 @@ class TestNothingChanged:
         full = (element("entry", "Name", box, "abc", "focused"),)
         typing = does("pyautogui.write('abc')")
         event, _ = await seen(typing, look(elements=empty), look(elements=full))
-        told = 'The focus is on entry "Name", which holds what was typed: "abc".'
+        told = 'The focus is on entry "Name", which holds "abc".'
         assert event.result == f"Succeeded. {told}"
         event, _ = await seen(typing, look(elements=full), look(elements=full))
         assert event.result == f"No visible change. {told}"
