@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from hisa.machine.patience import patience
 from hisa.protocols import GroundedCall, Outcome
 from hisa.screen.observation import Observation
-from hisa.screen.ocr import ReadText, read_text
-from hisa.state.refusals import error_value
 from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
 
 __all__ = ["Looks", "StepEvidence", "StepInspector"]
@@ -29,8 +27,6 @@ class StepEvidence:
 
     looks: Looks
     written: Written = NOTHING_KNOWN
-    error_value: str = ""
-    """A sentence on the error that a cell shows instead of a value; empty for none."""
 
 
 class StepInspector:
@@ -38,19 +34,17 @@ class StepInspector:
 
     Args:
         written: tells which files were written; None: nothing is known of files.
-        read: reads text off a picture.
     """
 
-    def __init__(self, written: WrittenSince | None = None, *, read: ReadText = read_text) -> None:
-        self._written, self._read = written, read
+    def __init__(self, written: WrittenSince | None = None) -> None:
+        self._written = written
 
     async def take(
         self, call: GroundedCall, looks: Looks, outcome: Outcome, *, changed: bool
     ) -> StepEvidence:
         """Returns what is known of a step.
 
-        A file can be written by any act, and the screen seldom says which. What a cell shows in
-        place of a value is in the picture alone.
+        A file can be written by any act, and the screen seldom says which.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -65,4 +59,4 @@ class StepInspector:
             if not changed and written.complete and not written.paths and late > 0:
                 await asyncio.sleep(late)
                 written = await self._written(began)
-        return StepEvidence(looks, written, await error_value(call, looks, self._read))
+        return StepEvidence(looks, written)

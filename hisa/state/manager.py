@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from hisa.config import StateSettings
 from hisa.errors import ActionRefused
@@ -47,7 +46,6 @@ from hisa.state.loops import Attempt, Loop, action_key, find_loop
 from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
-from hisa.state.sentences import change_sentences
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
@@ -360,8 +358,8 @@ def _changed(one: Observation | None, other: Observation | None) -> str:
     """Returns what differs in two looks, in two sentences; empty where no element tells."""
     if one is None or other is None or (pair := whole_pair(one, other)) is None:
         return ""
-    told = islice(change_sentences(describe_changes(one, other, pair.box) or ()), _SENTENCES)
-    return cut_at_sentence(field_text(" ".join(told)), _CHANGE_TOKENS)
+    changes = describe_changes(one, other, pair.box) or ()
+    return cut_at_sentence(field_text(" ".join(changes[:_SENTENCES])), _CHANGE_TOKENS)
 
 
 _SENTENCES = 2

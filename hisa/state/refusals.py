@@ -6,11 +6,8 @@ field or in a corner, have no role that tells them from others: what they say do
 
 from __future__ import annotations
 
-import asyncio
-import difflib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from hisa.actions import Write
 from hisa.outcomes.verdicts import DIALOG_APPEARED
@@ -18,7 +15,6 @@ from hisa.protocols import GroundedCall
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.lies_at import cover_at, element_at
 from hisa.screen.observation import Element, Observation, Window
-from hisa.screen.ocr import OcrUnavailable, ReadText
 from hisa.screen.roles import FIELDS
 from hisa.state.changes import compared
 from hisa.state.facts import is_complete, is_inside
@@ -27,13 +23,11 @@ from hisa.state.lines import call_description, call_input
 from hisa.state.typed_text import read_back
 from hisa.text.prompt_text import excerpt, field_text
 
-__all__ = ["error_value", "is_refusal", "unexpected"]
+__all__ = ["is_refusal", "unexpected"]
 
-_ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!")
-_ERROR_NUMBER = re.compile(r"Err\W?\s?(\d{3})\b")
+_ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#SPILL!", "#VALUE!"})
+_ERROR_NUMBER = re.compile(r"Err:\d{3}")
 """What a spreadsheet shows in a cell whose formula has no value."""
-_CELLS = 3
-"""Cells that are read at most; a formula is typed into one."""
 _REFUSING = re.compile(
     r"\b(?:please|sorry|oops|must(?: not)?|required|missing|mandatory|invalid|incorrect|wrong"
     r"|mismatch|malformed|unknown|unsupported|unavailable|offline|recovery|crash(?:ed)?|expired|exceed(?:s|ed)|denied"
@@ -218,55 +212,9 @@ def is_refusal(words: str) -> bool:
     return bool(_REFUSING.search(words) and not grants)
 
 
-async def error_value(
-    call: GroundedCall, looks: tuple[Observation, Observation], read: ReadText
-) -> str:
-    """Returns a sentence on the error that a cell shows since something was typed; else nothing.
-
-    LibreOffice tells no text of such a cell, so what is drawn in it is read.
-    """
-    before, after = looks
-    if not (is_complete(before) and is_complete(after) and before.image == after.image):
-        return ""
-    if not any(isinstance(action, Write) for action in call.actions):
-        return ""
-    old = {cell.name: cell for cell in before.elements or () if cell.role == "table cell"}
-    for cell in list(_drawn_cells(before, after))[:_CELLS]:
-        error = await _read_error(after, cell, read)
-        was = old.get(cell.name)
-        if error and not (was and await _read_error(before, was, read) == error):
-            return _stands(error, cell)
-    return ""
-
-
-async def _read_error(look: Observation, cell: Element, read: ReadText) -> str:
-    """The error that is drawn in a cell; empty for none, or where it cannot be read."""
-    part = look.convert_box(cell.box, "image")
-    with suppress(OcrUnavailable):
-        lines = await asyncio.to_thread(read, look.screenshot, part)
-        return _error(" ".join(line.text for line in lines))
-    return ""
-
-
-def _drawn_cells(before: Observation, after: Observation) -> Iterator[Element]:
-    """The cells without a text whose picture changed, but for the one with the focus."""
-    for cell in after.elements or ():
-        if cell.role != "table cell" or cell.text or "focused" in cell.states:
-            continue
-        part = after.convert_box(cell.box, "image")
-        if part.width < 1 or part.height < 1:
-            continue
-        old, new = (look.screenshot.crop(part).pixels.convert("L") for look in (before, after))
-        if old.tobytes() != new.tobytes():
-            yield cell
-
-
 def _error(text: str) -> str:
-    """The error value that a text is, however well it was read; empty where it is none."""
-    if number := _ERROR_NUMBER.match(text):
-        return f"Err:{number[1]}"
-    alike = difflib.get_close_matches(text.replace(" ", ""), _ERRORS, 1, 0.7)
-    return alike[0] if alike and text.startswith("#") else ""
+    """The error value that a text is; empty where it is none."""
+    return text if text in _ERRORS or _ERROR_NUMBER.fullmatch(text) else ""
 
 
 def _stands(error: str, cell: Element) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
@@ -26,13 +25,12 @@ from hisa.protocols import (
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
 from hisa.state.base import AbstractedStep
-from hisa.state.changes import describe_changes
+from hisa.state.changes import IDLE, LOOK, describe_changes
 from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.held_regions import DIALOGS
 from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
-from hisa.state.sentences import change_sentences
 from hisa.state.sequence_steps import (
     Effect,
     effects,
@@ -155,7 +153,7 @@ class StepAbstractor:
         ):  # where drawings were is not known then
             return lines
         drawn = await self._picture_changes(*looks)
-        return (*(line for line in lines if not (drawn and line.startswith("look:"))), *drawn)
+        return (*(line for line in lines if not (drawn and line.startswith(LOOK))), *drawn)
 
     def _keep_hidden(self, before: Observation, after: Observation) -> None:
         """Keep what a dialog hides until it is gone."""
@@ -241,7 +239,7 @@ def judge(call: GroundedCall, seen: Evidence) -> Judged:
         return Judged("succeeded", "", "")
     word, body = _reading(seen.said)
     body = body or _own_words(seen.pair, seen.changes)
-    trouble = surprises(seen.made, seen.last) or seen.last.error_value
+    trouble = surprises(seen.made, seen.last)
     told = stopped(call, outcome) if call.call.following else ""
     if told and not outcome.made:
         trouble, told = f"{told} {trouble}".strip(), ""
@@ -265,7 +263,7 @@ def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
     only = len(seen.made) == 1
     files = written_facts(seen.last.written)
     wrote = files if seen.last.written.paths else ""
-    idle = {line[0] for line in seen.changes} <= {"f", "l"}  # the focus, or a look
+    idle = all(sentence.startswith(IDLE) for sentence in seen.changes)
     if (last.pair is None or (only and idle)) and (
         dead := disabled_facts(last.made.call, seen.last.looks[0])
     ):
@@ -387,8 +385,8 @@ def _facts(outcome: Outcome, tokens: int) -> str:
 
 def _own_words(pair: RoiPair | None, changes: Sequence[str]) -> str:
     """Returns a description of the change that needs no model; empty where nothing changed."""
-    if told := [*islice(change_sentences(changes), 3)]:
-        return " ".join(told)
+    if changes:
+        return " ".join(changes[:3])
     return f"The screen changed in {_corners(pair.box)}." if pair is not None else ""
 
 

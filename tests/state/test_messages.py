@@ -11,7 +11,6 @@ from hisa.models.tokens import estimate_tokens
 from hisa.protocols import GroundedCall, ImagePart, Message, Outcome, TextPart
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.changes import describe_changes
 from hisa.state.roi import roi_pair
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import whole_lines
@@ -48,13 +47,13 @@ the pictures show: (0, 2) to (260, 108)
         (
             Outcome(ok=True),
             True,
-            f'{CLICKED}<outcome>\nok\n{SHOWN}\n<changes>\n+ menu "File"\n</changes>',
+            f"{CLICKED}<outcome>\nok\n{SHOWN}\n<changes>\nNew on the screen: menu “File”.\n</changes>",
         ),
         (
             Outcome(ok=False, output=" a\nb ", error="not\nallowed", exit_code=3),
             True,
             f"{CLICKED}<outcome>\nfailed\nexit: 3\noutput: a b\nerror: not allowed\n{SHOWN}\n"
-            '<changes>\n+ menu "File"\n</changes>',
+            "<changes>\nNew on the screen: menu “File”.\n</changes>",
         ),
         (
             Outcome(ok=False, output=" ", error=" "),
@@ -106,47 +105,6 @@ def test_what_does_not_fit_is_counted(tokens: int, told: str) -> None:
 
 
 # ---------------------------------------------------------------- loops
-
-
-# ---------------------------------------------------------------- changes
-
-
-def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> tuple[str, ...] | None:
-    return describe_changes(look(elements=before), look(elements=after), ROI)
-
-
-def test_an_element_without_a_name_is_called_by_its_label_or_description() -> None:
-    labelled = replace(element("entry", "", BOX), label='Your "name"')
-    described = replace(element("icon", "", BOX, "x"), description="A disk")
-    assert told((), (labelled, described)) == (
-        "+ entry \"Your 'name'\"",
-        '+ icon "A disk" text="x"',
-    )
-    assert told((labelled, described, element("panel", "", BOX)), ()) == (
-        "- entry \"Your 'name'\"",
-        '- icon "A disk" text="x"',
-    )
-
-
-def test_states_are_told_apart_from_the_text() -> None:
-    was = element("check box", "Bold", BOX, "on", "checked", "selected", "focusable")
-    now = element("check box", "Bold", BOX, "on", "expanded", "pressed")
-    assert told((was,), (now,)) == ('~ check box "Bold": "checked selected" -> "expanded pressed"',)
-
-
-def test_equal_elements_that_cannot_be_told_apart_come_and_go() -> None:
-    one, two = (
-        element("cell", "A", BoundingBox(0, top, 9, top + 9, "screen"), "1") for top in (0, 20)
-    )
-    other = tuple(
-        element("cell", "A", BoundingBox(1, top, 9, top + 9, "screen"), "2") for top in (0, 20)
-    )
-    assert told((one, two), other) == (
-        '+ cell "A" text="2"',
-        '+ cell "A" text="2"',
-        '- cell "A" text="1"',
-        '- cell "A" text="1"',
-    )
 
 
 # ---------------------------------------------------------------- what was not expected

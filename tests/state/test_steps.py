@@ -77,7 +77,7 @@ async def test_a_change_is_shown_as_two_crops() -> None:
         "input: pyautogui.click(131, 187)",
     ]
     assert section(request, "outcome")[0] == "ok"
-    assert section(request, "changes") == ['+ menu "File"']
+    assert section(request, "changes") == ["New on the screen: menu “File”."]
     crops = [part.image for part in request.messages[1].parts if isinstance(part, ImagePart)]
     assert [crop.size for crop in crops] == [Size(260, 106), Size(260, 106)]
     assert crops[0].pixels.getpixel((50, 50)) == (64, 64, 64)
@@ -144,7 +144,7 @@ async def test_a_model_without_eyes_is_told_what_changed_and_gets_no_picture() -
     done = await step.abstract(1, click(), looks, Outcome(ok=True))
     (request,) = model.requests
     assert (request.images, done.verdict) == (0, "succeeded")
-    assert section(request, "changes") == ['+ menu "File"']
+    assert section(request, "changes") == ["New on the screen: menu “File”."]
     assert "No picture" in request.text
     assert "Two pictures" not in request.text
 

@@ -12,7 +12,6 @@ from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation
 from hisa.state.changes import describe_changes
 from hisa.state.refusals import unexpected
-from hisa.state.sentences import change_sentences
 from tests.state.scene import element, look
 from tests.state.test_dialogs import seen
 
@@ -21,8 +20,7 @@ TOWNS = ("Porto", "Faro", "Braga", "Evora", "Sines", "Tavira")
 
 
 def told(before: tuple[Element, ...], after: tuple[Element, ...]) -> str:
-    lines = describe_changes(look(elements=before), look(elements=after), ROI)
-    return " ".join(change_sentences(lines or ()))
+    return " ".join(describe_changes(look(elements=before), look(elements=after), ROI) or ())
 
 
 def rows(*names: str, role: str = "list item", chosen: str = "") -> tuple[Element, ...]:
@@ -99,7 +97,7 @@ def test_a_button_that_shows_under_the_pointer_alone_is_new_when_it_is_painted()
     lines = describe_changes(
         look(elements=(button,)), look((20, 20, 30, 30), elements=(button,)), ROI
     )
-    assert lines == ('+ push button "Delete row"',)
+    assert lines == ("New on the screen: push button “Delete row”.",)
 
 
 def test_rows_that_a_terminal_wrote_are_told_as_text() -> None:
