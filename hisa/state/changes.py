@@ -162,7 +162,7 @@ def _painted_sentences(
 ) -> list[str]:
     """Tells of what was there all the time, and is painted or in another colour only now."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
-    sentences = []
+    sentences: list[str] = []
     for head, one, other in (("New on the screen", before, after), ("Gone", after, before)):
         bare = [e for e in named if _colour(e, one) and not _colour(e, other)]
         sentences += _listed(head, _telling(bare))
@@ -210,7 +210,7 @@ def _same_words(element: Element) -> tuple[str, str]:
 def _window_sentences(
     before: Observation, after: Observation, come: Sequence[Element], gone: Sequence[Element]
 ) -> Iterator[str]:
-    """What opened and what closed, else the window that came to the front."""
+    """Tell what opened and what closed, else the window that came to the front."""
     old, new = map(_title, (before, after))
     was, now = (_titles(one, other) for one, other in ((before, after), (after, before)))
     opened, closed = now - was, was - now

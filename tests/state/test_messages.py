@@ -36,6 +36,7 @@ description: the File menu
 input: pyautogui.click(131, 187)
 </action>
 """
+CHANGED = "<changes>\nNew on the screen: menu “File”.\n</changes>"
 SHOWN = """changed: (20, 10) to (120, 100)
 the pictures show: (0, 2) to (260, 108)
 </outcome>"""
@@ -47,13 +48,13 @@ the pictures show: (0, 2) to (260, 108)
         (
             Outcome(ok=True),
             True,
-            f"{CLICKED}<outcome>\nok\n{SHOWN}\n<changes>\nNew on the screen: menu “File”.\n</changes>",
+            f"{CLICKED}<outcome>\nok\n{SHOWN}\n{CHANGED}",
         ),
         (
             Outcome(ok=False, output=" a\nb ", error="not\nallowed", exit_code=3),
             True,
             f"{CLICKED}<outcome>\nfailed\nexit: 3\noutput: a b\nerror: not allowed\n{SHOWN}\n"
-            "<changes>\nNew on the screen: menu “File”.\n</changes>",
+            "{CHANGED}",
         ),
         (
             Outcome(ok=False, output=" ", error=" "),
