@@ -52,7 +52,18 @@ class ContextRefiner:
     async def refine(
         self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
     ) -> str:
-        """See `hisa.state.base.Refiner`."""
+        """The summary of steps ``first`` to ``last``.
+
+        Args:
+            task: for its instruction.
+            previous: the summary so far; empty at first.
+            steps: those since then.
+            first: first step the new summary covers.
+            last: last step it covers, that of the last line.
+
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+        """
         values = kept_values(previous, steps, self._tokens)
         beside = "\n".join(filter(None, (values, steps.notes)))
         room = self._tokens - (estimate_tokens(beside) + 1 if beside else 0)

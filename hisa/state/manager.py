@@ -36,18 +36,18 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Observation
-from hisa.state.base import Abstractor, Memory, NewSteps, Refiner
+from hisa.state.base import Memory, NewSteps
 from hisa.state.by_itself import ByItself, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
-from hisa.state.inspection import StepInspector
 from hisa.state.loops import Attempt, Loop, action_key, find_loop
 from hisa.state.notes import Notes, take_notes
 from hisa.state.repeats import find_tries, refusal
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines
+from hisa.state.written_files import WrittenSince
 from hisa.text.prompt_text import by_number, clean, ends, field_text, one_line, speaks_of
 
 __all__ = ["HierarchicalState", "Repeats", "build_state"]
@@ -69,8 +69,8 @@ class HierarchicalState:
 
     def __init__(
         self,
-        abstractor: Abstractor,
-        refiner: Refiner,
+        abstractor: StepAbstractor,
+        refiner: ContextRefiner,
         *,
         emit: Emit,
         memory: Memory | None = None,
@@ -395,7 +395,7 @@ def build_state(
     *,
     emit: Emit,
     memory: Memory | None = None,
-    closer: StepInspector | None = None,
+    written: WrittenSince | None = None,
     picture_changes: PictureChanges | None = None,
     profile: Profile | None = None,
     again: LookAgain | None = None,
@@ -407,7 +407,7 @@ def build_state(
         settings: limits and the refinement interval.
         emit: gets the state's events.
         memory: level 3; None: off.
-        closer: looks for the files that a step wrote; None: nobody does.
+        written: tells which files a step wrote; None: nobody does.
         picture_changes: reads what changed where no element tells of it; None: nobody does.
         profile: the model's; a small one writes neither lines nor summaries. None: a capable one.
         again: as for `HierarchicalState`.
@@ -419,7 +419,7 @@ def build_state(
         model,
         settings.step_tokens,
         pair=whole_pair if raw else pairs[settings.roi],
-        closer=closer,
+        written=written,
         picture_changes=picture_changes,
         by_facts=by_facts,
         raw=raw,

@@ -10,7 +10,7 @@ from hisa.outcomes.made import tell_made
 from hisa.outcomes.verdicts import StepVerdict
 from hisa.protocols import GroundedCall, MadeCall, Outcome
 from hisa.screen.observation import Observation
-from hisa.state.inspection import Looks, StepEvidence
+from hisa.state.base import Looks
 from hisa.state.refusals import unexpected
 from hisa.state.roi import RoiPair
 from hisa.text.prompt_text import excerpt, field_text
@@ -64,16 +64,10 @@ def shown(call: GroundedCall, made: Sequence[MadeCall]) -> GroundedCall:
     return replace(call, following=tuple(other.call for other in made[1:])) if made else call
 
 
-def surprises(found: Sequence[Effect], last: StepEvidence) -> str:
-    """The first unexpected thing that was seen, by the number of its action; empty for none.
-
-    Args:
-        found: the effects, in order.
-        last: what a closer look at the last action found.
-    """
+def surprises(found: Sequence[Effect]) -> str:
+    """The first unexpected thing that was seen, by the number of its action; empty for none."""
     for number, effect in enumerate(found, 1):
-        looks = last.looks if effect is found[-1] else effect.looks
-        if told := unexpected(effect.made.call, *looks):
+        if told := unexpected(effect.made.call, *effect.looks):
             return f"{number}) {told}" if len(found) > 1 else told
     return ""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hisa.actions import Write
 from hisa.config import RAW_TOKENS
+from hisa.machine.patience import patience
 from hisa.models.announced import PictureChanges
 from hisa.models.tokens import estimate_tokens
 from hisa.outcomes.verdicts import VERDICT_WORDS
@@ -24,11 +27,10 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation
-from hisa.state.base import AbstractedStep
+from hisa.state.base import AbstractedStep, Looks
 from hisa.state.changes import IDLE, LOOK, describe_changes
 from hisa.state.facts import disabled_facts, field_facts, held_facts, written_facts
 from hisa.state.held_regions import DIALOGS
-from hisa.state.inspection import Looks, StepEvidence, StepInspector
 from hisa.state.lines import call_description, call_input, history_line
 from hisa.state.roi import RoiPair, roi_pair
 from hisa.state.sequence_steps import (
@@ -42,6 +44,7 @@ from hisa.state.sequence_steps import (
 )
 from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.typed_text import read_back
+from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
 from hisa.text.prompt_text import ends, excerpt, field_text, sections
 from hisa.text.prompts import render
 
@@ -53,6 +56,10 @@ and its effect, but no thought of its own."""
 _READ = 20_000
 """Characters of an output that are looked at; no limit on tokens lets more through."""
 
+_LATE = 1.0
+"""Seconds after an act within which a program may write a file without a sign of it before: an
+editor took 0.3 s. Until then it is not said that none was written."""
+
 _LABELS = 14
 """Tokens of exit status, labels and punctuation."""
 
@@ -62,7 +69,6 @@ _VERDICT = re.compile(
     r"""[*_"'`]*\s*(?:[.:,;!–—-]+[*_"'`]*\s*|$)""",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(r"(?:it\s+|the\s+action\s+)?(?P<word>succeeded|failed)\b", re.IGNORECASE)
 _MEANT: Mapping[str, StepVerdict] = {"s": "succeeded", "f": "failed", "u": "unexpected"}
 """Verdict by the first letter of a model's word for it; any other is "no change"."""
 
@@ -81,7 +87,7 @@ class StepAbstractor:
         model: the state role's model.
         tokens: hard limit of a step's whole line.
         pair: the pictures it is shown; None from it means that nothing changed.
-        closer: looks for the files that were written.
+        written: tells which files were written; None: nothing is known of files.
         picture_changes: reads what changed where no element tells of it; None: the model sees
             the pictures.
         by_facts: whether no model is asked: what elements and tools tell of a step is its line,
@@ -97,7 +103,7 @@ class StepAbstractor:
         tokens: int,
         *,
         pair: Pair = roi_pair,
-        closer: StepInspector | None = None,
+        written: WrittenSince | None = None,
         picture_changes: PictureChanges | None = None,
         by_facts: bool = False,
         raw: bool = False,
@@ -109,28 +115,31 @@ class StepAbstractor:
         self._hidden: Sequence[Element] = ()
         self._tokens = tokens
         self._pair = pair
-        self._closer = closer or StepInspector()
+        self._written = written
         self._result_tokens = tokens * 3 // 5
         self._seen_tokens = tokens * 4 // 5
 
     async def abstract(
         self, step: int, call: GroundedCall, looks: Looks, outcome: Outcome
     ) -> AbstractedStep:
-        """See `hisa.state.base.Abstractor`; of a sequence there is one request for all actions."""
+        """The step in words; ``looks`` are before and after. Of a sequence one request is made.
+
+        Raises:
+            ModelUnavailable, BudgetExceeded: from the model.
+            EnvironmentFailed: the machine does not answer.
+        """
         made = effects(call, looks, outcome, self._pair)
         last, pair = made[-1], self._pair(*looks)
         whole = merged(call, outcome.made)
         changed = any(effect.pair for effect in made)
         telling = outcome.ends is None and (changed or _unexplained(outcome))
         changes = await self._changes(looks, pair, whole) if telling and not self._raw else ()
-        inspected = await self._closer.take(
-            last.made.call, last.looks, last.made.outcome, changed=last.pair is not None
-        )
+        written = await self._files(last)
         said = ""
         if asked := telling and not (self._by_facts or call.call.by_program):
             request = self._request(step, whole, outcome, pair, changes=changes, made=made)
             said = await answer_within(self._model, request, self._asked_tokens(outcome))
-        evidence = Evidence(made, inspected, outcome, pair, changes, said, asked)
+        evidence = Evidence(made, written, outcome, pair, changes, said, asked)
         seen = judge(call, evidence)
         size, held = 1 + _PER_ACTION * (len(made) - 1), held_facts(whole, *looks)
         limit = RAW_TOKENS if self._raw else round(size * self._tokens)
@@ -139,6 +148,19 @@ class StepAbstractor:
             result = _raw_result(seen, outcome, held)
         line = history_line(step, shown(call, outcome.made), result, limit=limit)
         return AbstractedStep(line, result, pair.box if pair else None, asked, seen.verdict)
+
+    async def _files(self, last: Effect) -> Written:
+        """The files that an act wrote: the screen seldom says which."""
+        call, outcome = last.made.call, last.made.outcome
+        if self._written is None or not call.actions or not outcome.ok or outcome.ends:
+            return NOTHING_KNOWN
+        began = outcome.began or last.looks[0].at
+        written = await self._written(began)
+        late = began + patience(_LATE) - time.time()
+        if last.pair is None and written.complete and not written.paths and late > 0:
+            await asyncio.sleep(late)
+            written = await self._written(began)
+        return written
 
     async def _changes(
         self, looks: Looks, pair: RoiPair | None, call: GroundedCall
@@ -205,13 +227,13 @@ class StepAbstractor:
 class Evidence:
     """What is known of a step when it is judged.
 
-    ``made`` are its calls with their effects, ``last`` what a closer look at the last one found,
+    ``made`` are its calls with their effects, ``written`` the files that the last one wrote,
     ``pair`` what changed from first to last (None: nothing) and ``changes`` the same in words;
     ``said`` is a model's answer, and ``asked`` whether one was asked.
     """
 
     made: Sequence[Effect]
-    last: StepEvidence
+    written: Written
     outcome: Outcome
     pair: RoiPair | None
     changes: Sequence[str] = ()
@@ -239,7 +261,7 @@ def judge(call: GroundedCall, seen: Evidence) -> Judged:
         return Judged("succeeded", "", "")
     word, body = _reading(seen.said)
     body = body or _own_words(seen.pair, seen.changes)
-    trouble = surprises(seen.made, seen.last)
+    trouble = surprises(seen.made)
     told = stopped(call, outcome) if call.call.following else ""
     if told and not outcome.made:
         trouble, told = f"{told} {trouble}".strip(), ""
@@ -261,15 +283,15 @@ def _ending(seen: Evidence, word: StepVerdict | None, body: str) -> Judged:
     """The verdict on the last action, against which nothing was said, by files, tool and model."""
     last = seen.made[-1]
     only = len(seen.made) == 1
-    files = written_facts(seen.last.written)
-    wrote = files if seen.last.written.paths else ""
+    files = written_facts(seen.written)
+    wrote = files if seen.written.paths else ""
     idle = all(sentence.startswith(IDLE) for sentence in seen.changes)
     if (last.pair is None or (only and idle)) and (
-        dead := disabled_facts(last.made.call, seen.last.looks[0])
+        dead := disabled_facts(last.made.call, last.looks[0])
     ):
         return Judged("no_change", "", dead)
     if last.pair is None:
-        changed, field = field_facts(last.made.call, *seen.last.looks)
+        changed, field = field_facts(last.made.call, *last.looks)
         if changed or wrote:
             return Judged(
                 "succeeded", "", " ".join(filter(None, (field if changed else "", wrote)))
@@ -289,7 +311,7 @@ def _as_typed(seen: Evidence, judged: Judged) -> Judged:
     """The verdict, but no success where none of a call's looks tell that what it typed arrived."""
     if judged.verdict != "succeeded":
         return judged
-    ends = (seen.made[0].looks[0], seen.last.looks[1])  # looks in between may lack elements
+    ends = (seen.made[0].looks[0], seen.made[-1].looks[1])  # looks in between may lack elements
     for effect in seen.made:
         call = effect.made.call
         if not any(isinstance(act, Write) for act in call.actions):
@@ -361,8 +383,7 @@ def _reading(said: str) -> tuple[StepVerdict | None, str]:
     body = said[found.end() :].strip() if found else said
     if body.startswith(("{", "```")) or not any(char.isalnum() for char in body):
         body = ""
-    word = found or _CLAIM.match(said)
-    verdict = _MEANT.get(word["word"][0].lower(), "no_change") if word else None
+    verdict = _MEANT.get(found["word"][0].lower(), "no_change") if found else None
     first = body.split(maxsplit=1)[:1]
     if first and first[0].isalpha():  # else it may be the name of a file
         body = body[:1].upper() + body[1:]

@@ -46,7 +46,6 @@ from hisa.runs.log import RunLog
 from hisa.runs.results import Results
 from hisa.state.base import Memory
 from hisa.state.blind_acts import BlindActs
-from hisa.state.inspection import StepInspector
 from hisa.state.manager import HierarchicalState, Repeats, build_state
 from hisa.state.written_files import WrittenFiles
 from hisa.tools.person import Person
@@ -246,7 +245,7 @@ class _Opening:
             self._settings.state,
             emit=self._emit,
             memory=self._parts.memory or self._memory(models["state"]),
-            closer=StepInspector(WrittenFiles(environment).since),
+            written=WrittenFiles(environment).since,
             picture_changes=models.picture_changes.get("state"),
             profile=_state_profile(self._settings, models),
             again=lambda: environment.observe(elements=self._elements),  # as it is by then

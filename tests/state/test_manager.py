@@ -29,9 +29,7 @@ from hisa.protocols import (
     StepSummary,
     Task,
 )
-from hisa.screen.observation import Observation
-from hisa.state.base import AbstractedStep, NewSteps
-from hisa.state.manager import HierarchicalState, build_state
+from hisa.state.manager import build_state
 from hisa.testing.scripted import FunctionModel, ScriptedModel
 from tests.bench import AtStep
 from tests.state.scene import TASK, click, events_of, look, tool
@@ -312,40 +310,6 @@ async def test_no_model_breaks_the_limits_or_the_sections(
         text_of(view).encode()
     for event in run.events:
         assert event_adapter.dump_json(event)
-
-
-class RawLog:
-    """A level 1 that abstracts nothing."""
-
-    async def abstract(
-        self,
-        step: int,
-        call: GroundedCall,
-        looks: tuple[Observation, Observation],
-        outcome: Outcome,
-    ) -> AbstractedStep:
-        return AbstractedStep(f"{step} {call.input}", "done", None, False)
-
-
-class Window:
-    """A level 2 that forgets."""
-
-    async def refine(
-        self, task: Task, previous: str, *, steps: NewSteps, first: int, last: int
-    ) -> str:
-        return ""
-
-
-async def test_both_levels_can_be_swapped() -> None:
-    events: list[Event] = []
-    state = HierarchicalState(
-        RawLog(), Window(), emit=events.append, settings=StateSettings(refine_every=2)
-    )
-    for number in (1, 2, 3):
-        await state.abstract(click(number, 1), look(), look(), Outcome(ok=True))
-        await state.refine_if_due(TASK)
-    lines = tuple(f"{number} pyautogui.click({number}, 1)" for number in (1, 2, 3))
-    assert state.view() == StateView(steps=lines[2:], lines=lines)
 
 
 async def test_the_patterns_of_the_advice_are_credited_also_after_a_resume() -> None:
