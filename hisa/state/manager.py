@@ -41,9 +41,8 @@ from hisa.state.by_itself import ByItself, LookAgain
 from hisa.state.changes import describe_changes
 from hisa.state.context import ContextRefiner
 from hisa.state.facts import smallest_focused
-from hisa.state.loops import Attempt, Loop, action_key, find_loop
+from hisa.state.loops import Attempt, Loop, action_key, find_loop, find_tries, refusal
 from hisa.state.notes import Notes, take_notes
-from hisa.state.repeats import find_tries, refusal
 from hisa.state.roi import exact_pair, roi_pair, whole_pair
 from hisa.state.step_abstraction import StepAbstractor
 from hisa.state.token_limits import cut_at_sentence, whole_lines

@@ -42,10 +42,10 @@ from hisa.state.sequence_steps import (
     stopped,
     surprises,
 )
-from hisa.state.token_limits import answer_within, cut_at_sentence, excerpt_within, words_of
+from hisa.state.token_limits import ask_within, cut_at_sentence, excerpt_within, words_of
 from hisa.state.typed_text import read_back
 from hisa.state.written_files import NOTHING_KNOWN, Written, WrittenSince
-from hisa.text.prompt_text import ends, excerpt, field_text, sections
+from hisa.text.prompt_text import ends, excerpt, field_text, one_line, sections
 from hisa.text.prompts import render
 
 __all__ = ["Evidence", "Judged", "StepAbstractor", "judge"]
@@ -138,7 +138,7 @@ class StepAbstractor:
         said = ""
         if asked := telling and not (self._by_facts or call.call.by_program):
             request = self._request(step, whole, outcome, pair, changes=changes, made=made)
-            said = await answer_within(self._model, request, self._asked_tokens(outcome))
+            said = one_line(await ask_within(self._model, request, self._asked_tokens(outcome)))
         evidence = Evidence(made, written, outcome, pair, changes, said, asked)
         seen = judge(call, evidence)
         size, held = 1 + _PER_ACTION * (len(made) - 1), held_facts(whole, *looks)

@@ -6,10 +6,9 @@ import re
 
 from hisa.models.tokens import estimate_tokens, longest
 from hisa.protocols import Model, ModelRequest
-from hisa.text.prompt_text import clean, excerpt, one_line
+from hisa.text.prompt_text import clean, excerpt
 
 __all__ = [
-    "answer_within",
     "ask_within",
     "cut_at_sentence",
     "cut_at_word",
@@ -22,15 +21,6 @@ _SENTENCE_END = re.compile(r"""[.!?…]["')\]»”]*(?=\s|$)|[。！？]|(?=\n)"
 _ELLIPSIS = "…"
 _MOST_CHARS = 8
 """Characters of a token at most, on one line: a short word and the blank after it have five."""
-
-
-async def answer_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:
-    """The model's answer on one line, cut at the end of a sentence; empty where it says nothing.
-
-    Raises:
-        ModelUnavailable, BudgetExceeded: from the model.
-    """
-    return cut_at_sentence(one_line((await model.complete(request)).text), limit_tokens)
 
 
 async def ask_within(model: Model, request: ModelRequest, limit_tokens: int) -> str:

@@ -17,9 +17,8 @@ from hisa.protocols import GroundedCall, MadeCall, Outcome, Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Observation
 from hisa.sequence import ground_calls
-from hisa.state.loops import Attempt, action_key
+from hisa.state.loops import Attempt, action_key, find_tries
 from hisa.state.manager import build_state
-from hisa.state.repeats import find_tries
 from hisa.testing.scripted import FunctionModel
 from hisa.tools.base import Tool
 from hisa.tools.builtin import bash_execution, gui_action, infeasible, termination, wait
