@@ -273,9 +273,14 @@ def judge(call: GroundedCall, seen: Evidence) -> Judged:
         verdict = "failed" if word == "failed" else "unexpected"
     elif len(seen.made) == 1:
         verdict, body = ending.verdict, ending.body
+    elif silent:
+        verdict = "no_change" if seen.pair is None else "unexpected"
     else:
-        verdict = ("no_change" if seen.pair is None else "unexpected") if silent else ending.verdict
-    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, body))))
+        verdict = word or _unjudged(outcome, asked=seen.asked)
+        body = body if word or verdict != "unexpected" else f"Not judged: {body}"
+    several = len(seen.made) > 1 and seen.written.paths
+    files = written_facts(seen.written) if several else ""
+    judged = Judged(verdict, trouble, " ".join(filter(None, (told, silent, files, body))))
     return _as_typed(seen, judged)
 
 
