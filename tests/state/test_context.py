@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hisa.errors import BudgetExceeded
 from hisa.models.tokens import estimate_tokens
 from hisa.state.base import NewSteps
 from hisa.state.context import ContextRefiner
@@ -92,11 +91,6 @@ async def test_without_an_answer_the_steps_speak_for_themselves(reply: str) -> N
     assert "pyautogui.click(…): Failed." in later
     assert "Earlier: Steps 1~9:" in later
     assert estimate_tokens(later) <= LIMIT
-
-
-async def test_a_spent_budget_comes_through() -> None:
-    with pytest.raises(BudgetExceeded):
-        await refined(ScriptedModel([BudgetExceeded("spent")]))
 
 
 @pytest.mark.parametrize("verdict", ["Failed.", "No visible change.", "Unexpected."])

@@ -153,11 +153,6 @@ async def test_a_failed_tool_never_succeeds() -> None:
     assert step.result == "Failed. unknown key 'foo'. A menu opened."
 
 
-async def test_a_verdict_against_the_tool_is_kept() -> None:
-    step = await abstracted(ScriptedModel(["Failed. An error dialog opened."]), look(MENU))
-    assert step.result == "Failed. An error dialog opened."
-
-
 class TestCommands:
     CALL = tool("bash_execution", "ls /tmp", thought="Look.")
 
